@@ -1,0 +1,115 @@
+/// The names of groups, devices, epochs and collectors: 1 to 64 characters of `A-Z a-z 0-9 _ . -`.
+///
+/// The alphabet keeps an identifier valid as one level of an MQTT topic, as a file name and as an SQL value.
+public protocol Identifier: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible
+where RawValue == String {
+    /// What the identifier names, for error messages: `device id`, `group`, …
+    static var kind: String { get }
+
+    /// Makes an identifier of a text already known to be valid.
+    init(unchecked rawValue: String)
+}
+
+extension Identifier {
+    public init?(rawValue: String) {
+        guard isIdentifier(rawValue) else { return nil }
+        self.init(unchecked: rawValue)
+    }
+
+    /// Makes an identifier.
+    /// - Throws: ``IdentifierError`` if `text` is empty, too long, or has a character outside the alphabet.
+    public init(validating text: String) throws(IdentifierError) {
+        guard isIdentifier(text) else { throw IdentifierError(kind: Self.kind, text: text) }
+        self.init(unchecked: text)
+    }
+
+    public var description: String { rawValue }
+
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// A text that can't be an identifier.
+public struct IdentifierError: Error, Hashable, CustomStringConvertible {
+    public let kind: String
+    public let text: String
+
+    public var description: String {
+        let shown = text.count > 80 ? "\(text.prefix(80))…" : text
+        return "'\(shown)' is not a \(kind): use 1 to 64 characters of A-Z a-z 0-9 _ . -"
+    }
+}
+
+/// The id of one physical thing with sensors.
+public struct DeviceID: Identifier {
+    public static let kind = "device id"
+    public let rawValue: String
+    public init(unchecked rawValue: String) { self.rawValue = rawValue }
+}
+
+/// The id of a set of devices: a site, a lab.
+public struct GroupID: Identifier {
+    public static let kind = "group"
+    public let rawValue: String
+    public init(unchecked rawValue: String) { self.rawValue = rawValue }
+
+    /// The group of a device that names none.
+    public static let standard = GroupID(unchecked: "default")
+}
+
+/// The id of a collector.
+public struct CollectorID: Identifier {
+    public static let kind = "collector id"
+    public let rawValue: String
+    public init(unchecked rawValue: String) { self.rawValue = rawValue }
+}
+
+/// A random id, chosen when an agent's outbox is created and when its clock has stepped.
+///
+/// Batch numbers count within (device, epoch).
+public struct Epoch: Identifier {
+    public static let kind = "epoch"
+    public let rawValue: String
+    public init(unchecked rawValue: String) { self.rawValue = rawValue }
+
+    /// A new epoch: 64 random bits as 16 hexadecimal digits.
+    public static func random() -> Epoch {
+        var generator = SystemRandomNumberGenerator()
+        return random(using: &generator)
+    }
+
+    /// A new epoch drawn from `generator`.
+    public static func random(using generator: inout some RandomNumberGenerator) -> Epoch {
+        let digits = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
+        return Epoch(unchecked: String(repeating: "0", count: 16 - digits.count) + digits)
+    }
+}
+
+/// A device within its group: what a topic names and what a store keys on.
+public struct DeviceAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public let group: GroupID
+    public let device: DeviceID
+
+    public init(group: GroupID, device: DeviceID) {
+        self.group = group
+        self.device = device
+    }
+
+    public var description: String { "\(group)/\(device)" }
+
+    public static func < (left: DeviceAddress, right: DeviceAddress) -> Bool {
+        (left.group, left.device) < (right.group, right.device)
+    }
+}
+
+private func isIdentifier(_ text: String) -> Bool {
+    let bytes = text.utf8
+    return (1...64).contains(bytes.count)
+        && bytes.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+}

@@ -1,0 +1,20 @@
+/// What a life-cycle state rests on: enough to go on after a restart of the collector.
+public struct LifecycleSnapshot: Hashable, Sendable {
+    /// The transition that led to the present state.
+    public var last: LifecycleTransition?
+    /// The highest session that spoke.
+    public var session: Int64?
+    /// What that session last said of itself, while it holds.
+    public var phase: Phase?
+    /// The newest evidence, on the device's time line: what is older changes nothing.
+    public var restsOn: Timestamp?
+
+    public init(
+        last: LifecycleTransition? = nil, session: Int64? = nil, phase: Phase? = nil, restsOn: Timestamp? = nil
+    ) {
+        self.last = last
+        self.session = session
+        self.phase = phase
+        self.restsOn = restsOn
+    }
+}

@@ -1,0 +1,51 @@
+/// Samples of one stream, in columns.
+///
+/// `columns[c][i]` is the value of column `c` of sample `i`. A value that is not known is `Double.nan`: null on the
+/// wire and in the store, where a real NaN can't be.
+public struct SampleBlock: Sendable {
+    public let stream: SensorStream
+    /// One timestamp a sample, in µs since 1970.
+    public private(set) var times: [Int64]
+    /// One array a column of the stream, each as long as `times`.
+    public private(set) var columns: [[Double]]
+
+    /// An empty block.
+    public init(stream: SensorStream) {
+        self.stream = stream
+        times = []
+        columns = Array(repeating: [], count: stream.columns.count)
+    }
+
+    /// A block of whole columns.
+    /// - Precondition: there is a column for each of the stream's, each as long as `times`.
+    public init(stream: SensorStream, times: [Int64], columns: [[Double]]) {
+        precondition(columns.count == stream.columns.count && columns.allSatisfy { $0.count == times.count })
+        self.stream = stream
+        self.times = times
+        self.columns = columns
+    }
+
+    public var count: Int { times.count }
+    public var isEmpty: Bool { times.isEmpty }
+
+    /// Adds one sample.
+    /// - Precondition: `values` has one value for each column of the stream.
+    public mutating func append(time: Timestamp, values: [Double]) {
+        precondition(values.count == columns.count, "a sample of \(stream) has \(columns.count) values")
+        times.append(time.microseconds)
+        for index in columns.indices { columns[index].append(values[index]) }
+    }
+
+    /// The values of sample `index`, in the order of the stream's columns.
+    public func values(at index: Int) -> [Double] { columns.map { $0[index] } }
+}
+
+extension SampleBlock: Equatable {
+    /// Same stream, same times, same values, where null equals null.
+    public static func == (left: SampleBlock, right: SampleBlock) -> Bool {
+        left.stream == right.stream && left.times == right.times
+            && zip(left.columns, right.columns).allSatisfy { pair in
+                zip(pair.0, pair.1).allSatisfy { $0 == $1 || ($0.isNaN && $1.isNaN) }
+            }
+    }
+}

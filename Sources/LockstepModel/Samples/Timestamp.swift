@@ -1,0 +1,158 @@
+/// A point in time: whole microseconds since 1970-01-01 00:00 UTC.
+///
+/// Microseconds fit a JavaScript number until the year 2255.
+public struct Timestamp: Hashable, Comparable, Sendable, Codable {
+    public var microseconds: Int64
+
+    public init(microseconds: Int64) { self.microseconds = microseconds }
+
+    public init(from decoder: any Decoder) throws {
+        microseconds = try decoder.singleValueContainer().decode(Int64.self)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(microseconds)
+    }
+
+    public static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
+
+    /// The time `interval` µs later.
+    public static func + (time: Timestamp, interval: Int64) -> Timestamp {
+        Timestamp(microseconds: time.microseconds + interval)
+    }
+
+    /// The time `interval` µs earlier.
+    public static func - (time: Timestamp, interval: Int64) -> Timestamp {
+        Timestamp(microseconds: time.microseconds - interval)
+    }
+
+    /// The µs from `earlier` to `later`.
+    public static func - (later: Timestamp, earlier: Timestamp) -> Int64 { later.microseconds - earlier.microseconds }
+}
+
+extension Timestamp: CustomStringConvertible {
+    /// ISO 8601 in UTC with all microseconds: `2026-11-21T09:30:00.000000Z`.
+    public var description: String {
+        let day = microseconds.flooredDivision(by: 86_400_000_000)
+        let (year, month, dayOfMonth) = civilDate(daysSince1970: day.quotient)
+        let seconds = day.remainder / 1_000_000
+        return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(dayOfMonth, 2) + "T"
+            + padded(seconds / 3600, 2) + ":" + padded(seconds / 60 % 60, 2) + ":" + padded(seconds % 60, 2)
+            + "." + padded(day.remainder % 1_000_000, 6) + "Z"
+    }
+}
+
+extension Timestamp {
+    /// Reads a whole number of µs since 1970, or ISO 8601: a date, a date with time (fraction optional), ending in
+    /// `Z` or `±hh:mm`. Without a zone it is UTC.
+    public init?(_ text: String) {
+        if let microseconds = Int64(text) {
+            self.init(microseconds: microseconds)
+            return
+        }
+        var reader = ISOReader(text)
+        guard let time = reader.read() else { return nil }
+        self = time
+    }
+}
+
+private struct ISOReader {
+    private var rest: Substring.UTF8View
+
+    init(_ text: String) { rest = Substring(text).utf8 }
+
+    mutating func read() -> Timestamp? {
+        guard let year = digits(4), skip("-"), let month = digits(2), skip("-"), let day = digits(2),
+            (1...12).contains(month), day >= 1, day <= daysIn(month: month, year: year)
+        else { return nil }
+        var microseconds = daysSince1970(year: year, month: month, day: day) * 86_400_000_000
+        if skip("T") || skip("t") || skip(" ") {
+            guard let time = timeOfDay(), let zone = zoneOffset() else { return nil }
+            microseconds += time - zone
+        }
+        return rest.isEmpty ? Timestamp(microseconds: microseconds) : nil
+    }
+
+    private mutating func timeOfDay() -> Int64? {
+        guard let hour = digits(2), skip(":"), let minute = digits(2), hour < 24, minute < 60 else { return nil }
+        var microseconds = (hour * 60 + minute) * 60_000_000
+        guard skip(":") else { return microseconds }
+        guard let second = digits(2), second < 60 else { return nil }
+        microseconds += second * 1_000_000
+        guard skip(".") else { return microseconds }
+        var unit: Int64 = 100_000
+        guard let first = rest.first, isDigit(first) else { return nil }
+        while let byte = rest.first, isDigit(byte) {
+            microseconds += Int64(byte - UInt8(ascii: "0")) * unit
+            unit /= 10
+            rest = rest.dropFirst()
+        }
+        return microseconds
+    }
+
+    private mutating func zoneOffset() -> Int64? {
+        if rest.isEmpty || skip("Z") || skip("z") { return 0 }
+        let sign: Int64 = skip("+") ? 1 : skip("-") ? -1 : 0
+        guard sign != 0, let hours = digits(2) else { return nil }
+        _ = skip(":")
+        guard let minutes = digits(2), hours < 24, minutes < 60 else { return nil }
+        return sign * (hours * 60 + minutes) * 60_000_000
+    }
+
+    private mutating func digits(_ count: Int) -> Int64? {
+        let part = rest.prefix(count)
+        guard part.count == count, part.allSatisfy(isDigit) else { return nil }
+        rest = rest.dropFirst(count)
+        return part.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    }
+
+    private mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard rest.first == UInt8(ascii: character) else { return false }
+        rest = rest.dropFirst()
+        return true
+    }
+
+    private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}
+
+// Civil dates by counting whole 400-year cycles from 1 March of year 0, so that the leap day ends a year.
+
+private func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
+    let shiftedYear = month <= 2 ? year - 1 : year
+    let cycle = shiftedYear.flooredDivision(by: 400)
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    let dayOfCycle = cycle.remainder * 365 + cycle.remainder / 4 - cycle.remainder / 100 + dayOfYear
+    return cycle.quotient * 146_097 + dayOfCycle - 719_468
+}
+
+private func civilDate(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let cycle = (days + 719_468).flooredDivision(by: 146_097)
+    let day = cycle.remainder
+    let yearOfCycle = (day - day / 1460 + day / 36_524 - day / 146_096) / 365
+    let dayOfYear = day - (365 * yearOfCycle + yearOfCycle / 4 - yearOfCycle / 100)
+    let shiftedMonth = (5 * dayOfYear + 2) / 153
+    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    let year = cycle.quotient * 400 + yearOfCycle + (month <= 2 ? 1 : 0)
+    return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+}
+
+private func daysIn(month: Int64, year: Int64) -> Int64 {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+}
+
+private func padded(_ number: Int64, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+}
+
+extension Int64 {
+    fileprivate func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}
