@@ -46,8 +46,9 @@ public struct Presence: Hashable, Sendable {
     /// Start of the connection that says so, in µs since 1970: a later session has a higher number.
     public var session: Int64?
     public var phase: Phase
-    /// When it was said, on the device's time line; a last will carries the time of its connection.
-    public var at: Timestamp
+    /// When it was said, on the device's time line; nil where a device that is not ours does not tell. A last will
+    /// carries the time of its connection.
+    public var at: Timestamp?
     public var reason: String?
     /// Batches of `epoch` that the agent's outbox had to drop: they will never come.
     public var dropped: [ClosedRange<Int64>]
@@ -57,7 +58,7 @@ public struct Presence: Hashable, Sendable {
     public var sources: [String: String]
 
     public init(
-        epoch: Epoch?, session: Int64?, phase: Phase, at: Timestamp, reason: String? = nil,
+        epoch: Epoch?, session: Int64?, phase: Phase, at: Timestamp?, reason: String? = nil,
         dropped: [ClosedRange<Int64>] = [], droppedSamples: Int64 = 0, sources: [String: String] = [:]
     ) {
         self.epoch = epoch

@@ -90,7 +90,8 @@ extension SensorStream {
     public static func named(_ name: String) -> SensorStream? { byName[name] }
 
     private static let byName: [String: SensorStream] = Dictionary(
-        all.flatMap { stream in [(stream.name, stream), (stream.table, stream)] }, uniquingKeysWith: { first, _ in first })
+        all.flatMap { stream in [(stream.name, stream), (stream.table, stream)] },
+        uniquingKeysWith: { first, _ in first })
 }
 
 extension SensorStream: Hashable, CustomStringConvertible {

@@ -1,0 +1,101 @@
+/// Writes one JSON object with its members in the order in which they are given.
+///
+/// Foundation's encoder can't keep an order, and people read these payloads.
+struct JSONObjectWriter {
+    private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
+
+    init(reservingCapacity capacity: Int = 256) { bytes.reserveCapacity(capacity) }
+
+    mutating func finish() -> [UInt8] {
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+
+    mutating func member(_ name: String, _ value: Int64) {
+        key(name)
+        raw(String(value))
+    }
+
+    mutating func member(_ name: String, _ value: Bool) {
+        key(name)
+        raw(value ? "true" : "false")
+    }
+
+    mutating func member(_ name: String, _ value: String) {
+        key(name)
+        string(value)
+    }
+
+    /// Writes nothing for nil.
+    mutating func member(_ name: String, ifPresent value: String?) {
+        if let value { member(name, value) }
+    }
+
+    /// Writes nothing for nil.
+    mutating func member(_ name: String, ifPresent value: Int64?) {
+        if let value { member(name, value) }
+    }
+
+    mutating func member(_ name: String, _ values: some Collection<Int64>) {
+        key(name)
+        array(values) { $0.raw(String($1)) }
+    }
+
+    mutating func member(_ name: String, ranges: [ClosedRange<Int64>]) {
+        key(name)
+        array(ranges) { $0.raw("[\($1.lowerBound),\($1.upperBound)]") }
+    }
+
+    mutating func member(_ name: String, _ values: [String: String]) {
+        key(name)
+        var object = JSONObjectWriter()
+        for (key, value) in values.sorted(by: { $0.key < $1.key }) { object.member(key, value) }
+        bytes += object.finish()
+    }
+
+    /// Writes an array whose elements `write` appends.
+    mutating func member<Element>(
+        _ name: String, _ values: some Collection<Element>, write: (inout JSONObjectWriter, Element) -> Void
+    ) {
+        key(name)
+        array(values, write: write)
+    }
+
+    mutating func null() { raw("null") }
+    mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    mutating func string(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(byte)
+            case 0..<0x20:
+                let digits = String(byte, radix: 16)
+                raw("\\u00" + (digits.utf8.count < 2 ? "0" : "") + digits)
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func key(_ name: String) {
+        if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+        string(name)
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    private mutating func array<Element>(
+        _ values: some Collection<Element>, write: (inout JSONObjectWriter, Element) -> Void
+    ) {
+        bytes.append(UInt8(ascii: "["))
+        var isFirst = true
+        for value in values {
+            if !isFirst { bytes.append(UInt8(ascii: ",")) }
+            isFirst = false
+            write(&self, value)
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+}

@@ -1,0 +1,44 @@
+public import FoundationEssentials
+public import LockstepModel
+
+/// The JSON form of an acknowledgement: `{"epoch":"…","through":40,"missing":[[42,44]],"highest":60}`.
+public enum AcknowledgementJSON {
+    public static func encode(_ ack: Acknowledgement) -> [UInt8] {
+        var object = JSONObjectWriter()
+        object.member("epoch", ack.epoch.rawValue)
+        object.member("through", ack.through)
+        object.member("missing", ranges: ack.missing)
+        object.member("highest", ack.highest)
+        return object.finish()
+    }
+
+    /// - Throws: ``PayloadError`` with the reason.
+    public static func decode(_ payload: Data) throws(PayloadError) -> Acknowledgement {
+        do {
+            let wire = try JSONDecoder().decode(Wire.self, from: payload)
+            let missing = try (wire.missing ?? []).map { pair in
+                guard pair.count == 2, pair[0] >= 1, pair[0] <= pair[1], pair[1] < 1 << 53 else {
+                    throw PayloadError("'missing' takes pairs [from, to] of batch numbers")
+                }
+                return pair[0]...pair[1]
+            }
+            guard (0..<1 << 53).contains(wire.through), (0..<1 << 53).contains(wire.highest ?? 0) else {
+                throw PayloadError("'through' and 'highest' take batch numbers")
+            }
+            return Acknowledgement(
+                epoch: try Epoch(validating: wire.epoch), through: wire.through, missing: missing, highest: wire.highest
+            )
+        } catch let error as IdentifierError {
+            throw PayloadError(error.description)
+        } catch {
+            throw PayloadError(decoding: error)
+        }
+    }
+
+    private struct Wire: Decodable {
+        var epoch: String
+        var through: Int64
+        var missing: [[Int64]]?
+        var highest: Int64?
+    }
+}

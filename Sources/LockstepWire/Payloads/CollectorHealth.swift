@@ -1,0 +1,57 @@
+public import FoundationEssentials
+public import LockstepModel
+
+/// How a collector is: retained on `{root}/{group}/$collector/{id}`, and its last will.
+public struct CollectorHealth: Hashable, Sendable, Codable {
+    public enum Status: String, Sendable, Codable {
+        case online
+        /// Takes nothing in for now, and acknowledges nothing: see ``CollectorHealth/problem``.
+        case stalled
+        case offline
+    }
+
+    public var status: Status
+    public var at: Timestamp
+    /// What keeps it from storing: a full disk, say.
+    public var problem: String?
+    public var devices: Int
+    /// Since it started.
+    public var stored: Int
+    public var duplicates: Int
+    public var conflicts: Int
+    public var rejected: Int
+
+    public init(
+        status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, stored: Int = 0, duplicates: Int = 0,
+        conflicts: Int = 0, rejected: Int = 0
+    ) {
+        self.status = status
+        self.at = at
+        self.problem = problem
+        self.devices = devices
+        self.stored = stored
+        self.duplicates = duplicates
+        self.conflicts = conflicts
+        self.rejected = rejected
+    }
+
+    public func encoded() -> [UInt8] {
+        var object = JSONObjectWriter()
+        object.member("status", status.rawValue)
+        object.member("at", at.microseconds)
+        object.member("problem", ifPresent: problem)
+        object.member("devices", Int64(devices))
+        object.member("stored", Int64(stored))
+        object.member("duplicates", Int64(duplicates))
+        object.member("conflicts", Int64(conflicts))
+        object.member("rejected", Int64(rejected))
+        return object.finish()
+    }
+
+    /// - Throws: ``PayloadError`` with the reason.
+    public static func decode(_ payload: Data) throws(PayloadError) -> CollectorHealth {
+        do { return try JSONDecoder().decode(CollectorHealth.self, from: payload) } catch {
+            throw PayloadError(decoding: error)
+        }
+    }
+}
