@@ -1,0 +1,71 @@
+import CMosquitto
+
+// libmosquitto calls these from within read, write and keepAlive, on the thread that called those.
+
+extension MQTTConnection {
+    func setCallbacks() {
+        mosquitto_connect_v5_callback_set(handle) { _, context, reason, flags, _ in
+            MQTTConnection.from(context)?.didConnect(reason: reason, flags: flags)
+        }
+        mosquitto_disconnect_v5_callback_set(handle) { _, context, reason, _ in
+            MQTTConnection.from(context)?.didDisconnect(reason: reason)
+        }
+        mosquitto_publish_v5_callback_set(handle) { _, context, id, reason, _ in
+            MQTTConnection.from(context)?.didPublish(id: id, reason: reason)
+        }
+        mosquitto_subscribe_v5_callback_set(handle) { _, context, id, count, grants, _ in
+            let isGranted = count > 0 && (0..<Int(count)).allSatisfy { (grants?[$0] ?? 128) < 128 }
+            MQTTConnection.from(context)?.record(.subscribed(id: id, isGranted: isGranted))
+        }
+        mosquitto_message_v5_callback_set(handle) { _, context, message, _ in
+            guard let message = message?.pointee, let topic = message.topic else { return }
+            MQTTConnection.from(context)?.didReceive(
+                IncomingMessage(
+                    topic: String(cString: topic),
+                    payload: UnsafeRawBufferPointer(start: message.payload, count: Int(message.payloadlen)),
+                    isRetained: message.retain))
+        }
+        mosquitto_log_callback_set(handle) { _, context, level, text in
+            guard level == Int32(MOSQ_LOG_ERR), let text else { return }
+            MQTTConnection.from(context)?.lastProblem = String(cString: text)
+        }
+    }
+
+    private static func from(_ context: UnsafeMutableRawPointer?) -> MQTTConnection? {
+        context.map { Unmanaged<MQTTConnection>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func record(_ event: Event) {
+        callbackCount += 1
+        events.append(event)
+    }
+
+    private func didConnect(reason: Int32, flags: Int32) {
+        callbackCount += 1
+        if reason == 0 {
+            events.append(.connected(sessionPresent: flags & 1 != 0))
+        } else {
+            end(with: MQTTError(connectReason: reason, version: options.version))
+        }
+    }
+
+    private func didDisconnect(reason: Int32) {
+        callbackCount += 1
+        end(with: MQTTError(disconnectReason: reason, detail: lastProblem))
+    }
+
+    private func didPublish(id: Int32, reason: Int32) {
+        let refusal: MQTTError? =
+            reason < 128
+            ? nil
+            : MQTTError(
+                reason == 135 ? .notAuthorized : reason == 149 ? .tooLarge : .refused,
+                "the broker refused a message: \(String(cString: mosquitto_reason_string(reason)))")
+        record(.published(id: id, refusal: refusal))
+    }
+
+    private func didReceive(_ message: IncomingMessage) {
+        callbackCount += 1
+        onMessage?(message)
+    }
+}

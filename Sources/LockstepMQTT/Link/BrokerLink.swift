@@ -1,0 +1,220 @@
+import Dispatch
+import Synchronization
+
+/// Keeps a program connected to its broker: connects, waits with backoff and jitter when that fails, and connects again
+/// when a connection ends.
+///
+/// Belongs to one loop on one thread, which waits with ``wait(until:)``, calls ``read(limit:)`` when there is
+/// something, and ``write()`` when everything due is done. Only the TCP and TLS connect, which may take
+/// minutes, happens on another thread.
+public final class BrokerLink {
+    public enum Event: Sendable {
+        case connected(MQTTVersion, sessionPresent: Bool)
+        /// A connection that was up has ended.
+        case disconnected(MQTTError, retryIn: Duration)
+        /// No connection came about.
+        case failed(MQTTError, retryIn: Duration)
+        case published(id: Int32, refusal: MQTTError?)
+        case subscribed(id: Int32, isGranted: Bool)
+    }
+
+    private enum State {
+        case waiting(until: ContinuousClock.Instant)
+        case connecting(Attempt)
+        /// TCP is there, the broker's word is not.
+        case greeting(MQTTConnection, until: ContinuousClock.Instant)
+        case up(MQTTConnection)
+        case stopped
+    }
+
+    public let wakeup: Wakeup
+    /// Called for every message, from within ``read(limit:)``.
+    public var onMessage: ((IncomingMessage) -> Void)?
+    public private(set) var version: MQTTVersion
+
+    private let makeOptions: (MQTTVersion) -> MQTTOptions
+    private let fallsBack: Bool
+    private var backoff: Backoff
+    private var generator = SystemRandomNumberGenerator()
+    private var state: State
+    private var nextKeepAlive = ContinuousClock.now
+    private var upSince = ContinuousClock.now
+
+    /// - Parameters:
+    ///   - version: the version to speak; nil for 5, or 3.1.1 with a broker that refuses 5.
+    ///   - makeOptions: gives the options of each attempt.
+    public init(
+        wakeup: Wakeup, version: MQTTVersion?, backoff: Backoff = Backoff(),
+        makeOptions: @escaping (MQTTVersion) -> MQTTOptions
+    ) {
+        self.wakeup = wakeup
+        self.version = version ?? .five
+        self.fallsBack = version == nil
+        self.backoff = backoff
+        self.makeOptions = makeOptions
+        state = .waiting(until: .now)
+    }
+
+    public var isUp: Bool {
+        if case .up = state { true } else { false }
+    }
+
+    /// Waits for something to do: a message, room to write, a signal, the deadline, or a time of the link's own.
+    /// - Returns: whether there is something to read.
+    @discardableResult
+    public func wait(until deadline: ContinuousClock.Instant) -> Bool {
+        switch state {
+        case .waiting(let retry): wakeup.wait(for: nil, until: min(deadline, retry))
+        case .connecting, .stopped: wakeup.wait(for: nil, until: deadline)
+        case .greeting(let connection, _), .up(let connection):
+            wakeup.wait(
+                for: connection.descriptor.map { ($0, connection.wantsWrite) }, until: min(deadline, nextKeepAlive))
+        }
+    }
+
+    /// Goes on with connecting, and takes in messages, about `limit` at the most.
+    public func read(limit: Int = 100) -> [Event] {
+        let now = ContinuousClock.now
+        switch state {
+        case .stopped: return []
+        case .waiting(let retry):
+            guard now >= retry else { return [] }
+            state = .connecting(Attempt(makeOptions(version), wakeup: wakeup))
+            return []
+        case .connecting(let attempt):
+            switch attempt.outcome {
+            case nil: return []
+            case .failure(let error): return [fail(error)]
+            case .success(let connection):
+                connection.onMessage = { [unowned self] message in self.onMessage?(message) }
+                state = .greeting(connection, until: now + .seconds(20))
+                nextKeepAlive = now
+                return digest(connection.read(limit: limit))
+            }
+        case .greeting(let connection, let deadline):
+            let events = digest(connection.read(limit: limit) + keepAlive(connection, now))
+            guard events.isEmpty, now >= deadline else { return events }
+            return [fail(MQTTError(.refused, "the broker does not answer the greeting: is it an MQTT broker?"))]
+        case .up(let connection):
+            return digest(connection.read(limit: limit) + keepAlive(connection, now))
+        }
+    }
+
+    /// Sends what waits: acknowledgements of what was read, and what was published.
+    public func write() -> [Event] {
+        switch state {
+        case .greeting(let connection, _), .up(let connection): digest(connection.write())
+        case .waiting, .connecting, .stopped: []
+        }
+    }
+
+    /// - Returns: the id of the message, nil when the link is not up: then nothing was taken.
+    @discardableResult
+    public func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32? {
+        guard case .up(let connection) = state else { return nil }
+        return try connection.publish(message)
+    }
+
+    @discardableResult
+    public func subscribe(to filter: String, qos: QualityOfService) throws(MQTTError) -> Int32? {
+        guard case .up(let connection) = state else { return nil }
+        return try connection.subscribe(to: filter, qos: qos)
+    }
+
+    /// Ends the connection without a goodbye and without letting out what waits, and tries again after a backoff: the
+    /// broker hands out again what was not acknowledged.
+    public func abandon(_ reason: MQTTError) -> Event { lose(reason) }
+
+    /// Says goodbye and connects anew, with new options, at once.
+    public func reconnect() {
+        stop(until: .now + .seconds(1))
+        state = .waiting(until: .now)
+    }
+
+    /// Says goodbye, waits for it to leave, until the deadline, and stays down.
+    public func stop(until deadline: ContinuousClock.Instant) {
+        if case .up(let connection) = state {
+            connection.disconnect()
+            while connection.descriptor != nil, ContinuousClock.now < deadline {
+                if connection.write().contains(where: { if case .ended = $0 { true } else { false } }) { break }
+                wakeup.wait(for: connection.descriptor.map { ($0, true) }, until: deadline)
+                if connection.read(limit: 1).contains(where: { if case .ended = $0 { true } else { false } }) { break }
+            }
+        }
+        state = .stopped
+    }
+
+    private func keepAlive(_ connection: MQTTConnection, _ now: ContinuousClock.Instant) -> [MQTTConnection.Event] {
+        guard now >= nextKeepAlive else { return [] }
+        nextKeepAlive = now + .seconds(1)
+        return connection.keepAlive()
+    }
+
+    private func digest(_ events: [MQTTConnection.Event]) -> [Event] {
+        events.compactMap { event in
+            switch event {
+            case .connected(let sessionPresent):
+                guard case .greeting(let connection, _) = state else { return nil }
+                state = .up(connection)
+                upSince = .now
+                return .connected(version, sessionPresent: sessionPresent)
+            case .published(let id, let refusal): return .published(id: id, refusal: refusal)
+            case .subscribed(let id, let isGranted): return .subscribed(id: id, isGranted: isGranted)
+            case .ended(let error): return isUp ? lose(error) : fail(error)
+            }
+        }
+    }
+
+    private func fail(_ error: MQTTError) -> Event {
+        // A broker of an older version may say so, or just hang up; one that never answered TCP says nothing of it.
+        if fallsBack, error.code == .unsupportedVersion || error.code == .connectionLost || error.code == .other {
+            version = version == .five ? .three : .five
+        }
+        let wait = backoff.next(using: &generator)
+        state = .waiting(until: .now + wait)
+        return .failed(error, retryIn: wait)
+    }
+
+    private func lose(_ error: MQTTError) -> Event {
+        // Two clients with one id would else throw each other out without end, several times a second.
+        if ContinuousClock.now - upSince >= .seconds(10) { backoff.reset() }
+        let wait = error.code == .takenOver ? backoff.longest : backoff.next(using: &generator)
+        state = .waiting(until: .now + wait)
+        return .disconnected(error, retryIn: wait)
+    }
+}
+
+/// A TCP and TLS connect on a thread of its own, with its outcome.
+///
+/// Unchecked: the connection is made there, and handed over whole, once, through the mutex.
+private final class Attempt: @unchecked Sendable {
+    private let result = Mutex<Bool>(false)
+    private var finished: Result<MQTTConnection, MQTTError>?
+
+    init(_ options: MQTTOptions, wakeup: Wakeup) {
+        DispatchQueue.global().async { [self] in
+            let finished: Result<MQTTConnection, MQTTError>
+            do throws(MQTTError) {
+                let connection = try MQTTConnection(options)
+                try connection.connect()
+                finished = .success(connection)
+            } catch {
+                finished = .failure(error)
+            }
+            result.withLock { isFinished in
+                self.finished = finished
+                isFinished = true
+            }
+            wakeup.signal()
+        }
+    }
+
+    /// Nil while it goes on. Takes the connection out: the second call has none.
+    var outcome: Result<MQTTConnection, MQTTError>? {
+        result.withLock { isFinished in
+            guard isFinished else { return nil }
+            defer { finished = nil }
+            return finished
+        }
+    }
+}
