@@ -39,6 +39,8 @@ public final class BrokerLink {
     private var state: State
     private var nextKeepAlive = ContinuousClock.now
     private var upSince = ContinuousClock.now
+    /// Connections that ended soon after they were up, one right after the other.
+    private var shortLived = 0
 
     /// - Parameters:
     ///   - version: the version to speak; nil for 5, or 3.1.1 with a broker that refuses 5.
@@ -170,17 +172,30 @@ public final class BrokerLink {
         if fallsBack, error.code == .unsupportedVersion || error.code == .connectionLost || error.code == .other {
             version = version == .five ? .three : .five
         }
+        shortLived = 0
         let wait = backoff.next(using: &generator)
         state = .waiting(until: .now + wait)
         return .failed(error, retryIn: wait)
     }
 
     private func lose(_ error: MQTTError) -> Event {
+        let error = judged(error)
         // Two clients with one id would else throw each other out without end, several times a second.
-        if ContinuousClock.now - upSince >= .seconds(10) { backoff.reset() }
         let wait = error.code == .takenOver ? backoff.longest : backoff.next(using: &generator)
         state = .waiting(until: .now + wait)
         return .disconnected(error, retryIn: wait)
+    }
+
+    /// Not every broker says that another client took over the id. It shows in connections that come up at once and
+    /// soon end, again and again.
+    private func judged(_ error: MQTTError) -> MQTTError {
+        if ContinuousClock.now - upSince >= .seconds(10) {
+            backoff.reset()
+            shortLived = 0
+        } else if error.code == .connectionLost {
+            shortLived += 1
+        }
+        return shortLived < 3 ? error : MQTTError(.takenOver, "another client seems to use the same client id")
     }
 }
 

@@ -16,10 +16,21 @@ public struct Moment: Hashable, Sendable {
     }
 
     /// The present.
+    ///
+    /// The clocks are read one after the other; where the machine stopped in between, they are read again, or the wall
+    /// clock would seem to have been stepped.
     public static func now() -> Moment {
-        Moment(
-            wall: Timestamp(microseconds: microseconds(of: CLOCK_REALTIME)), boot: microseconds(of: CLOCK_BOOTTIME),
-            awake: microseconds(of: CLOCK_MONOTONIC))
+        var moment: Moment
+        var tries = 0
+        repeat {
+            let boot = microseconds(of: CLOCK_BOOTTIME)
+            moment = Moment(
+                wall: Timestamp(microseconds: microseconds(of: CLOCK_REALTIME)), boot: boot,
+                awake: microseconds(of: CLOCK_MONOTONIC))
+            tries += 1
+            if microseconds(of: CLOCK_BOOTTIME) - boot < 200 { break }
+        } while tries < 10
+        return moment
     }
 
     private static func microseconds(of clock: clockid_t) -> Int64 {
