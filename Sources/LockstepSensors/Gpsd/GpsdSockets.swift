@@ -1,0 +1,111 @@
+internal import Dispatch
+import Glibc
+import LockstepModel
+import Synchronization
+
+/// Why there is no connection to gpsd.
+package struct GpsdConnectionError: Error, Hashable {
+    /// What the system says: `Connection refused`.
+    package let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+    init(errno code: Int32) { reason = String(cString: strerror(code)) }
+
+    static let cancelled = GpsdConnectionError("cancelled")
+}
+
+/// Waits for sockets on a queue of its own, so that no thread of the concurrency pool ever blocks, and can be woken for
+/// good: after ``wake()`` every wait ends at once.
+final class GpsdSockets: Sendable {
+    /// What a wait ended with.
+    enum Readiness { case ready, deadline, woken }
+
+    /// A pipe that is readable once and for all after ``wake()``.
+    private let wakeEnd: Int32
+    private let waitEnd: Int32
+    private let queue = DispatchQueue(label: "lockstep.gpsd")
+    private let resolving = Mutex(Resolving())
+
+    private struct Resolving {
+        var isWoken = false
+        var waiter: CheckedContinuation<Result<[SocketAddress], GpsdConnectionError>, Never>?
+    }
+
+    init() throws(GpsdConnectionError) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw GpsdConnectionError(errno: errno) }
+        (waitEnd, wakeEnd) = (ends[0], ends[1])
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    }
+
+    deinit {
+        close(waitEnd)
+        close(wakeEnd)
+    }
+
+    /// Ends every wait, now and from now on.
+    func wake() {
+        // One byte always fits into an empty pipe.
+        var byte: UInt8 = 1
+        _ = write(wakeEnd, &byte, 1)
+        let waiter = resolving.withLock { state in
+            defer { state.waiter = nil }
+            state.isWoken = true
+            return state.waiter
+        }
+        waiter?.resume(returning: .failure(.cancelled))
+    }
+
+    /// Runs `work`, which may wait, on the queue.
+    func perform<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(GpsdConnectionError) -> Value
+    ) async throws(GpsdConnectionError) -> Value {
+        let result = await withCheckedContinuation { continuation in
+            queue.async {
+                continuation.resume(
+                    returning: Result<Value, GpsdConnectionError> { () throws(GpsdConnectionError) in try work() })
+            }
+        }
+        return try result.get()
+    }
+
+    /// Blocks until `socket` is ready for `events`, or `deadline` (µs of the boot clock) has come, or it is woken.
+    func wait(_ socket: Int32, for events: Int32, until deadline: Int64?) throws(GpsdConnectionError) -> Readiness {
+        while true {
+            var polled = [
+                pollfd(fd: socket, events: Int16(events), revents: 0),
+                pollfd(fd: waitEnd, events: Int16(POLLIN), revents: 0),
+            ]
+            var timeout: Int32 = -1
+            if let deadline {
+                // Rounded up, so that the deadline has come when the wait ends.
+                timeout = Int32(min(max(0, deadline - Moment.now().boot + 999) / 1000, 3_600_000))
+            }
+            let count = poll(&polled, 2, timeout)
+            if count < 0, errno != EINTR { throw GpsdConnectionError(errno: errno) }
+            if polled[1].revents != 0 { return .woken }
+            if polled[0].revents != 0 { return .ready }
+            if let deadline, Moment.now().boot >= deadline { return .deadline }
+        }
+    }
+
+    /// The addresses of a host; looking up a name can take long and can't be stopped, but is not waited for once woken.
+    func resolve(_ address: GpsdAddress) async throws(GpsdConnectionError) -> [SocketAddress] {
+        let result = await withCheckedContinuation { continuation in
+            let isWoken = resolving.withLock { state in
+                if !state.isWoken { state.waiter = continuation }
+                return state.isWoken
+            }
+            if isWoken { return continuation.resume(returning: .failure(.cancelled)) }
+            DispatchQueue.global().async {
+                let found = SocketAddress.lookUp(address)
+                let waiter = self.resolving.withLock { state in
+                    defer { state.waiter = nil }
+                    return state.waiter
+                }
+                waiter?.resume(returning: found)
+            }
+        }
+        return try result.get()
+    }
+}

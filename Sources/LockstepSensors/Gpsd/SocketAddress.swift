@@ -1,0 +1,46 @@
+import Glibc
+
+/// An address of a socket, of IPv4 or IPv6.
+struct SocketAddress: Sendable {
+    let family: Int32
+    private let storage: sockaddr_storage
+    private let size: socklen_t
+
+    private init?(_ info: addrinfo) {
+        guard let address = info.ai_addr, Int(info.ai_addrlen) <= MemoryLayout<sockaddr_storage>.size else {
+            return nil
+        }
+        family = info.ai_family
+        size = info.ai_addrlen
+        var storage = sockaddr_storage()
+        withUnsafeMutableBytes(of: &storage) {
+            $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: Int(info.ai_addrlen)))
+        }
+        self.storage = storage
+    }
+
+    /// Calls `body` with the address as the system wants it.
+    func withSystemAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        withUnsafePointer(to: storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
+        }
+    }
+
+    /// All stream addresses of a host, in the order to try them. Blocks.
+    static func lookUp(_ address: GpsdAddress) -> Result<[SocketAddress], GpsdConnectionError> {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(address.host, String(address.port), &hints, &list)
+        guard code == 0 else { return .failure(GpsdConnectionError(String(cString: gai_strerror(code)))) }
+        defer { freeaddrinfo(list) }
+        var found: [SocketAddress] = []
+        var next = list
+        while let info = next?.pointee {
+            if let address = SocketAddress(info) { found.append(address) }
+            next = info.ai_next
+        }
+        return .success(found)
+    }
+}

@@ -1,0 +1,109 @@
+import Glibc
+
+/// Reads a file line by line, with a buffer of fixed size; owns the file.
+struct LineReader: ~Copyable {
+    /// A line longer than this, in bytes, is not one of a recording.
+    static let longestLine = 65_536
+
+    let file: String
+    /// Number of the line that was read last, from 1.
+    private(set) var line = 0
+
+    private let descriptor: Int32
+    /// Where in the file the next piece is read.
+    private var offset = 0
+    private var buffer: [UInt8] = []
+    /// Where in `buffer` the next line begins.
+    private var position = 0
+    /// Whether the whole file is in `buffer` or behind it.
+    private var isRead = false
+
+    init(file: String) throws(ReplayError) {
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw ReplayError(file: file, line: nil, reason: String(cString: strerror(errno)))
+        }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw ReplayError(file: file, line: nil, reason: "not a regular file")
+        }
+        self.file = file
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// The next line without its end (LF or CR LF) and, at the beginning of the file, without a byte order mark; nil
+    /// after the last.
+    mutating func next() throws(ReplayError) -> ArraySlice<UInt8>? {
+        while true {
+            if let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) { return take(to: end) }
+            if isRead { return position < buffer.count ? take(to: buffer.count) : nil }
+            guard buffer.count - position < Self.longestLine else {
+                throw ReplayError(file: file, line: line + 1, reason: "longer than \(Self.longestLine) bytes: not CSV")
+            }
+            try fill()
+        }
+    }
+
+    /// Whether only blank lines follow.
+    mutating func isAtEnd() throws(ReplayError) -> Bool {
+        while !isRead, buffer[position...].allSatisfy(isBlank) { try fill() }
+        return buffer[position...].allSatisfy(isBlank)
+    }
+
+    /// The last line that is not blank, read from the end of the file; does not move what ``next()`` reads.
+    func last() throws(ReplayError) -> ArraySlice<UInt8>? {
+        var tail: [UInt8] = []
+        var size = stat()
+        guard fstat(descriptor, &size) == 0 else { throw failure() }
+        var place = max(0, Int(size.st_size) - Self.longestLine)
+        while true {
+            let piece = try read(at: place)
+            if piece.isEmpty { break }
+            place += piece.count
+            tail += piece
+        }
+        let end = tail.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? 0
+        let start = tail[..<end].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        return start < end ? tail[start..<end] : nil
+    }
+
+    private mutating func take(to end: Int) -> ArraySlice<UInt8> {
+        var found = buffer[position..<end]
+        position = min(end + 1, buffer.count)
+        line += 1
+        if found.last == UInt8(ascii: "\r") { found.removeLast() }
+        if line == 1, found.starts(with: [0xEF, 0xBB, 0xBF]) { found.removeFirst(3) }
+        return found
+    }
+
+    private mutating func fill() throws(ReplayError) {
+        buffer.removeFirst(position)
+        position = 0
+        let piece = try read(at: offset)
+        offset += piece.count
+        buffer += piece
+        isRead = piece.isEmpty
+    }
+
+    private func read(at offset: Int) throws(ReplayError) -> [UInt8] {
+        var result = 0
+        let piece = [UInt8](unsafeUninitializedCapacity: Self.longestLine) { bytes, count in
+            repeat {
+                result = pread(descriptor, bytes.baseAddress, bytes.count, off_t(offset))
+            } while result < 0 && errno == EINTR
+            count = max(0, result)
+        }
+        if result < 0 { throw failure() }
+        return piece
+    }
+
+    private func failure() -> ReplayError {
+        ReplayError(file: file, line: nil, reason: String(cString: strerror(errno)))
+    }
+}
+
+/// Spaces, tabs and ends of lines.
+private func isBlank(_ byte: UInt8) -> Bool { byte <= UInt8(ascii: " ") }

@@ -1,0 +1,95 @@
+package import LockstepModel
+
+/// Which field of a recording's rows is which column of which stream, as its header says.
+package struct RecordingLayout: Sendable {
+    /// One stream that the recording holds.
+    package struct Part: Sendable {
+        package let stream: SensorStream
+        /// For each column of the stream the field that holds it, if any does.
+        let fields: [Int?]
+        /// What a field's number is multiplied by.
+        let scale: Double
+    }
+
+    /// What the headers are that a recording can have, for people.
+    static let known = """
+        t_us with x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 (accelerometer), gx_rad_s,gy_rad_s,gz_rad_s (gyroscope), \
+        mx_uT,my_uT,mz_uT (magnetometer), lat,lon[,alt,hacc,vacc,speed,course,fix,at] (location)
+        """
+
+    /// How many fields a row has.
+    let fieldCount: Int
+    /// The field of the time in µs.
+    let timeField: Int
+    package let parts: [Part]
+
+    /// The layout that a header names.
+    /// - Throws: ``ReplayError`` where the header names no time, no stream, or a field twice.
+    package init(header: String, file: String) throws(ReplayError) {
+        func refuse(_ reason: String) -> ReplayError { ReplayError(file: file, line: 1, reason: reason) }
+        let names = header.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingSpaces() }
+        var places: [String: Int] = [:]
+        for (index, name) in names.enumerated() where !name.isEmpty {
+            guard places.updateValue(index, forKey: name) == nil else {
+                throw refuse("the header names '\(name)' twice")
+            }
+        }
+        guard let timeField = places["t_us"] else {
+            throw refuse("no header, or one without t_us; a recording has \(Self.known)")
+        }
+        parts = Self.forms.compactMap { $0.part(places: places) }.removingRepeats()
+        guard !parts.isEmpty else { throw refuse("the header names no stream; a recording has \(Self.known)") }
+        self.timeField = timeField
+        fieldCount = names.count
+    }
+
+    /// One way to write a stream.
+    private struct Form {
+        let stream: SensorStream
+        let names: [String]
+        /// How many of `names` must be there.
+        let required: Int
+        let scale: Double
+
+        init(_ stream: SensorStream, _ names: [String], required: Int = 3, scale: Double = 1) {
+            self.stream = stream
+            self.names = names
+            self.required = required
+            self.scale = scale
+        }
+
+        func part(places: [String: Int]) -> Part? {
+            let fields = names.map { places[$0] }
+            guard fields.prefix(required).allSatisfy({ $0 != nil }) else { return nil }
+            return Part(stream: stream, fields: fields, scale: scale)
+        }
+    }
+
+    /// m/s² are the specific force that a bare accelerometer chip gives, +1 g up at rest; ours is -1 g.
+    private static let specificForce = -1 / WalkingBody.gravity
+
+    private static let forms: [Form] = [
+        Form(.accelerometer, ["x_g", "y_g", "z_g"]),
+        Form(.accelerometer, ["ax_g", "ay_g", "az_g"]),
+        Form(.accelerometer, ["ax_m_s2", "ay_m_s2", "az_m_s2"], scale: specificForce),
+        Form(.accelerometer, ["x_m_s2", "y_m_s2", "z_m_s2"], scale: specificForce),
+        Form(.gyroscope, ["gx_rad_s", "gy_rad_s", "gz_rad_s"]),
+        Form(.magnetometer, ["mx_uT", "my_uT", "mz_uT"]),
+        Form(.location, SensorStream.location.columns.map(\.name), required: 2),
+    ]
+}
+
+extension [RecordingLayout.Part] {
+    /// The first way that a stream is written in.
+    fileprivate func removingRepeats() -> [RecordingLayout.Part] {
+        reduce(into: []) { kept, part in
+            if !kept.contains(where: { $0.stream == part.stream }) { kept.append(part) }
+        }
+    }
+}
+
+extension Substring {
+    fileprivate func trimmingSpaces() -> String {
+        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+}

@@ -1,0 +1,53 @@
+/// Reads a recording row by row; owns the file.
+struct RecordingReader: ~Copyable {
+    let layout: RecordingLayout
+    /// Time of the last row, in µs, as it stands in the file.
+    let lastTime: Int64
+
+    private var lines: LineReader
+    private var previous: Int64?
+
+    private init(layout: RecordingLayout, lastTime: Int64, lines: consuming LineReader) {
+        self.layout = layout
+        self.lastTime = lastTime
+        self.lines = lines
+    }
+
+    /// Opens `file` and reads its header and its end.
+    /// - Throws: ``ReplayError``
+    static func open(_ file: String) throws(ReplayError) -> RecordingReader {
+        var lines = try LineReader(file: file)
+        guard let header = try lines.next() else {
+            throw ReplayError(file: file, line: nil, reason: "the file is empty")
+        }
+        let layout = try RecordingLayout(header: String(decoding: header, as: UTF8.self), file: file)
+        guard try !lines.isAtEnd(), let last = try lines.last() else {
+            throw ReplayError(file: file, line: nil, reason: "no rows after the header")
+        }
+        do {
+            return RecordingReader(layout: layout, lastTime: try layout.time(ofRow: last), lines: lines)
+        } catch {
+            throw ReplayError(file: file, line: nil, reason: "the last line is not whole: \(error.reason)")
+        }
+    }
+
+    /// The next row; nil after the last.
+    /// - Throws: ``ReplayError`` with the line that is wrong.
+    mutating func next() throws(ReplayError) -> RecordingRow? {
+        guard let line = try lines.next() else { return nil }
+        // A blank line is the file's end; in the middle it is a row without fields, which is an error.
+        if line.allSatisfy({ $0 <= UInt8(ascii: " ") }), try lines.isAtEnd() { return nil }
+        let row: RecordingRow
+        do {
+            row = try layout.row(line)
+        } catch {
+            throw ReplayError(file: lines.file, line: lines.line, reason: error.reason)
+        }
+        if let previous, row.time < previous {
+            throw ReplayError(
+                file: lines.file, line: lines.line, reason: "time goes back, from \(previous) to \(row.time) µs")
+        }
+        previous = row.time
+        return row
+    }
+}

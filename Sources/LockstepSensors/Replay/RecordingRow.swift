@@ -1,0 +1,77 @@
+import LockstepModel
+
+/// One row of a recording.
+package struct RecordingRow: Sendable {
+    /// As it stands in the file, in µs.
+    package let time: Int64
+    /// For each part of the layout the values of its stream's columns; nil where the row has none.
+    package let values: [[Double]?]
+}
+
+extension RecordingLayout {
+    /// Reads one row.
+    /// - Throws: the reason, in words, why it can't be one.
+    package func row(_ line: ArraySlice<UInt8>) throws(RowError) -> RecordingRow {
+        let fields = line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        guard fields.count == fieldCount else {
+            throw RowError("\(fields.count) fields where the header has \(fieldCount)")
+        }
+        var values: [[Double]?] = []
+        for part in parts { try values.append(part.values(fields)) }
+        return RecordingRow(time: try time(fields[timeField]), values: values)
+    }
+
+    /// The time of a row, without looking at the rest.
+    func time(ofRow line: ArraySlice<UInt8>) throws(RowError) -> Int64 {
+        let fields = line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        guard fields.count == fieldCount else {
+            throw RowError("\(fields.count) fields where the header has \(fieldCount)")
+        }
+        return try time(fields[timeField])
+    }
+
+    private func time(_ field: ArraySlice<UInt8>) throws(RowError) -> Int64 {
+        let text = text(field)
+        // A time beyond this would not be a whole number elsewhere, and sums of two could overflow.
+        guard let time = Int64(text), time.magnitude < 1 << 53 else {
+            throw RowError("t_us is '\(text)', not a whole number of µs")
+        }
+        return time
+    }
+}
+
+extension RecordingLayout.Part {
+    /// The values of one row; nil where all its fields are empty.
+    fileprivate func values(_ row: [ArraySlice<UInt8>]) throws(RowError) -> [Double]? {
+        var values: [Double] = []
+        var firstMissing: String?
+        var isEmpty = true
+        for (column, field) in zip(stream.columns, fields) {
+            guard let field, case let text = text(row[field]), !text.isEmpty else {
+                if column.isRequired, firstMissing == nil { firstMissing = column.name }
+                values.append(.nan)
+                continue
+            }
+            guard let number = Double(text), number.isFinite else {
+                throw RowError("'\(text)' is not a number (\(column.name) of \(stream))")
+            }
+            values.append(number * scale)
+            isEmpty = false
+        }
+        if isEmpty { return nil }
+        if let firstMissing { throw RowError("\(firstMissing) of \(stream) is missing") }
+        return values
+    }
+}
+
+/// Why a row can't be read; the reader adds file and line.
+package struct RowError: Error {
+    let reason: String
+    init(_ reason: String) { self.reason = reason }
+}
+
+private func text(_ field: ArraySlice<UInt8>) -> String {
+    let space = UInt8(ascii: " ")
+    guard field.first == space || field.last == space else { return String(decoding: field, as: UTF8.self) }
+    return String(decoding: field.drop { $0 == space }.reversed().drop { $0 == space }.reversed(), as: UTF8.self)
+}
