@@ -1,0 +1,76 @@
+import Glibc
+import LockstepModel
+import LockstepSQLite
+
+/// Reads a store, also while a collector writes it.
+///
+/// Each call sees what was committed when it began. Use a reader from one thread.
+public final class StoreReader {
+    let path: String
+    let database: SQLiteDatabase
+    var lookups: [SensorStream: SampleLookup] = [:]
+
+    /// Opens the store at `path`.
+    /// - Throws: ``StoreError``: there is no such file, it isn't a store, or another version wrote it.
+    public init(path: String) throws(StoreError) {
+        self.path = path
+        guard !isFolder(path) else {
+            throw StoreError(.notAStore, "\(path) is a folder: give the path of a store in it")
+        }
+        guard access(path, F_OK) == 0 else {
+            throw StoreError(
+                .missing, "there is no store at \(path): check the path, or start a collector that writes it")
+        }
+        do {
+            database = try SQLiteDatabase(path: path, mode: .readOnly)
+            try StoreSchema.check(database)
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
+    /// What SQLite's own check finds wrong with the file; nothing if all is well. Reads all of it.
+    /// - Throws: ``StoreError``
+    public func integrityCheck() throws(StoreError) -> [String] {
+        var findings: [String] = []
+        do {
+            let check = try database.prepare("PRAGMA quick_check")
+            while try check.step() {
+                if let finding = check.text(at: 0), finding != "ok" { findings.append(finding) }
+            }
+        } catch {
+            // Damage may be such that the check itself can't go on.
+            guard error.isCorrupt else { throw StoreError(error, path: path) }
+            findings.append(error.message)
+        }
+        return findings
+    }
+
+    /// Runs several reads on one state of the store.
+    func reading<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
+        do { return try database.transaction(.deferred, body) } catch { throw StoreError(error, path: path) }
+    }
+
+    /// Every device, by group and name, with its number.
+    func numberedDevices() throws(SQLiteError) -> [(address: DeviceAddress, id: Int64)] {
+        let select = try database.prepare(
+            "SELECT group_name, device, device_id FROM devices ORDER BY group_name, device")
+        var devices: [(address: DeviceAddress, id: Int64)] = []
+        while try select.step() {
+            if let address = deviceAddress(select, at: 0) { devices.append((address, select.int64(at: 2))) }
+        }
+        return devices
+    }
+
+    /// The ranges of `batches` or `dropped`, by the device's number.
+    func ranges(in table: String) throws(SQLiteError) -> [Int64: [Epoch: SequenceSet]] {
+        let select = try database.prepare(
+            "SELECT device_id, epoch, first, last FROM \(table) ORDER BY device_id, epoch, first")
+        var ranges: [Int64: [Epoch: SequenceSet]] = [:]
+        while try select.step() {
+            guard let epoch = select.text(at: 1), let range = batchRange(select, at: 2) else { continue }
+            ranges[select.int64(at: 0), default: [:]][Epoch(unchecked: epoch), default: SequenceSet()].insert(range)
+        }
+        return ranges
+    }
+}

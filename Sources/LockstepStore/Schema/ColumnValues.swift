@@ -1,0 +1,69 @@
+import LockstepModel
+import LockstepSQLite
+
+// A value in memory is a `Double`; these are the ways in and out of a table.
+extension SensorStream.Kind {
+    /// The column's type in SQL.
+    var sqlType: String {
+        switch self {
+        case .real: "REAL"
+        case .integer: "INTEGER"
+        case .choice: "TEXT"
+        }
+    }
+
+    /// What a table gives back of `value`: a whole number for an integer, null for a choice that there is not.
+    func normalized(_ value: Double) -> Double {
+        switch self {
+        case .real: value
+        case .integer: value.magnitude <= largestInteger ? value.rounded() : .nan
+        case .choice(let words): Int(exactly: value).map(words.indices.contains) == true ? value : .nan
+        }
+    }
+
+    func bind(_ value: Double, to statement: SQLiteStatement, at index: Int) throws(SQLiteError) {
+        switch self {
+        case .real: try statement.bind(value, at: index)
+        case .integer:
+            let whole = normalized(value)
+            if whole.isNaN { try statement.bindNull(at: index) } else { try statement.bind(Int64(whole), at: index) }
+        case .choice(let words):
+            let choice = normalized(value)
+            if choice.isNaN {
+                try statement.bindNull(at: index)
+            } else {
+                try statement.bind(words[Int(choice)], at: index)
+            }
+        }
+    }
+
+    func read(_ statement: SQLiteStatement, at column: Int) -> Double {
+        switch self {
+        case .real, .integer: statement.double(at: column)
+        case .choice(let words):
+            statement.text(at: column).flatMap(words.firstIndex).map(Double.init) ?? .nan
+        }
+    }
+
+    /// `value` as JSON: a number, a word, `null`.
+    func json(_ value: Double) -> String {
+        let stored = normalized(value)
+        guard stored.isFinite else { return "null" }
+        return switch self {
+        case .real: "\(stored)"
+        case .integer: "\(Int64(stored))"
+        case .choice(let words): "\"\(words[Int(stored)])\""
+        }
+    }
+}
+
+extension SensorStream {
+    /// A sample's values as a JSON object: `{"x":0.5,"y":null,"z":-1.0}`.
+    func json(_ values: [Double]) -> String {
+        let members = zip(columns, values).map { column, value in "\"\(column.name)\":\(column.kind.json(value))" }
+        return "{" + members.joined(separator: ",") + "}"
+    }
+}
+
+/// Whole numbers up to this one are exact as `Double`.
+private let largestInteger = 9_007_199_254_740_992.0

@@ -1,0 +1,98 @@
+import LockstepModel
+import LockstepSQLite
+
+/// What makes a database a store: its mark in the file's header, its version, its tables and views.
+enum StoreSchema {
+    /// `LKST`, in the header's `application_id`.
+    static let applicationID: Int32 = 0x4C4B_5354
+
+    static let migrations = SchemaMigrations([
+        { database in
+            for table in baseTables { try database.execute(table) }
+            try database.setApplicationID(applicationID)
+        }
+    ])
+
+    /// Checks that a database is empty, or a store that this program knows.
+    static func checkIsStoreOrNew(_ database: SQLiteDatabase) throws {
+        if try database.integer("SELECT count(*) FROM sqlite_schema") > 0 { try checkMark(database) }
+        try migrations.check(database)
+    }
+
+    /// Makes a new database a store, or brings an older store up to date.
+    static func update(_ database: SQLiteDatabase, streams: [SensorStream]) throws {
+        try migrations.apply(to: database)
+        try database.transaction {
+            let views = streams.map(\.view) + baseViews
+            // First, because a table can't lose or gain columns below a view that no longer fits.
+            for view in views { try dropIfChanged(view, in: database) }
+            for stream in streams { try updateTable(of: stream, in: database) }
+            for view in views where try storedText(of: view.name, in: database) == nil {
+                try database.execute(view.create)
+            }
+        }
+    }
+
+    /// Checks that a database which is only to be read is a store that this program can read.
+    static func check(_ database: SQLiteDatabase) throws {
+        try checkMark(database)
+        try migrations.check(database)
+        let version = try database.userVersion
+        guard version == migrations.version else {
+            throw StoreError(
+                .schema,
+                "\(database.path) was written by an older Lockstep (schema \(version), this program needs "
+                    + "\(migrations.version)): start this version's collector on it once")
+        }
+    }
+
+    /// The columns that a table has; none if there is no such table.
+    static func columns(of table: String, in database: SQLiteDatabase) throws(SQLiteError) -> Set<String> {
+        let statement = try database.prepare("SELECT name FROM pragma_table_info(?)")
+        try statement.bind(table, at: 1)
+        var names: Set<String> = []
+        while try statement.step() {
+            if let name = statement.text(at: 0) { names.insert(name) }
+        }
+        return names
+    }
+
+    /// The stream's columns for a SELECT; nil if there is no such table.
+    ///
+    /// A store that no writer has opened since the stream got a new column lacks it: NULL stands for it.
+    static func selectList(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) -> String? {
+        let present = try columns(of: stream.table, in: database)
+        guard !present.isEmpty else { return nil }
+        return stream.columns.map { present.contains($0.name) ? $0.name : "NULL" }.joined(separator: ", ")
+    }
+
+    private static func checkMark(_ database: SQLiteDatabase) throws {
+        guard try database.applicationID == applicationID else {
+            throw StoreError(
+                .notAStore, "\(database.path) is an SQLite database but no Lockstep store: choose another file")
+        }
+    }
+
+    private static func updateTable(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
+        let present = try columns(of: stream.table, in: database)
+        if present.isEmpty {
+            try database.execute(stream.createTable)
+            return
+        }
+        for column in stream.columns where !present.contains(column.name) {
+            try database.execute(
+                "ALTER TABLE \(stream.table) ADD COLUMN \(column.name) \(column.kind.sqlType) /* \(column.comment) */")
+        }
+    }
+
+    private static func dropIfChanged(_ view: View, in database: SQLiteDatabase) throws(SQLiteError) {
+        guard let stored = try storedText(of: view.name, in: database), stored != view.create else { return }
+        try database.execute("DROP VIEW \(view.name)")
+    }
+
+    private static func storedText(of name: String, in database: SQLiteDatabase) throws(SQLiteError) -> String? {
+        let statement = try database.prepare("SELECT sql FROM sqlite_schema WHERE name = ?")
+        try statement.bind(name, at: 1)
+        return try statement.step() ? statement.text(at: 0) : nil
+    }
+}

@@ -1,0 +1,85 @@
+import LockstepModel
+import LockstepSQLite
+
+/// Life-cycle states: the history in `states`, and in `devices` what the present one rests on.
+struct LifecycleTable {
+    private let insert: SQLiteStatement
+    private let update: SQLiteStatement
+    private let select: SQLiteStatement
+
+    init(in database: SQLiteDatabase) throws(SQLiteError) {
+        // A change that is written again, after a failure in doubt, is the same change.
+        insert = try database.prepare(
+            """
+            INSERT INTO states (device_id, seq, state, since, previous, reason) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET state = excluded.state, since = excluded.since, previous = excluded.previous,
+                reason = excluded.reason
+            """, persistent: true)
+        update = try database.prepare(
+            """
+            UPDATE devices SET state = ?2, since = ?3, previous = ?4, reason = ?5, state_seq = ?6, session = ?7,
+                phase = ?8, rests_on = ?9
+            WHERE device_id = ?1
+            """, persistent: true)
+        select = try database.prepare(
+            """
+            SELECT group_name, device, state, since, previous, reason, state_seq, session, phase, rests_on
+            FROM devices
+            """, persistent: true)
+    }
+
+    func write(_ transition: LifecycleTransition, of device: Int64) throws(SQLiteError) {
+        try insert.bind(device, at: 1)
+        try insert.bind(transition.seq, at: 2)
+        try insert.bind(transition.to.rawValue, at: 3)
+        try insert.bind(transition.since.microseconds, at: 4)
+        try insert.bind(transition.from?.rawValue, at: 5)
+        try insert.bind(transition.reason, at: 6)
+        try insert.run()
+    }
+
+    func write(_ snapshot: LifecycleSnapshot, of device: Int64) throws(SQLiteError) {
+        try update.bind(device, at: 1)
+        try update.bind(snapshot.last?.to.rawValue, at: 2)
+        try update.bind(snapshot.last?.since.microseconds, at: 3)
+        try update.bind(snapshot.last?.from?.rawValue, at: 4)
+        try update.bind(snapshot.last?.reason, at: 5)
+        try update.bind(snapshot.last?.seq, at: 6)
+        try update.bind(snapshot.session, at: 7)
+        try update.bind(snapshot.phase?.rawValue, at: 8)
+        try update.bind(snapshot.restsOn?.microseconds, at: 9)
+        try update.run()
+    }
+
+    /// The snapshots of all devices.
+    func read() throws(SQLiteError) -> [DeviceAddress: LifecycleSnapshot] {
+        var snapshots: [DeviceAddress: LifecycleSnapshot] = [:]
+        while try select.step() {
+            guard let device = deviceAddress(select, at: 0) else { continue }
+            snapshots[device] = LifecycleSnapshot(
+                last: lastTransition, session: select.optionalInt64(at: 7),
+                phase: select.text(at: 8).flatMap(Phase.init), restsOn: timestamp(select, at: 9))
+        }
+        return snapshots
+    }
+
+    private var lastTransition: LifecycleTransition? {
+        guard let state = select.text(at: 2).flatMap(LifecycleState.init), let since = timestamp(select, at: 3) else {
+            return nil
+        }
+        return LifecycleTransition(
+            from: select.text(at: 4).flatMap(LifecycleState.init), to: state, since: since,
+            reason: select.text(at: 5) ?? "", seq: select.int64(at: 6))
+    }
+}
+
+/// Reads group and device from two columns of a row.
+func deviceAddress(_ statement: SQLiteStatement, at column: Int) -> DeviceAddress? {
+    guard let group = statement.text(at: column), let device = statement.text(at: column + 1) else { return nil }
+    return DeviceAddress(group: GroupID(unchecked: group), device: DeviceID(unchecked: device))
+}
+
+/// Reads a time in µs since 1970, if there is one.
+func timestamp(_ statement: SQLiteStatement, at column: Int) -> Timestamp? {
+    statement.optionalInt64(at: column).map(Timestamp.init(microseconds:))
+}

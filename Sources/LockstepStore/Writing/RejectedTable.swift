@@ -1,0 +1,34 @@
+import LockstepModel
+import LockstepSQLite
+
+/// Messages that could not be taken in: the newest ones, for a person to look at.
+struct RejectedTable {
+    private let limit: Int
+    private let insert: SQLiteStatement
+    private let delete: SQLiteStatement
+
+    init(limit: Int, in database: SQLiteDatabase) throws(SQLiteError) {
+        self.limit = limit
+        insert = try database.prepare(
+            "INSERT INTO rejected (at, topic, reason, size, head) VALUES (?, ?, ?, ?, ?)", persistent: true)
+        // Numbers have no gaps, because only the oldest go.
+        delete = try database.prepare(
+            "DELETE FROM rejected WHERE id <= (SELECT max(id) FROM rejected) - ?", persistent: true)
+    }
+
+    /// Adds messages and removes the oldest beyond the limit.
+    func write(_ messages: [RejectedMessage]) throws(SQLiteError) {
+        guard !messages.isEmpty else { return }
+        for message in messages.suffix(limit) {
+            try insert.bind(message.at.microseconds, at: 1)
+            // Anyone may send a topic of 64 KiB.
+            try insert.bind(String(message.topic.prefix(256)), at: 2)
+            try insert.bind(message.reason, at: 3)
+            try insert.bind(Int64(message.size), at: 4)
+            try insert.bind(Array(message.head.prefix(256)), at: 5)
+            try insert.run()
+        }
+        try delete.bind(Int64(limit), at: 1)
+        try delete.run()
+    }
+}
