@@ -1,0 +1,78 @@
+public import LockstepModel
+
+/// Collects samples until there is enough for a message: one batch a stream and window, or more when a stream has many.
+public struct Coalescer: Sendable {
+    public struct Limits: Sendable, Hashable {
+        /// µs from the first sample that waits until all that wait are due.
+        public var window: Int64
+        /// Samples after which a batch is due at once, and which it never exceeds.
+        public var samples: Int
+        /// Bytes of payload, estimated, with the same meaning.
+        public var bytes: Int
+
+        public init(window: Int64 = 1_000_000, samples: Int = 1000, bytes: Int = 65_536) {
+            self.window = window
+            self.samples = samples
+            self.bytes = bytes
+        }
+    }
+
+    private let limits: Limits
+    /// In the order in which the streams first spoke.
+    private var open: [SampleBlock] = []
+    private var full: [SampleBlock] = []
+    private var openedAt: Int64?
+
+    public init(limits: Limits = Limits()) { self.limits = limits }
+
+    /// Takes samples in; `boot` is the present in µs of the boot clock.
+    public mutating func add(_ block: SampleBlock, at boot: Int64) {
+        guard !block.isEmpty else { return }
+        openedAt = openedAt ?? boot
+        let index =
+            open.firstIndex { $0.stream == block.stream }
+            ?? {
+                open.append(SampleBlock(stream: block.stream))
+                return open.count - 1
+            }()
+        let most = capacity(of: block.stream)
+        for sample in 0..<block.count {
+            // A recording that starts again goes back in time; a batch never does.
+            if open[index].count >= most || open[index].times.last.map({ $0 >= block.times[sample] }) == true {
+                full.append(open[index])
+                open[index] = SampleBlock(stream: block.stream)
+            }
+            open[index].append(
+                time: Timestamp(microseconds: block.times[sample]), values: block.values(at: sample))
+        }
+        if open[index].count >= most {
+            full.append(open[index])
+            open[index] = SampleBlock(stream: block.stream)
+        }
+    }
+
+    /// When something will be due, in µs of the boot clock.
+    public var nextDue: Int64? { full.isEmpty ? openedAt.map { $0 + limits.window } : .min }
+
+    /// Takes out what is due: full batches, and when the window is over everything.
+    public mutating func takeDue(at boot: Int64) -> [SampleBlock] {
+        if let openedAt, boot >= openedAt + limits.window { return takeAll() }
+        defer { full.removeAll() }
+        return full
+    }
+
+    /// Takes out everything.
+    public mutating func takeAll() -> [SampleBlock] {
+        defer {
+            full.removeAll()
+            openedAt = nil
+            for index in open.indices { open[index] = SampleBlock(stream: open[index].stream) }
+        }
+        return full + open.filter { !$0.isEmpty }
+    }
+
+    private func capacity(of stream: SensorStream) -> Int {
+        // A number of JSON takes about ten bytes with its comma.
+        max(1, min(limits.samples, limits.bytes / (10 * (stream.columns.count + 1))))
+    }
+}

@@ -1,0 +1,26 @@
+import FoundationEssentials
+public import LockstepModel
+import LockstepSQLite
+import LockstepWire
+
+/// Reads what an agent with `--journal` has accepted, from its outbox file.
+public enum Journal {
+    /// Hands over every batch that was ever accepted, in order, also while the agent runs.
+    /// - Throws: ``OutboxError``, or what `body` throws.
+    public static func read(path: String, _ body: (Batch) throws -> Void) throws {
+        let query: SQLiteStatement
+        do {
+            let database = try SQLiteDatabase(path: path, mode: .readOnly)
+            query = try database.prepare("SELECT stream, payload FROM journal ORDER BY id")
+        } catch {
+            throw OutboxError(path: path, error)
+        }
+        while try query.step() {
+            guard let stream = query.text(at: 0).flatMap(SensorStream.named), let payload = query.bytes(at: 1) else {
+                continue
+            }
+            try body(
+                try BatchJSON.decode(Data(payload), stream: stream, limits: PayloadLimits(bytes: .max, samples: .max)))
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import LockstepSQLite
+
+/// The tables of an outbox.
+enum OutboxSchema {
+    static let migrations = SchemaMigrations([
+        { database in
+            try database.execute(
+                """
+                CREATE TABLE meta ( -- epoch, highest seq given, highest session, dropped_samples
+                    key TEXT PRIMARY KEY,
+                    value NOT NULL
+                ) WITHOUT ROWID;
+                CREATE TABLE batches ( -- what no collector is known to have
+                    id INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order of acceptance
+                    epoch TEXT NOT NULL,
+                    seq INTEGER NOT NULL,
+                    stream TEXT NOT NULL,
+                    samples INTEGER NOT NULL, -- how many the payload holds
+                    created INTEGER NOT NULL, -- µs since 1970
+                    payload BLOB NOT NULL, -- as published
+                    UNIQUE (epoch, seq)
+                );
+                CREATE TABLE dropped ( -- batches that the outbox's limits made it drop
+                    epoch TEXT NOT NULL,
+                    first INTEGER NOT NULL,
+                    last INTEGER NOT NULL,
+                    PRIMARY KEY (epoch, first)
+                ) WITHOUT ROWID;
+                CREATE TABLE journal ( -- with --journal: every batch ever accepted
+                    id INTEGER PRIMARY KEY,
+                    epoch TEXT NOT NULL,
+                    seq INTEGER NOT NULL,
+                    stream TEXT NOT NULL,
+                    payload BLOB NOT NULL
+                );
+                """)
+        }
+    ])
+
+    /// Opens or makes the file. A batch counts as accepted when its transaction is on disk: hence FULL, which costs one
+    /// sync a window.
+    static func open(_ path: String) throws -> SQLiteDatabase {
+        let database = try SQLiteDatabase(path: path)
+        try database.useWriteAheadLog()
+        try database.execute("PRAGMA synchronous = FULL")
+        try migrations.apply(to: database)
+        return database
+    }
+}

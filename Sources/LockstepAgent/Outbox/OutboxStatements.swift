@@ -1,0 +1,140 @@
+import LockstepModel
+import LockstepSQLite
+
+/// The prepared statements of an outbox.
+final class OutboxStatements {
+    struct Oldest {
+        let id: Int64
+        let position: BatchPosition
+        let samples: Int64
+        let createdAt: Int64
+        let bytes: Int64
+    }
+
+    private let database: SQLiteDatabase
+    private let insert: SQLiteStatement
+    private let insertJournal: SQLiteStatement
+    private let measure: SQLiteStatement
+    private let delete: SQLiteStatement
+    private let select: SQLiteStatement
+    private let selectOldest: SQLiteStatement
+    private let deleteOldest: SQLiteStatement
+    private let extendDropped: SQLiteStatement
+    private let insertDropped: SQLiteStatement
+    private let upsertMeta: SQLiteStatement
+
+    init(_ database: SQLiteDatabase) throws {
+        self.database = database
+        func prepare(_ sql: String) throws -> SQLiteStatement { try database.prepare(sql, persistent: true) }
+        insert = try prepare(
+            "INSERT INTO batches (epoch, seq, stream, samples, created, payload) VALUES (?, ?, ?, ?, ?, ?)")
+        insertJournal = try prepare("INSERT INTO journal (epoch, seq, stream, payload) VALUES (?, ?, ?, ?)")
+        measure = try prepare(
+            "SELECT ifnull(sum(length(payload)), 0) FROM batches WHERE epoch = ? AND seq BETWEEN ? AND ?")
+        delete = try prepare("DELETE FROM batches WHERE epoch = ? AND seq BETWEEN ? AND ?")
+        select = try prepare("SELECT stream, payload FROM batches WHERE epoch = ? AND seq = ?")
+        selectOldest = try prepare(
+            "SELECT id, epoch, seq, samples, created, length(payload) FROM batches ORDER BY id LIMIT 1")
+        deleteOldest = try prepare("DELETE FROM batches WHERE id = ?")
+        extendDropped = try prepare("UPDATE dropped SET last = ?2 WHERE epoch = ?1 AND last = ?2 - 1")
+        insertDropped = try prepare("INSERT INTO dropped (epoch, first, last) VALUES (?1, ?2, ?2)")
+        upsertMeta = try prepare(
+            "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value")
+    }
+
+    func setMeta(_ key: String, _ value: String) throws {
+        try upsertMeta.bind(key, at: 1)
+        try upsertMeta.bind(value, at: 2)
+        try upsertMeta.run()
+    }
+
+    func setMeta(_ key: String, _ value: Int64) throws {
+        try upsertMeta.bind(key, at: 1)
+        try upsertMeta.bind(value, at: 2)
+        try upsertMeta.run()
+    }
+
+    func insert(_ entry: Outbox.Entry, samples: Int, at now: Timestamp) throws {
+        try insert.bind(entry.position.epoch.rawValue, at: 1)
+        try insert.bind(entry.position.seq, at: 2)
+        try insert.bind(entry.stream.name, at: 3)
+        try insert.bind(Int64(samples), at: 4)
+        try insert.bind(now.microseconds, at: 5)
+        try insert.bind(entry.payload, at: 6)
+        try insert.run()
+    }
+
+    func insertIntoJournal(_ entry: Outbox.Entry) throws {
+        try insertJournal.bind(entry.position.epoch.rawValue, at: 1)
+        try insertJournal.bind(entry.position.seq, at: 2)
+        try insertJournal.bind(entry.stream.name, at: 3)
+        try insertJournal.bind(entry.payload, at: 4)
+        try insertJournal.run()
+    }
+
+    /// - Returns: how many bytes of payload that freed.
+    func delete(_ epoch: Epoch, _ range: ClosedRange<Int64>) throws -> Int64 {
+        var freed: Int64 = 0
+        for statement in [measure, delete] {
+            try statement.bind(epoch.rawValue, at: 1)
+            try statement.bind(range.lowerBound, at: 2)
+            try statement.bind(range.upperBound, at: 3)
+            if statement === measure {
+                if try statement.step() { freed = statement.int64(at: 0) }
+                statement.reset()
+            } else {
+                try statement.run()
+            }
+        }
+        return freed
+    }
+
+    func entry(at position: BatchPosition) throws -> Outbox.Entry? {
+        defer { select.reset() }
+        try select.bind(position.epoch.rawValue, at: 1)
+        try select.bind(position.seq, at: 2)
+        guard try select.step(), let stream = select.text(at: 0).flatMap(SensorStream.named) else { return nil }
+        return Outbox.Entry(position: position, stream: stream, payload: select.bytes(at: 1) ?? [])
+    }
+
+    func oldest() throws -> Oldest? {
+        defer { selectOldest.reset() }
+        guard try selectOldest.step() else { return nil }
+        return Oldest(
+            id: selectOldest.int64(at: 0),
+            position: BatchPosition(
+                epoch: try Epoch(validating: selectOldest.text(at: 1) ?? ""), seq: selectOldest.int64(at: 2)),
+            samples: selectOldest.int64(at: 3), createdAt: selectOldest.int64(at: 4), bytes: selectOldest.int64(at: 5))
+    }
+
+    /// Deletes a batch and keeps its number in `dropped`.
+    func drop(_ batch: Oldest) throws {
+        try deleteOldest.bind(batch.id, at: 1)
+        try deleteOldest.run()
+        for statement in [extendDropped, insertDropped] {
+            try statement.bind(batch.position.epoch.rawValue, at: 1)
+            try statement.bind(batch.position.seq, at: 2)
+            try statement.run()
+            if database.changes > 0 { break }
+        }
+    }
+
+    /// The numbers in `batches` or `journal`, by epoch.
+    func numbers(in table: String) throws -> [Epoch: SequenceSet] {
+        let query = try database.prepare("SELECT epoch, seq FROM \(table) ORDER BY epoch, seq")
+        var result: [Epoch: SequenceSet] = [:]
+        while try query.step() {
+            let epoch = try Epoch(validating: query.text(at: 0) ?? "")
+            result[epoch, default: SequenceSet()].insert(query.int64(at: 1))
+        }
+        return result
+    }
+
+    func droppedRanges(of epoch: Epoch) throws -> SequenceSet {
+        let query = try database.prepare("SELECT first, last FROM dropped WHERE epoch = ?")
+        try query.bind(epoch.rawValue, at: 1)
+        var result = SequenceSet()
+        while try query.step() { result.insert(query.int64(at: 0)...query.int64(at: 1)) }
+        return result
+    }
+}

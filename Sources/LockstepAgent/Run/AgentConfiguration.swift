@@ -1,0 +1,41 @@
+public import LockstepMQTT
+public import LockstepModel
+public import LockstepSensors
+public import LockstepWire
+
+/// What an agent is told to be.
+public struct AgentConfiguration: Sendable {
+    /// Whose word takes a batch out of the outbox.
+    public enum AcknowledgedBy: String, Sendable, CaseIterable {
+        /// The collector's, after its commit: nothing is lost.
+        case collector
+        /// The broker's: for people without a collector.
+        case broker
+    }
+
+    public var address: DeviceAddress
+    public var broker: BrokerAddress
+    public var tls = TLSOptions()
+    /// nil: 5, or 3.1.1 with a broker that refuses it.
+    public var mqttVersion: MQTTVersion?
+    public var root = TopicRoot.standard
+    public var sources: [any SensorSource]
+    public var outboxPath: String
+    public var outboxLimits = Outbox.Limits()
+    public var keepsJournal = false
+    public var coalescing = Coalescer.Limits()
+    public var acknowledgedBy = AcknowledgedBy.collector
+    /// Bytes of backlog a second.
+    public var backlogRate = 262_144
+    /// µs between presences that say nothing new.
+    public var heartbeat: Int64 = 30_000_000
+
+    public init(
+        address: DeviceAddress, broker: BrokerAddress, sources: [any SensorSource], outboxPath: String
+    ) {
+        self.address = address
+        self.broker = broker
+        self.sources = sources
+        self.outboxPath = outboxPath
+    }
+}

@@ -1,0 +1,169 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepSensors
+import LockstepWire
+import Logging
+
+/// The agent's one thread: samples to outbox, outbox to broker, acknowledgements back.
+final class AgentLoop {
+    /// Messages under way that the broker has not confirmed.
+    static let mostFlying = 100
+    /// Of those, how many may be backlog: live batches never wait behind it.
+    static let mostFlyingBacklog = 40
+    /// Samples kept in memory while the outbox can't be written.
+    static let mostUnsavedSamples = 200_000
+
+    let configuration: AgentConfiguration
+    let inbox: Inbox
+    let logger: Logger
+    let outbox: Outbox
+    let link: BrokerLink
+    let announcement: Announcement
+
+    var line: TimeLine
+    var suspend: SuspendDetector
+    var stamper = SampleStamper()
+    var coalescer: Coalescer
+    /// Counts steps where no source brings them.
+    var steps: StepAccumulator?
+    var delivery: Delivery
+    var budget: ByteBudget
+    /// Blocks that could not be written yet.
+    var unsaved: [SampleBlock] = []
+    var unsavedDropped: Int64 = 0
+    var removed: [Epoch: SequenceSet] = [:]
+    var removeBy: Int64?
+    var backlogFrom = Int64.max
+    var problems = ProblemLog()
+
+    var runningSources: Int
+    var sourceError: (any Error)?
+    var isStopping = false
+
+    init(_ configuration: AgentConfiguration, inbox: Inbox, wakeup: Wakeup, logger: Logger) throws {
+        let now = Moment.now()
+        self.configuration = configuration
+        self.inbox = inbox
+        self.logger = logger
+        outbox = try Outbox(
+            path: configuration.outboxPath, limits: configuration.outboxLimits,
+            keepsJournal: configuration.keepsJournal)
+        line = TimeLine(at: now)
+        suspend = SuspendDetector(at: now)
+        coalescer = Coalescer(limits: configuration.coalescing)
+        let streams = configuration.sources.flatMap(\.streams)
+        steps = streams.contains(.steps) || !streams.contains(.accelerometer) ? nil : StepAccumulator()
+        delivery = Delivery(pending: try outbox.pending())
+        budget = ByteBudget(rate: configuration.backlogRate, at: now.boot)
+        runningSources = configuration.sources.count
+        let announcement = Announcement(configuration: configuration, outbox: outbox, logger: logger)
+        self.announcement = announcement
+        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
+            announcement.connectionOptions(version: version)
+        }
+        link.onMessage = { [unowned self] message in self.handle(message) }
+    }
+
+    func run() throws {
+        logger.info(
+            "agent of \(configuration.address) with \(delivery.unsentCount) batches in the outbox, epoch \(outbox.epoch)"
+        )
+        while !isStopping {
+            waitForWork()
+            step()
+        }
+        finish()
+        if let sourceError { throw sourceError }
+    }
+
+    private func waitForWork() {
+        let boot = Moment.now().boot
+        var due = min(boot + 1_000_000, coalescer.nextDue ?? .max, removeBy ?? .max)
+        if delivery.hasBacklog, link.isUp { due = min(due, boot + 50_000) }
+        link.wait(until: .now + .microseconds(max(0, due - boot)))
+    }
+
+    private func step() {
+        let moment = Moment.now()
+        observeClocks(moment)
+        for item in inbox.drain() { handle(item, at: moment) }
+        for event in link.read() { handle(event) }
+        accept(coalescer.takeDue(at: moment.boot), at: moment)
+        delivery.tick(at: moment.boot)
+        publishBacklog(at: moment)
+        announcement.publishIfDue(at: moment, on: line, over: link)
+        for event in link.write() { handle(event) }
+        if runningSources == 0, !isStopping { endWhenDelivered(at: moment) }
+    }
+
+    private func observeClocks(_ moment: Moment) {
+        if case .stepped(let by) = line.observe(moment) { startEpoch(steppedBy: by, at: moment) }
+        if let began = suspend.observe(moment) {
+            // The phases as they were: the machine slept, and is back.
+            announcement.say(.background, reason: "suspend", at: line.timestamp(boot: began), over: link)
+            announcement.say(.foreground, reason: "wake", at: line.timestamp(boot: moment.boot), over: link)
+        }
+    }
+
+    private func startEpoch(steppedBy step: Int64, at moment: Moment) {
+        accept(coalescer.takeAll(), at: moment)
+        do {
+            try outbox.startEpoch()
+            logger.warning(
+                "the clock was stepped by \(Double(step) / 1e6) s: a new epoch begins",
+                metadata: ["epoch": "\(outbox.epoch)"])
+        } catch {
+            logger.error("\(error)")
+        }
+        stamper.startEpoch()
+        // The session's number, and the will the broker holds, belong to the old epoch.
+        link.reconnect()
+    }
+
+    private func handle(_ item: Inbox.Item, at moment: Moment) {
+        switch item {
+        case .samples(let block, let clock): take(block, clock: clock, at: moment)
+        case .status(let status, let source):
+            if announcement.note(status, of: source) { logger.info("\(source): \(status)") }
+        case .sourceEnded(let source, let error):
+            runningSources -= 1
+            if let error {
+                logger.error("\(source): \(error)")
+                sourceError = sourceError ?? error
+                _ = announcement.note(.unavailable("\(error)"), of: source)
+            } else {
+                _ = announcement.note(.ended, of: source)
+            }
+            // A source may end within the window of its last samples.
+            if runningSources == 0 { accept(coalescer.takeAll(), at: moment) }
+        case .phase(let phase, let reason):
+            guard phase != announcement.phase else { return }
+            logger.info("phase \(phase.rawValue) (\(reason))")
+            announcement.say(phase, reason: reason, at: line.timestamp(boot: moment.boot), over: link)
+        case .stop: isStopping = true
+        }
+    }
+
+    /// Samples of a source: on the time line, and into the window.
+    private func take(_ block: SampleBlock, clock: SampleClock, at moment: Moment) {
+        let stamped = clock == .boot ? stamper.stamp(block, on: line) : block
+        if block.stream == .accelerometer, let counted = steps?.update(stamped) {
+            coalescer.add(counted, at: moment.boot)
+        }
+        switch announcement.phase {
+        case .foreground: break
+        case .background where !block.stream.pausesInBackground: break
+        default: return
+        }
+        coalescer.add(stamped, at: moment.boot)
+    }
+
+    private func endWhenDelivered(at moment: Moment) {
+        if delivery.isEmpty, unsaved.isEmpty {
+            logger.info("all sources have ended and everything is acknowledged")
+            isStopping = true
+        } else if problems.isNew("waiting") {
+            logger.info("all sources have ended: waiting until everything is acknowledged")
+        }
+    }
+}
