@@ -1,0 +1,54 @@
+import Dispatch
+import LockstepMQTT
+import LockstepModel
+public import LockstepStore
+public import Logging
+public import ServiceLifecycle
+import Synchronization
+
+/// A collector: takes in what agents publish, stores every sample once, acknowledges after the commit, and says which
+/// life-cycle state each device is in.
+public final class Collector: Service {
+    /// Every change of a device's state, after it is on disk. Kept for a reader that is behind are the newest 10,000.
+    public let transitions: AsyncStream<DeviceTransition>
+
+    private let configuration: CollectorConfiguration
+    private let logger: Logger
+    private let makeStore: @Sendable () throws -> any SampleStore
+    private let wakeup = Wakeup()
+    private let isStopping = Mutex(false)
+    private let continuation: AsyncStream<DeviceTransition>.Continuation
+
+    /// - Parameter makeStore: opens the store, on the collector's own thread.
+    public init(
+        _ configuration: CollectorConfiguration, logger: Logger,
+        makeStore: @escaping @Sendable () throws -> any SampleStore
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        self.makeStore = makeStore
+        (transitions, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(10_000))
+    }
+
+    /// Runs until the surrounding task or service group shuts down.
+    /// - Throws: what `makeStore` throws, ``LockstepStore/StoreError`` among it.
+    public func run() async throws {
+        defer { continuation.finish() }
+        try await withTaskCancellationOrGracefulShutdownHandler {
+            try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+                DispatchQueue(label: "lockstep.collector").async { [self] in
+                    done.resume(
+                        with: Result {
+                            let loop = try CollectorLoop(
+                                configuration, store: makeStore(), wakeup: wakeup, logger: logger,
+                                transitions: continuation)
+                            loop.run { isStopping.withLock { $0 } }
+                        })
+                }
+            }
+        } onCancelOrGracefulShutdown: { [self] in
+            isStopping.withLock { $0 = true }
+            wakeup.signal()
+        }
+    }
+}

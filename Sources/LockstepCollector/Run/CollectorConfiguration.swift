@@ -1,0 +1,28 @@
+public import LockstepMQTT
+public import LockstepModel
+public import LockstepWire
+
+/// What a collector is told to be.
+public struct CollectorConfiguration: Sendable {
+    public var id: CollectorID
+    public var broker: BrokerAddress
+    public var tls = TLSOptions()
+    /// nil: 5, or 3.1.1 with a broker that refuses it.
+    public var mqttVersion: MQTTVersion?
+    public var root = TopicRoot.standard
+    /// The groups to collect; empty for all.
+    public var groups: [GroupID] = []
+    public var limits = PayloadLimits()
+    /// µs that a sample may lie in the future.
+    public var maximumFuture: Int64 = 86_400_000_000
+    public var timing = LifecycleMachine.Timing()
+    /// How many messages the broker hands over before an acknowledgement (MQTT 5); bounds a transaction.
+    public var receiveMaximum: UInt16 = 2000
+    /// µs between two words of health.
+    public var healthInterval: Int64 = 10_000_000
+
+    public init(id: CollectorID, broker: BrokerAddress) {
+        self.id = id
+        self.broker = broker
+    }
+}

@@ -1,0 +1,152 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepStore
+import LockstepWire
+import Logging
+
+/// The collector's one thread: read → commit → acknowledge, in this order on every turn.
+final class CollectorLoop {
+    /// Messages of one turn, and so of one transaction.
+    private static let mostMessages = 500
+
+    private let configuration: CollectorConfiguration
+    private let store: any SampleStore
+    private let logger: Logger
+    private let link: BrokerLink
+    private let transitions: AsyncStream<DeviceTransition>.Continuation
+    private let report: HealthReport
+
+    private var intake: Intake
+    private var book: LifecycleBook
+    private var schedule = AcknowledgementSchedule()
+    private var saidFailure: MQTTError.Code?
+
+    init(
+        _ configuration: CollectorConfiguration, store: any SampleStore, wakeup: Wakeup, logger: Logger,
+        transitions: AsyncStream<DeviceTransition>.Continuation
+    ) throws {
+        self.configuration = configuration
+        self.store = store
+        self.logger = logger
+        self.transitions = transitions
+        intake = Intake(
+            root: configuration.root, limits: configuration.limits, maximumFuture: configuration.maximumFuture)
+        book = LifecycleBook(try store.lifecycles(), timing: configuration.timing, at: .now())
+        let report = HealthReport(configuration: configuration, logger: logger)
+        self.report = report
+        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { report.connectionOptions(version: $0) }
+        link.onMessage = { [unowned self] message in self.intake.take(message, &self.book, at: .now()) }
+    }
+
+    func run(until isStopping: () -> Bool) {
+        logger.info("collector \(configuration.id) knows \(book.deviceCount) devices")
+        while !isStopping() {
+            let boot = Moment.now().boot
+            let due = min(boot + 500_000, schedule.nextDue ?? .max)
+            link.wait(until: .now + .microseconds(max(0, due - boot)))
+            turn()
+        }
+        turn()
+        report.publish(.offline, devices: book.deviceCount, over: link, at: .now())
+        link.stop(until: .now + .seconds(3))
+        logger.info("ended")
+    }
+
+    private func turn() {
+        for event in link.read(limit: Self.mostMessages) { handle(event) }
+        let moment = Moment.now()
+        // Cut off from the broker, the collector can't tell who is silent.
+        if link.isUp { intake.tick(&book, at: moment) }
+        guard commit(at: moment) else { return }
+        for (device, ack) in link.isUp ? schedule.takeDue(at: moment.boot) : [] {
+            publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
+        }
+        report.publishIfDue(devices: book.deviceCount, over: link, at: moment)
+        // Only now, after the commit, do the acknowledgements of what was read go out.
+        for event in link.write() { handle(event) }
+    }
+
+    /// Writes what came in.
+    /// - Returns: false if that failed: then nothing may be acknowledged, and the broker has to hand it out again.
+    private func commit(at moment: Moment) -> Bool {
+        let group = intake.takeGroup()
+        guard !group.isEmpty else { return true }
+        do {
+            let result = try store.write(group)
+            book.commit()
+            report.count(group, result)
+            for (key, received) in result.received { schedule.note(key, received: received, at: moment.boot) }
+            for change in group.transitions { announce(change) }
+            return true
+        } catch {
+            book.rollback()
+            report.stall("\(error)")
+            handle(link.abandon(MQTTError(.other, "the store can't be written")))
+            return false
+        }
+    }
+
+    private func announce(_ change: DeviceTransition) {
+        let transition = change.transition
+        logger.info(
+            "\(change.device): \(transition.from.map { "\($0.rawValue) → " } ?? "")\(transition.to.rawValue) (\(transition.reason))"
+        )
+        transitions.yield(change)
+        publish(.state, of: change.device, StateJSON.encode(transition), qos: .atLeastOnce)
+    }
+
+    private func publish(_ channel: Channel, of device: DeviceAddress, _ payload: [UInt8], qos: QualityOfService) {
+        do {
+            try link.publish(
+                MQTTMessage(
+                    topic: configuration.root.topic(device, channel), payload: payload, qos: qos, isRetained: true))
+        } catch {
+            logger.error("\(channel.name) of \(device) can't be published: \(error)")
+        }
+    }
+
+    private func handle(_ event: BrokerLink.Event) {
+        switch event {
+        case .connected(let version, let sessionPresent):
+            saidFailure = nil
+            logger.info(
+                "connected to \(configuration.broker) with MQTT \(version.rawValue)\(sessionPresent ? ", session resumed" : "")"
+            )
+            didConnect()
+        case .disconnected(let error, _):
+            if error.code == .takenOver {
+                logger.error("another collector runs with the id '\(configuration.id)': give each its own --id")
+            } else if !report.isStalled {
+                logger.warning("\(configuration.broker): \(error); connecting again")
+            }
+        case .failed(let error, _):
+            if saidFailure != error.code {
+                saidFailure = error.code
+                logger.warning("\(configuration.broker): \(error); trying on")
+            }
+        case .subscribed(_, let isGranted):
+            if !isGranted {
+                logger.error("the broker refused the subscription: allow this user to read '\(configuration.root)/#'")
+            }
+        case .published(_, let refusal):
+            if let refusal { logger.error("\(refusal): allow this user to write state, ack and $collector topics") }
+        }
+    }
+
+    private func didConnect() {
+        do {
+            let groups: [GroupID?] = configuration.groups.isEmpty ? [nil] : configuration.groups
+            for group in groups {
+                try link.subscribe(to: configuration.root.filter(group: group), qos: .atLeastOnce)
+            }
+        } catch {
+            logger.error("\(error)")
+        }
+        book.startListening(at: .now())
+        report.publish(report.status, devices: book.deviceCount, over: link, at: .now())
+        // A broker that lost its memory gets the states again.
+        for state in book.states {
+            publish(.state, of: state.device, StateJSON.encode(state.transition), qos: .atLeastOnce)
+        }
+    }
+}
