@@ -1,0 +1,109 @@
+import FoundationEssentials
+import Yams
+
+/// A program's settings from its command line, its environment and a YAML file, in this order of precedence.
+///
+/// The setting `backlog-rate` is the option `--backlog-rate`, the variable `LOCKSTEP_BACKLOG_RATE` and the key
+/// `backlog-rate` of the file.
+public struct Settings {
+    private struct Found {
+        let texts: [String]
+        let origin: String
+    }
+
+    private var environment: [String: Found] = [:]
+    private var file: [String: Found] = [:]
+
+    /// Reads environment and file.
+    /// - Parameters:
+    ///   - file: path of the YAML file, if there is one.
+    ///   - names: every setting there is: another key in the file is an error.
+    ///   - environment: nil for that of the process.
+    /// - Throws: ``CommandFailure``
+    public init(
+        names: [String], file path: String?, environment: [String: String]? = nil
+    ) throws {
+        let environment = environment ?? ProcessInfo.processInfo.environment
+        for name in names {
+            let variable = Self.variable(for: name)
+            if let text = environment[variable], !text.isEmpty {
+                self.environment[name] = Found(texts: [text], origin: variable)
+            }
+        }
+        if let path = path ?? environment["LOCKSTEP_CONFIG"] { try read(path, names: names) }
+    }
+
+    /// The environment's name for a setting.
+    public static func variable(for name: String) -> String {
+        "LOCKSTEP_" + name.uppercased().replacing("-", with: "_")
+    }
+
+    /// The value of a setting; nil where nobody gave one.
+    /// - Throws: ``CommandFailure`` that names where the value came from.
+    public func value<Value>(
+        _ name: String, _ commandLine: String?, parse: (String) throws -> Value
+    ) throws -> Value? {
+        guard let found = find(name, commandLine.map { [$0] } ?? []) else { return nil }
+        guard found.texts.count == 1 else { throw CommandFailure("\(found.origin): takes one value") }
+        return try Self.parse(found.texts[0], from: found.origin, parse)
+    }
+
+    /// The values of a setting that may be given more than once; in the environment separated by commas.
+    /// - Throws: ``CommandFailure`` that names where the value came from.
+    public func values<Value>(
+        _ name: String, _ commandLine: [String], parse: (String) throws -> Value
+    ) throws -> [Value] {
+        guard let found = find(name, commandLine) else { return [] }
+        let texts =
+            found.origin == Self.variable(for: name)
+            ? found.texts.flatMap { $0.split(separator: ",").map { String($0.trimmingSpaces()) } } : found.texts
+        return try texts.map { try Self.parse($0, from: found.origin, parse) }
+    }
+
+    private func find(_ name: String, _ commandLine: [String]) -> Found? {
+        if !commandLine.isEmpty { return Found(texts: commandLine, origin: "--\(name)") }
+        return environment[name] ?? file[name]
+    }
+
+    private static func parse<Value>(
+        _ text: String, from origin: String, _ parse: (String) throws -> Value
+    ) throws -> Value {
+        do { return try parse(text) } catch { throw CommandFailure("\(origin): \(error)") }
+    }
+
+    private mutating func read(_ path: String, names: [String]) throws {
+        let text: String
+        do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
+            throw CommandFailure("the configuration file \(path) can't be read: does it exist, and as UTF-8?")
+        }
+        let root: Node?
+        do { root = try Yams.compose(yaml: text) } catch { throw CommandFailure("\(path): \(error)") }
+        guard let root else { return }
+        guard let mapping = root.mapping else {
+            throw CommandFailure("\(path): settings are written 'name: value', a line each")
+        }
+        for (key, value) in mapping {
+            let name = key.string ?? ""
+            let place = "\(path):\(key.mark?.line ?? 0)"
+            guard names.contains(name) else {
+                throw CommandFailure("\(place): unknown setting '\(name)'; known are \(names.joined(separator: ", "))")
+            }
+            if let scalar = value.scalar {
+                file[name] = Found(texts: [scalar.string], origin: "\(name) in \(place)")
+            } else if let texts = value.sequence?.compactMap({ $0.scalar?.string }), !texts.isEmpty {
+                file[name] = Found(texts: texts, origin: "\(name) in \(place)")
+            } else {
+                throw CommandFailure("\(place): '\(name)' takes a value or a list of values")
+            }
+        }
+    }
+}
+
+extension Substring {
+    fileprivate func trimmingSpaces() -> Substring {
+        var text = self
+        while text.first?.isWhitespace == true { text = text.dropFirst() }
+        while text.last?.isWhitespace == true { text = text.dropLast() }
+        return text
+    }
+}

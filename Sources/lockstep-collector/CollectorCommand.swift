@@ -1,0 +1,120 @@
+import ArgumentParser
+import LockstepCollector
+import LockstepCommandLine
+import LockstepModel
+import LockstepStore
+import LockstepWire
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+@main
+struct CollectorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lockstep-collector",
+        abstract: "Stores every sample once, acknowledges it after the commit, and tells each device's state.",
+        discussion: """
+            Every option is also a setting: --max-payload is LOCKSTEP_MAX_PAYLOAD in the environment and \
+            'max-payload: …' in the YAML file. The command line comes before the environment, the environment before \
+            the file, the file before the default.
+
+            EXAMPLE
+              lockstep-collector --broker mqtt://localhost --store sqlite:/var/lib/lockstep/samples.db
+            """)
+
+    @OptionGroup(title: "Broker") var broker: BrokerOptions
+    @OptionGroup(title: "Logging") var log: LogOptions
+
+    @Option(help: "YAML file with settings.")
+    var config: String?
+
+    @Option(help: "Where samples are kept: sqlite:PATH. The file is made if need be.")
+    var store: String?
+
+    @Option(help: "This collector's id; the broker keeps its messages under it (default: main).")
+    var id: String?
+
+    @Option(help: "A group to collect; may be repeated (default: all).")
+    var group: [String] = []
+
+    @Option(help: "First levels of all topics (default: lockstep).")
+    var root: String?
+
+    @Option(help: "Silence after which a device is in background (default: 75s).")
+    var silence: String?
+
+    @Option(help: "Time after which a resumed device is active (default: 5s).")
+    var settle: String?
+
+    @Option(help: "Bytes of a payload, at the most (default: 1M).")
+    var maxPayload: String?
+
+    @Option(help: "How far in the future a sample may lie (default: 1d).")
+    var maxFuture: String?
+
+    @Option(
+        help: """
+            When a commit is done: normal (safe against killed processes) or full (against power cuts too, one disk \
+            sync a transaction) (default: normal).
+            """)
+    var sync: String?
+
+    static let names =
+        BrokerOptions.names + LogOptions.names + [
+            "store", "id", "group", "root", "silence", "settle", "max-payload", "max-future", "sync",
+        ]
+
+    func run() async throws {
+        let settings = try Settings(names: Self.names, file: config)
+        let configuration = try collectorConfiguration(settings)
+        let path = try storePath(settings)
+        var options = SQLiteStore.Options()
+        options.survivesPowerLoss =
+            try settings.value("sync", sync) { text in
+                guard ["normal", "full"].contains(text) else {
+                    throw CommandFailure("'\(text)' is neither normal nor full")
+                }
+                return text == "full"
+            } ?? false
+        let logger = try log.makeLogger("lockstep-collector", settings)
+        let storeOptions = options
+        let collector = Collector(configuration, logger: logger) {
+            try SQLiteStore(path: path, options: storeOptions)
+        }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [
+                    .init(
+                        service: collector, successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .gracefullyShutdownGroup)
+                ],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: .quiet))
+        try await group.run()
+    }
+
+    private func collectorConfiguration(_ settings: Settings) throws -> CollectorConfiguration {
+        var configuration = CollectorConfiguration(
+            id: try settings.value("id", id) { try CollectorID(validating: $0) } ?? CollectorID(validating: "main"),
+            broker: try broker.address(settings))
+        configuration.tls = try broker.tls(settings)
+        configuration.mqttVersion = try broker.version(settings)
+        configuration.groups = try settings.values("group", group) { try GroupID(validating: $0) }
+        if let root = try settings.value("root", root, parse: { try TopicRoot($0) }) { configuration.root = root }
+        if let silence = try settings.value("silence", silence, parse: span) { configuration.timing.silence = silence }
+        if let settle = try settings.value("settle", settle, parse: span) { configuration.timing.settle = settle }
+        if let bytes = try settings.value("max-payload", maxPayload, parse: byteCount) {
+            configuration.limits.bytes = bytes
+        }
+        if let future = try settings.value("max-future", maxFuture, parse: span) {
+            configuration.maximumFuture = future
+        }
+        return configuration
+    }
+
+    private func storePath(_ settings: Settings) throws -> String {
+        guard let path = try settings.value("store", store, parse: sqlitePath) else {
+            throw CommandFailure("no store: say where samples are kept, with --store sqlite:PATH")
+        }
+        return path
+    }
+}
