@@ -6,26 +6,27 @@ public import LockstepModel
 /// the collector has not acknowledged). It leaves when an acknowledgement names it stored.
 ///
 /// A batch that awaits counts as lost, and is sent again, when an acknowledgement calls it missing although the
-/// collector already has a live batch that was published after it: a broker hands messages on in their order. Where no
-/// live batch follows, the lowest ones are sent again after a patience that doubles each time, so that a collector
-/// that is away is not buried under copies.
+/// collector already has a batch that was published after the broker confirmed it: a broker hands messages on in their
+/// order. Where nothing follows, the lowest ones are sent again after a patience, and show the rest by their own
+/// acknowledgement; the patience doubles each time, so that a collector that is away is not buried under copies.
 public struct Delivery: Sendable {
-    static let firstPatience: Int64 = 10_000_000
+    static let firstPatience: Int64 = 5_000_000
     static let longestPatience: Int64 = 300_000_000
     /// How many batches are sent again when patience ends.
     static let probeCount = 10
 
-    /// Batches published between two live ones.
+    /// Batches that the broker confirmed between two publications.
     private struct Bucket: Sendable {
         var batches: [Epoch: SequenceSet] = [:]
-        /// The first live batch published after these; nil while they are the newest.
+        /// The first batch published after these were confirmed; nil while there is none.
         var followedBy: BatchPosition?
+
+        var isEmpty: Bool { batches.allSatisfy { $0.value.isEmpty } }
     }
 
     private var unsent: [Epoch: SequenceSet]
     private var flying: [Int32: BatchPosition] = [:]
     private var awaiting: [Bucket] = [Bucket()]
-    private var lastLive: BatchPosition?
     private var patience = Delivery.firstPatience
     /// Boot time of the last progress: an acknowledgement, a connection, a probe.
     private var progressAt: Int64 = 0
@@ -37,7 +38,7 @@ public struct Delivery: Sendable {
     public var flyingCount: Int { flying.count }
     /// Whether every batch is acknowledged.
     public var isEmpty: Bool {
-        unsent.isEmpty && flying.isEmpty && awaiting.allSatisfy { $0.batches.allSatisfy { $0.value.isEmpty } }
+        unsent.isEmpty && flying.isEmpty && awaiting.allSatisfy(\.isEmpty)
     }
     public var hasBacklog: Bool { !unsent.isEmpty }
     public var unsentCount: Int64 { unsent.values.reduce(0) { $0 + $1.count } }
@@ -48,15 +49,14 @@ public struct Delivery: Sendable {
     }
 
     /// A batch was handed to the broker as message `id`.
-    public mutating func didPublish(_ position: BatchPosition, as id: Int32, isLive: Bool) {
-        take(position, from: &unsent)
+    public mutating func didPublish(_ position: BatchPosition, as id: Int32) {
+        unsent[position.epoch]?.remove(position.seq)
+        if unsent[position.epoch]?.isEmpty == true { unsent[position.epoch] = nil }
         flying[id] = position
-        guard isLive else { return }
-        for index in awaiting.indices where awaiting[index].followedBy == nil {
-            awaiting[index].followedBy = position
-        }
-        lastLive = position
-        if awaiting.last.map({ !$0.batches.isEmpty }) == true { awaiting.append(Bucket()) }
+        let newest = awaiting.count - 1
+        guard !awaiting[newest].isEmpty else { return }
+        awaiting[newest].followedBy = position
+        awaiting.append(Bucket())
         if awaiting.count > 64 { mergeOldestBuckets() }
     }
 
@@ -99,7 +99,7 @@ public struct Delivery: Sendable {
             patience = Self.firstPatience
         }
         requeueLost(ack, stored: stored)
-        awaiting = awaiting.dropLast().filter { $0.batches.contains { !$0.value.isEmpty } } + awaiting.suffix(1)
+        awaiting = awaiting.dropLast().filter { !$0.isEmpty } + awaiting.suffix(1)
     }
 
     /// A batch has left the outbox for good.
@@ -140,13 +140,14 @@ public struct Delivery: Sendable {
     }
 
     private mutating func requeueLost(_ ack: Acknowledgement, stored: SequenceSet) {
+        // What came before a batch that is stored has had its turn, whether its own followers are stored or lost too.
+        let newest = awaiting.lastIndex { bucket in
+            bucket.followedBy.map { $0.epoch == ack.epoch && stored.contains($0.seq) } ?? false
+        }
+        guard let newest else { return }
         let missing = SequenceSet(ack.missing)
-        for index in awaiting.indices {
-            guard let live = awaiting[index].followedBy, live.epoch == ack.epoch, stored.contains(live.seq),
-                let batches = awaiting[index].batches[ack.epoch]
-            else { continue }
-            let lost = batches.intersection(missing)
-            guard !lost.isEmpty else { continue }
+        for index in 0...newest {
+            guard let lost = awaiting[index].batches[ack.epoch]?.intersection(missing), !lost.isEmpty else { continue }
             awaiting[index].batches[ack.epoch]?.subtract(lost)
             unsent[ack.epoch, default: SequenceSet()].formUnion(lost)
         }
@@ -156,11 +157,6 @@ public struct Delivery: Sendable {
         // The later of the two marks is the safe one.
         let oldest = awaiting.removeFirst()
         for (epoch, batches) in oldest.batches { awaiting[0].batches[epoch, default: SequenceSet()].formUnion(batches) }
-    }
-
-    private func take(_ position: BatchPosition, from sets: inout [Epoch: SequenceSet]) {
-        sets[position.epoch]?.remove(position.seq)
-        if sets[position.epoch]?.isEmpty == true { sets[position.epoch] = nil }
     }
 }
 

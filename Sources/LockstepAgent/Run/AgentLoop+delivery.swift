@@ -38,7 +38,7 @@ extension AgentLoop {
                 }
                 let payload = BatchJSON.markingLate(entry.payload)
                 guard let id = try publish(payload, of: entry.stream) else { return }
-                delivery.didPublish(position, as: id, isLive: false)
+                delivery.didPublish(position, as: id)
                 budget.spend(payload.count)
             } catch {
                 if problems.isNew("backlog") { logger.error("backlog can't be sent: \(error)") }
@@ -112,7 +112,7 @@ extension AgentLoop {
         guard delivery.flyingCount < Self.mostFlying, let id = try? publish(entry.payload, of: entry.stream) else {
             return delivery.enqueue(entry.position)
         }
-        delivery.didPublish(entry.position, as: id, isLive: true)
+        delivery.didPublish(entry.position, as: id)
     }
 
     private func publish(_ payload: [UInt8], of stream: SensorStream) throws -> Int32? {

@@ -1,5 +1,5 @@
-import LockstepModel
 import LockstepMQTT
+import LockstepModel
 import LockstepSensors
 import Logging
 
@@ -35,6 +35,7 @@ extension AgentLoop {
 
     private func turn(until deadline: ContinuousClock.Instant, while isDone: () -> Bool) {
         while link.isUp, !isDone(), ContinuousClock.now < deadline {
+            publishBacklog(at: .now())
             for event in link.write() { handle(event) }
             link.wait(until: min(deadline, .now + .milliseconds(100)))
             for event in link.read() { handle(event) }
