@@ -18,10 +18,11 @@ public struct Settings {
     /// - Parameters:
     ///   - file: path of the YAML file, if there is one.
     ///   - names: every setting there is: another key in the file is an error.
+    ///   - ignoresOthers: pass over keys of the file that are not among the names, instead of refusing them.
     ///   - environment: nil for that of the process.
     /// - Throws: ``CommandFailure``
     public init(
-        names: [String], file path: String?, environment: [String: String]? = nil
+        names: [String], file path: String?, ignoresOthers: Bool = false, environment: [String: String]? = nil
     ) throws {
         let environment = environment ?? ProcessInfo.processInfo.environment
         for name in names {
@@ -30,7 +31,9 @@ public struct Settings {
                 self.environment[name] = Found(texts: [text], origin: variable)
             }
         }
-        if let path = path ?? environment["LOCKSTEP_CONFIG"] { try read(path, names: names) }
+        if let path = path ?? environment["LOCKSTEP_CONFIG"] {
+            try read(path, names: names, ignoresOthers: ignoresOthers)
+        }
     }
 
     /// The environment's name for a setting.
@@ -71,7 +74,7 @@ public struct Settings {
         do { return try parse(text) } catch { throw CommandFailure("\(origin): \(error)") }
     }
 
-    private mutating func read(_ path: String, names: [String]) throws {
+    private mutating func read(_ path: String, names: [String], ignoresOthers: Bool) throws {
         let text: String
         do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
             throw CommandFailure("the configuration file \(path) can't be read: does it exist, and as UTF-8?")
@@ -86,6 +89,7 @@ public struct Settings {
             let name = key.string ?? ""
             let place = "\(path):\(key.mark?.line ?? 0)"
             guard names.contains(name) else {
+                if ignoresOthers { continue }
                 throw CommandFailure("\(place): unknown setting '\(name)'; known are \(names.joined(separator: ", "))")
             }
             if let scalar = value.scalar {

@@ -42,9 +42,10 @@ public struct Terminal: Sendable {
         hasColours && style != .plain ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }
 
+    public func write(_ text: String) { write(Array(text.utf8)) }
+
     /// Writes everything, at once. Ends the program quietly when nobody reads any more, as a filter does.
-    public func write(_ text: String) {
-        let bytes = Array(text.utf8)
+    public func write(_ bytes: [UInt8]) {
         var offset = 0
         while offset < bytes.count {
             let count = bytes[offset...].withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }

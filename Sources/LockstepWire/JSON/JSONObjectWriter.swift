@@ -1,52 +1,52 @@
 /// Writes one JSON object with its members in the order in which they are given.
 ///
 /// Foundation's encoder can't keep an order, and people read these payloads.
-struct JSONObjectWriter {
-    private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
+package struct JSONObjectWriter {
+    package private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
 
-    init(reservingCapacity capacity: Int = 256) { bytes.reserveCapacity(capacity) }
+    package init(reservingCapacity capacity: Int = 256) { bytes.reserveCapacity(capacity) }
 
-    mutating func finish() -> [UInt8] {
+    package mutating func finish() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
         return bytes
     }
 
-    mutating func member(_ name: String, _ value: Int64) {
+    package mutating func member(_ name: String, _ value: Int64) {
         key(name)
         raw(String(value))
     }
 
-    mutating func member(_ name: String, _ value: Bool) {
+    package mutating func member(_ name: String, _ value: Bool) {
         key(name)
         raw(value ? "true" : "false")
     }
 
-    mutating func member(_ name: String, _ value: String) {
+    package mutating func member(_ name: String, _ value: String) {
         key(name)
         string(value)
     }
 
     /// Writes nothing for nil.
-    mutating func member(_ name: String, ifPresent value: String?) {
+    package mutating func member(_ name: String, ifPresent value: String?) {
         if let value { member(name, value) }
     }
 
     /// Writes nothing for nil.
-    mutating func member(_ name: String, ifPresent value: Int64?) {
+    package mutating func member(_ name: String, ifPresent value: Int64?) {
         if let value { member(name, value) }
     }
 
-    mutating func member(_ name: String, _ values: some Collection<Int64>) {
+    package mutating func member(_ name: String, _ values: some Collection<Int64>) {
         key(name)
         array(values) { $0.raw(String($1)) }
     }
 
-    mutating func member(_ name: String, ranges: [ClosedRange<Int64>]) {
+    package mutating func member(_ name: String, ranges: [ClosedRange<Int64>]) {
         key(name)
         array(ranges) { $0.raw("[\($1.lowerBound),\($1.upperBound)]") }
     }
 
-    mutating func member(_ name: String, _ values: [String: String]) {
+    package mutating func member(_ name: String, _ values: [String: String]) {
         key(name)
         var object = JSONObjectWriter()
         for (key, value) in values.sorted(by: { $0.key < $1.key }) { object.member(key, value) }
@@ -54,17 +54,17 @@ struct JSONObjectWriter {
     }
 
     /// Writes an array whose elements `write` appends.
-    mutating func member<Element>(
+    package mutating func member<Element>(
         _ name: String, _ values: some Collection<Element>, write: (inout JSONObjectWriter, Element) -> Void
     ) {
         key(name)
         array(values, write: write)
     }
 
-    mutating func null() { raw("null") }
-    mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+    package mutating func null() { raw("null") }
+    package mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    mutating func string(_ text: String) {
+    package mutating func string(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {
             switch byte {

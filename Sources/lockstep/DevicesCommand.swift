@@ -1,0 +1,83 @@
+import ArgumentParser
+import LockstepCommandLine
+import LockstepModel
+import LockstepStore
+import LockstepWire
+
+struct DevicesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "devices", abstract: "One line a device: state, last sample, samples, duplicates, gaps.")
+
+    @OptionGroup var options: StoreOptions
+
+    @Option(help: "Only devices of this group.", transform: groupID)
+    var group: GroupID?
+
+    @Flag(help: "One JSON array of objects; times in µs since 1970 and as text.")
+    var json = false
+
+    func run() throws {
+        let devices = try options.reader().devices().filter { group == nil || $0.address.group == group }
+        if json {
+            Terminal.output.write("[" + devices.map(Self.json).joined(separator: ",\n ") + "]\n")
+        } else if devices.isEmpty {
+            Terminal.output.write("no device has been heard of yet\n")
+        } else {
+            let lines = Self.table(devices, at: Moment.now().wall).lines(for: .output)
+            Terminal.output.write(lines.joined(separator: "\n") + "\n")
+        }
+    }
+
+    static func table(_ devices: [DeviceSummary], at now: Timestamp) -> Table {
+        var table = Table([
+            .init("DEVICE"), .init("STATE"), .init("SINCE"), .init("AGE", isRightAligned: true),
+            .init("LAST SAMPLE", isRightAligned: true), .init("SAMPLES", isRightAligned: true),
+            .init("DUPLICATES", isRightAligned: true), .init("CONFLICTS", isRightAligned: true),
+            .init("GAPS", isRightAligned: true), .init("DROPPED", isRightAligned: true),
+        ])
+        for device in devices {
+            table.rows.append([
+                .init(device.address.description, .bold),
+                .init(device.state?.rawValue ?? "-", device.state?.style ?? .faint),
+                .init(device.since?.toTheSecond ?? "-"), .init(device.since?.age(at: now) ?? "-"),
+                .init(device.lastSample.map { $0.age(at: now) + " ago" } ?? "-"), .init("\(device.samples)"),
+                .init("\(device.duplicates)"), .init("\(device.conflicts)", device.conflicts > 0 ? .yellow : .plain),
+                .init("\(device.gaps)", device.gaps > 0 ? .red : .plain),
+                .init("\(device.dropped)", device.dropped > 0 ? .red : .plain),
+            ])
+        }
+        return table
+    }
+
+    private static func json(_ device: DeviceSummary) -> String {
+        var object = JSONObjectWriter()
+        object.member("group", device.address.group.rawValue)
+        object.member("device", device.address.device.rawValue)
+        object.member("state", ifPresent: device.state?.rawValue)
+        for (name, time) in [
+            ("since", device.since), ("first_seen", device.firstSeen), ("last_seen", device.lastSeen),
+            ("last_sample", device.lastSample),
+        ] {
+            object.member(name, ifPresent: time?.microseconds)
+            object.member(name + "_time", ifPresent: time?.description)
+        }
+        object.member("samples", device.samples)
+        object.member("duplicates", device.duplicates)
+        object.member("conflicts", device.conflicts)
+        object.member("gaps", device.gaps)
+        object.member("dropped", device.dropped)
+        return String(decoding: object.finish(), as: UTF8.self)
+    }
+}
+
+extension LifecycleState {
+    /// The colour of a state.
+    var style: Terminal.Style {
+        switch self {
+        case .active, .resumed: .green
+        case .inactive: .yellow
+        case .background: .blue
+        case .terminated: .faint
+        }
+    }
+}

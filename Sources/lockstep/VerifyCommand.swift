@@ -1,0 +1,36 @@
+import ArgumentParser
+import LockstepAgent
+import LockstepCommandLine
+import LockstepModel
+import LockstepStore
+import LockstepWire
+
+struct VerifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Proves the store: received batches, gaps, and samples against journals.",
+        discussion: """
+            An agent that runs with --journal keeps every batch it accepted in its outbox file. With --journal each of \
+            those samples is looked up and compared.
+
+            Exit code 1 if anything is missing: a gap, a batch that an agent dropped, a sample of a journal that is not \
+            stored or stored with another value, or a damaged file.
+            """)
+
+    @OptionGroup var options: StoreOptions
+
+    @Option(help: "[[GROUP/]DEVICE=]OUTBOX: an agent's outbox file; may be repeated.")
+    var journal: [String] = []
+
+    @Flag(help: "One JSON object.")
+    var json = false
+
+    func run() throws {
+        let reader = try options.reader()
+        let findings = try reader.integrityCheck()
+        let devices = try reader.verification()
+        let checks = try journal.map { try JournalCheck(specification: $0, devices: devices).run(reader) }
+        let report = VerifyReport(findings: findings, devices: devices, journals: checks)
+        Terminal.output.write(json ? report.json : report.text(for: .output))
+        if !report.isComplete { throw ExitCode(1) }
+    }
+}

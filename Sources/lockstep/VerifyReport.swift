@@ -1,0 +1,126 @@
+import LockstepCommandLine
+import LockstepModel
+import LockstepStore
+import LockstepWire
+
+/// What `lockstep verify` found, as text and as JSON.
+struct VerifyReport {
+    /// What SQLite's own check found wrong.
+    let findings: [String]
+    let devices: [DeviceVerification]
+    let journals: [JournalCheck.Outcome]
+
+    /// What is wrong, a phrase each; nothing if all is there.
+    var problems: [String] {
+        var problems: [String] = []
+        func note(_ count: Int64, _ what: String) { if count > 0 { problems.append("\(count) \(what)") } }
+        note(Int64(findings.count), "findings of SQLite's integrity check")
+        let epochs = devices.flatMap(\.epochs)
+        note(epochs.reduce(0) { $0 + $1.gaps.count }, "batches missing")
+        note(epochs.reduce(0) { $0 + $1.dropped.count }, "batches dropped")
+        note(journals.reduce(0) { $0 + $1.missing.sampleCount }, "accepted samples missing")
+        note(journals.reduce(0) { $0 + $1.different.sampleCount }, "accepted samples stored with other values")
+        return problems
+    }
+
+    var isComplete: Bool { problems.isEmpty }
+
+    private var sampleCount: Int64 { devices.flatMap(\.samples).reduce(0) { $0 + $1.count } }
+
+    func text(for terminal: Terminal) -> String {
+        var lines: [String] = findings.map { terminal.styled("damaged: \($0)", .red) }
+        for device in devices {
+            lines.append(terminal.styled(device.address.description, .bold))
+            for epoch in device.epochs {
+                lines.append("  epoch \(epoch.epoch)  received \(epoch.received)")
+                if !epoch.gaps.isEmpty { lines.append(terminal.styled("    missing \(epoch.gaps)", .red)) }
+                if !epoch.dropped.isEmpty {
+                    lines.append(terminal.styled("    dropped by the agent \(epoch.dropped)", .red))
+                }
+            }
+            let width = device.samples.map { $0.stream.name.count }.max() ?? 0
+            let countWidth = device.samples.map { "\($0.count)".count }.max() ?? 0
+            for sample in device.samples {
+                let name = sample.stream.name + String(repeating: " ", count: width - sample.stream.name.count)
+                let count = "\(sample.count)"
+                lines.append("  \(name)  \(String(repeating: " ", count: countWidth - count.count))\(count) samples")
+            }
+            if device.conflicts > 0 {
+                lines.append(terminal.styled("  \(device.conflicts) conflicts: see the view v_conflicts", .yellow))
+            }
+        }
+        for journal in journals {
+            lines.append(
+                "journal of \(journal.device): \(journal.accepted) samples accepted, \(journal.stored) stored once")
+            lines += details(of: journal.missing, "missing", terminal)
+            lines += details(of: journal.different, "stored with other values", terminal)
+        }
+        lines.append(lastLine(terminal))
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func lastLine(_ terminal: Terminal) -> String {
+        guard isComplete else {
+            return terminal.styled("incomplete: " + problems.joined(separator: ", "), .red)
+        }
+        let accepted = journals.reduce(0) { $0 + $1.accepted }
+        let proof = journals.isEmpty ? "" : ", all \(accepted) accepted samples among them"
+        return terminal.styled("complete: \(sampleCount) samples of \(devices.count) devices\(proof)", .green)
+    }
+
+    private func details(of findings: [JournalCheck.Finding], _ what: String, _ terminal: Terminal) -> [String] {
+        let most = 20
+        var lines = findings.prefix(most).map { finding in
+            terminal.styled(
+                "  \(what): \(finding.times.count) of \(finding.stream), batch \(finding.seq), from "
+                    + Timestamp(microseconds: finding.times[0]).description, .red)
+        }
+        if findings.count > most { lines.append("  … and in \(findings.count - most) more batches") }
+        return lines
+    }
+
+    var json: String {
+        var object = JSONObjectWriter()
+        object.member("complete", isComplete)
+        object.member("problems", problems) { $0.string($1) }
+        object.member("integrity", findings) { $0.string($1) }
+        object.member("devices", devices) { $0.raw(json(of: $1)) }
+        object.member("journals", journals) { writer, journal in
+            var object = JSONObjectWriter()
+            object.member("group", journal.device.group.rawValue)
+            object.member("device", journal.device.device.rawValue)
+            object.member("accepted", Int64(journal.accepted))
+            object.member("stored", Int64(journal.stored))
+            object.member("missing", journal.missing.sampleCount)
+            object.member("different", journal.different.sampleCount)
+            writer.raw(String(decoding: object.finish(), as: UTF8.self))
+        }
+        return String(decoding: object.finish(), as: UTF8.self) + "\n"
+    }
+
+    private func json(of device: DeviceVerification) -> String {
+        var object = JSONObjectWriter()
+        object.member("group", device.address.group.rawValue)
+        object.member("device", device.address.device.rawValue)
+        object.member("epochs", device.epochs) { writer, epoch in
+            var object = JSONObjectWriter()
+            object.member("epoch", epoch.epoch.rawValue)
+            object.member("received", ranges: epoch.received.ranges)
+            object.member("missing", ranges: epoch.gaps.ranges)
+            object.member("dropped", ranges: epoch.dropped.ranges)
+            writer.raw(String(decoding: object.finish(), as: UTF8.self))
+        }
+        object.member("samples", device.samples) { writer, sample in
+            var object = JSONObjectWriter()
+            object.member("stream", sample.stream.name)
+            object.member("count", sample.count)
+            writer.raw(String(decoding: object.finish(), as: UTF8.self))
+        }
+        object.member("conflicts", device.conflicts)
+        return String(decoding: object.finish(), as: UTF8.self)
+    }
+}
+
+extension [JournalCheck.Finding] {
+    fileprivate var sampleCount: Int64 { reduce(0) { $0 + Int64($1.times.count) } }
+}

@@ -1,0 +1,67 @@
+import LockstepCommandLine
+import LockstepModel
+import LockstepWire
+
+/// The plain lines of `lockstep watch` in a pipe: one an event, as text or as JSON.
+struct WatchLines {
+    let isJSON: Bool
+
+    func line(for event: WatchModel.Event, at now: Timestamp) -> String {
+        switch event {
+        case .state(let device, let transition):
+            return line("state", device.description, now, "\(arrow(transition)) (\(transition.reason))") { object in
+                object.member("state", transition.to.rawValue)
+                object.member("previous", ifPresent: transition.from?.rawValue)
+                object.member("since", transition.since.microseconds)
+                object.member("reason", transition.reason)
+                object.member("seq", transition.seq)
+            }
+        case .presence(let device, let presence):
+            let sources = presence.sources.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+            let text = ([presence.phase.rawValue + (presence.reason.map { " (\($0))" } ?? "")] + sources)
+                .joined(separator: "; ")
+            return line("presence", device.description, now, text) { object in
+                object.member("phase", presence.phase.rawValue)
+                object.member("reason", ifPresent: presence.reason)
+                object.member("dropped_samples", presence.droppedSamples)
+                object.member("sources", presence.sources)
+            }
+        case .collector(let group, let id, let health):
+            let problem = health.problem.map { ": \($0)" } ?? ""
+            return line("collector", "\(group)/\(id)", now, health.status.rawValue + problem) { object in
+                object.member("status", health.status.rawValue)
+                object.member("problem", ifPresent: health.problem)
+            }
+        case .unreadable(let topic, let reason):
+            return line("unreadable", topic, now, reason) { $0.member("reason", reason) }
+        }
+    }
+
+    /// The rates of one device; nil while it sends nothing.
+    func rates(of address: DeviceAddress, _ device: WatchModel.Device, at moment: Moment) -> String? {
+        let rates = SensorStream.all.map { ($0.name, device.rate(of: $0, at: moment.boot)) }.filter { $0.1 > 0 }
+        guard !rates.isEmpty else { return nil }
+        let text = rates.map { "\($0.0) \(WatchDisplay.rateText($0.1))/s" }.joined(separator: ", ")
+        return line("rates", address.description, moment.wall, text) { object in
+            for (name, rate) in rates { object.member(name, [rate]) { $0.raw("\($1)") } }
+        }
+    }
+
+    private func arrow(_ transition: LifecycleTransition) -> String {
+        (transition.from.map { "\($0.rawValue) → " } ?? "") + transition.to.rawValue
+    }
+
+    private func line(
+        _ kind: String, _ subject: String, _ now: Timestamp, _ text: String, _ members: (inout JSONObjectWriter) -> Void
+    ) -> String {
+        guard isJSON else {
+            return "\(now.toTheSecond)  \(kind)\(String(repeating: " ", count: 10 - kind.count))  \(subject)  \(text)\n"
+        }
+        var object = JSONObjectWriter()
+        object.member("at", now.microseconds)
+        object.member("event", kind)
+        object.member("subject", subject)
+        members(&object)
+        return String(decoding: object.finish(), as: UTF8.self) + "\n"
+    }
+}
