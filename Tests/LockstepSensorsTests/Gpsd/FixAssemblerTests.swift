@@ -1,0 +1,160 @@
+import LockstepModel
+import Testing
+
+@testable import LockstepSensors
+
+@Suite("Fix assembler")
+struct FixAssemblerTests {
+    private func report(_ second: Int64?, mode: Int = 3, latitude: Double? = 48) -> PositionReport {
+        var report = PositionReport(time: second.map { Timestamp(microseconds: $0 * 1_000_000) }, mode: mode)
+        report.latitude = latitude
+        report.longitude = latitude.map { _ in 11 }
+        return report
+    }
+
+    @Test("a repeated time is one fix with all that any report knew")
+    func repeatsMerge() {
+        var assembler = FixAssembler()
+        var first = report(5, mode: 2)
+        first.speed = 1
+        var second = report(5, mode: 3, latitude: 49)
+        second.altitude = 500
+        second.speed = 2
+        #expect(take(&assembler, first, 0).isEmpty)
+        #expect(take(&assembler, second, 100).isEmpty)
+        var merged = first
+        merged.mode = 3
+        merged.altitude = 500
+        #expect(take(&assembler, report(6), 1_000_000) == [.fix(merged, arrived: 0)])
+        #expect(take(&assembler, first, 1_000_001).isEmpty)
+    }
+
+    @Test("a fix is given at its deadline, counted from its last report, and a repeat after that is nothing new")
+    func deadline() {
+        var assembler = FixAssembler()
+        _ = assembler.receive(report(5), at: 0)
+        #expect(assembler.nextDeadline == 300_000)
+        _ = assembler.receive(report(5), at: 200_000)
+        #expect(assembler.nextDeadline == 500_000)
+        #expect(advance(&assembler, 499_999).isEmpty)
+        #expect(advance(&assembler, 500_000) == [.fix(report(5), arrived: 0)])
+        #expect(take(&assembler, report(5), 600_000).isEmpty)
+        #expect(advance(&assembler, 2_000_000).isEmpty)
+    }
+
+    @Test("a report without a fix that has the time of a fix does not take it away, in either order")
+    func noFixOfSameTime() {
+        for reports in [
+            [report(5), report(5, mode: 1, latitude: nil)], [report(5, mode: 1, latitude: nil), report(5)],
+        ] {
+            var assembler = FixAssembler()
+            for report in reports { _ = assembler.receive(report, at: 0) }
+            #expect(advance(&assembler, 300_000) == [.fix(report(5), arrived: 0)])
+        }
+    }
+
+    @Test("a place that comes before its time is the same fix; without a time it is one of its own")
+    func placeBeforeTime() {
+        var assembler = FixAssembler()
+        var place = report(nil, latitude: 49)
+        place.altitude = 500
+        var timed = report(5)
+        _ = assembler.receive(place, at: 0)
+        _ = assembler.receive(timed, at: 100_000)
+        timed.altitude = 500
+        #expect(advance(&assembler, 400_000) == [.fix(timed, arrived: 0)])
+        _ = assembler.receive(place, at: 1_000_000)
+        #expect(take(&assembler, report(6), 1_300_000) == [.fix(place, arrived: 1_000_000)])
+    }
+
+    @Test("no fix is said once, when it is lost or never was, and again after the next loss")
+    func noFix() {
+        var assembler = FixAssembler(deadline: 10)
+        var outputs: [FixAssembler.Output] = []
+        let reports = [
+            report(nil, mode: 1, latitude: nil), report(1, mode: 0, latitude: nil), report(2, mode: 3, latitude: nil),
+            report(3), report(4), report(5, mode: 1, latitude: nil), report(6, mode: 1, latitude: nil), report(7),
+        ]
+        for (index, report) in reports.enumerated() { outputs += assembler.receive(report, at: Int64(index * 100)) }
+        outputs += assembler.give()
+        #expect(
+            outputs == [
+                .noFix(reports[0], arrived: 0), .fix(reports[3], arrived: 300), .fix(reports[4], arrived: 400),
+                .noFix(reports[5], arrived: 500), .fix(reports[7], arrived: 700),
+            ])
+    }
+
+    @Test("a fix that gets old is stale after ten seconds, then each time its age has doubled, until there is another")
+    func stale() {
+        var assembler = FixAssembler()
+        _ = assembler.receive(report(5), at: 0)
+        _ = assembler.advance(to: 300_000)
+        #expect(assembler.nextDeadline == 10_000_000)
+        #expect(take(&assembler, report(5), 9_000_000).isEmpty)
+        #expect(take(&assembler, report(5), 12_000_000) == [.stale(age: 12_000_000)])
+        #expect(advance(&assembler, 23_999_999).isEmpty)
+        #expect(advance(&assembler, 24_000_000) == [.stale(age: 24_000_000)])
+        _ = assembler.receive(report(6), at: 25_000_000)
+        #expect(assembler.nextDeadline == 25_300_000)
+        #expect(advance(&assembler, 25_300_000) == [.fix(report(6), arrived: 25_000_000)])
+        #expect(advance(&assembler, 34_000_000).isEmpty)
+    }
+
+    @Test("without a fix nothing gets stale")
+    func noFixIsNotStale() {
+        var assembler = FixAssembler()
+        _ = assembler.receive(report(5), at: 0)
+        _ = assembler.receive(report(6, mode: 1, latitude: nil), at: 1_000_000)
+        _ = assembler.advance(to: 2_000_000)
+        #expect(assembler.nextDeadline == nil)
+        #expect(advance(&assembler, 60_000_000).isEmpty)
+    }
+
+    @Test("an older time is a fix of its own, and times told in turns are each given once")
+    func outOfOrder() {
+        var assembler = FixAssembler()
+        var outputs: [FixAssembler.Output] = []
+        for (index, second) in [5, 4, 5, 4, 600_000_000, 6].enumerated() {
+            outputs += assembler.receive(report(Int64(second)), at: Int64(index * 1000))
+        }
+        outputs += assembler.give()
+        let times = outputs.compactMap { output -> Int64? in
+            if case .fix(let report, _) = output { report.time.map { $0.microseconds / 1_000_000 } } else { nil }
+        }
+        #expect(times == [5, 4, 600_000_000, 6])
+    }
+
+    @Test("the logs' fixes are as many as their times", .enabled(if: sharedData != nil), arguments: GpsdCheckFile.logs)
+    func checkFiles(log: String) throws {
+        let check = try GpsdCheckFile(log)
+        #expect(!check.reports.isEmpty)
+        var assembler = FixAssembler()
+        var outputs: [FixAssembler.Output] = []
+        for (index, report) in check.reports.enumerated() {
+            outputs += assembler.receive(report, at: Int64(index) * 100_000)
+        }
+        outputs += assembler.give()
+        let fixes = outputs.compactMap { output -> PositionReport? in
+            if case .fix(let report, _) = output { report } else { nil }
+        }
+        let timed = fixes.compactMap(\.time)
+        #expect(timed.count == check.times.count)
+        #expect(Set(timed) == check.times)
+        for fix in fixes where fix.time != nil {
+            let same = check.reports.filter { $0.time == fix.time }
+            #expect(same.contains { $0.latitude == fix.latitude && $0.longitude == fix.longitude })
+            #expect(fix.mode == same.map(\.mode).max())
+            #expect((fix.altitude == nil) == same.allSatisfy { $0.altitude == nil })
+        }
+    }
+
+    // What changes the assembler can't stand within `#expect`.
+
+    private func take(
+        _ assembler: inout FixAssembler, _ report: PositionReport, _ now: Int64
+    ) -> [FixAssembler.Output] { assembler.receive(report, at: now) }
+
+    private func advance(_ assembler: inout FixAssembler, _ now: Int64) -> [FixAssembler.Output] {
+        assembler.advance(to: now)
+    }
+}

@@ -1,0 +1,126 @@
+import LockstepModel
+import Testing
+
+@testable import LockstepSensors
+
+@Suite("gpsd source")
+struct GpsdSourceTests {
+    static let isPossible = sharedData != nil && GpsFake.isInstalled
+
+    /// Long, for the machine may be busy with other tests; without an end to the waits it would be forever.
+    static let promptly = Duration.seconds(3)
+
+    private func source(_ port: UInt16, stamping: Stamping = .now) -> GpsdSource {
+        GpsdSource(address: GpsdAddress(host: "localhost", port: port), stamping: stamping)
+    }
+
+    @Test(
+        "fixes of real receivers through the real gpsd are those of its regression tests, each once",
+        .enabled(if: isPossible), .timeLimit(.minutes(2)),
+        arguments: ["bu303-moving", "bu353s4", "navisys-gr701w", "quectel", "sirfstarv-nmea"])
+    func receivers(log: String) async throws {
+        let check = try GpsdCheckFile(log)
+        // This one is binary, and gpsd takes the place from another of its messages than when the check was written.
+        let tolerance = log == "navisys-gr701w" ? 1e-5 : 0
+        let wanted = check.times.count / 2
+        let port = try freePort()
+        let seen = try await withRunning(source(port)) { sink in
+            try await GpsFake.with(log: sharedFile("gps/\(log).log"), port: port, delay: 0.05, sink: sink) {
+                #expect(
+                    await sink.wait {
+                        Set($0.samples(.location).columns[8].filter { !$0.isNaN }).count >= wanted
+                    }, "\(sink.seen.statuses)")
+                return sink.seen
+            }
+        }
+        let samples = seen.samples(.location)
+        #expect(seen.clocks == [.boot])
+        #expect(zip(samples.times, samples.times.dropFirst()).allSatisfy { $0 < $1 })
+        let expected = Dictionary(grouping: check.reports.filter { $0.time != nil && $0.isFix }) {
+            GpsdCheckFile.withoutRollover($0.time?.microseconds ?? 0)
+        }
+        let timed = samples.times.indices.map { samples.values(at: $0) }.filter { !$0[8].isNaN && $0[7] >= 2 }
+        #expect(timed.count >= wanted)
+        #expect(Set(timed.map { $0[8] }).count == timed.count)
+        for fix in timed {
+            let same = try #require(expected[GpsdCheckFile.withoutRollover(Int64(fix[8]))])
+            #expect(same.contains { $0.isNear(latitude: fix[0], longitude: fix[1], within: tolerance) })
+        }
+    }
+
+    @Test(
+        "when gpsd dies it is said once, and when it returns fixes come again", .enabled(if: isPossible),
+        .timeLimit(.minutes(2)))
+    func reconnect() async throws {
+        let port = try freePort()
+        let log = sharedFile("gps/navisys-gr701w.log")
+        try await withRunning(source(port)) { sink in
+            try await GpsFake.with(log: log, port: port, delay: 0.02, sink: sink) {
+                #expect(await sink.wait { $0.statuses.last == .running }, "\(sink.seen.statuses)")
+            }
+            #expect(await sink.wait { if case .unavailable = $0.statuses.last { true } else { false } })
+            let before = sink.seen.samples(.location).count
+            let reports = sink.seen.statuses.count
+            try await GpsFake.with(log: log, port: port, delay: 0.02, sink: sink) {
+                #expect(
+                    await sink.wait { $0.statuses.last == .running && $0.samples(.location).count > before },
+                    "\(sink.seen.statuses)")
+            }
+            let later = sink.seen.statuses.dropFirst(reports - 1).filter {
+                if case .unavailable = $0 { true } else { false }
+            }
+            #expect(later.count <= 2)
+        }
+    }
+
+    @Test("without gpsd the source says where and why, and ends promptly when cancelled")
+    func refused() async throws {
+        let port = try freePort()
+        let clock = ContinuousClock()
+        var cancelled = clock.now
+        let seen = try await withRunning(source(port)) { sink in
+            #expect(await sink.wait { !$0.statuses.isEmpty })
+            cancelled = clock.now
+            return sink.seen
+        }
+        #expect(clock.now - cancelled < Self.promptly)
+        #expect(seen.statuses == [.unavailable("gpsd at localhost:\(port): Connection refused")])
+        #expect(seen.blocks.isEmpty)
+    }
+
+    @Test("a server that never says a word does not hold up a cancellation", .timeLimit(.minutes(1)))
+    func silent() async throws {
+        let server = try SilentServer()
+        let port = server.port
+        let clock = ContinuousClock()
+        let running = Task {
+            try await GpsdSource(address: GpsdAddress(host: "127.0.0.1", port: port)).run(into: RecordingSink())
+        }
+        try server.connected()
+        // Lets the source come to where it waits for words. Too short a time proves less, it does not fail.
+        try await Task.sleep(for: .milliseconds(100))
+        let cancelled = clock.now
+        running.cancel()
+        try await running.value
+        #expect(clock.now - cancelled < Self.promptly)
+        _ = consume server
+    }
+
+    @Test("a host that does not exist is said as such")
+    func unknownHost() async throws {
+        let source = GpsdSource(address: GpsdAddress(host: "no.such.host.invalid", port: 1))
+        let statuses = try await withRunning(source) { sink in
+            #expect(await sink.wait { !$0.statuses.isEmpty })
+            return sink.seen.statuses
+        }
+        #expect(statuses.first?.description.hasPrefix("unavailable: gpsd at no.such.host.invalid:1: ") == true)
+    }
+}
+
+extension PositionReport {
+    /// Whether latitude and longitude are these, within so many degrees each.
+    fileprivate func isNear(latitude: Double, longitude: Double, within tolerance: Double) -> Bool {
+        guard let north = self.latitude, let east = self.longitude else { return false }
+        return abs(north - latitude) <= tolerance && abs(east - longitude) <= tolerance
+    }
+}

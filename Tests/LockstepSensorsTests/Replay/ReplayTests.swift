@@ -1,0 +1,145 @@
+import LockstepModel
+import Testing
+
+@testable import LockstepSensors
+
+@Suite("Replay")
+struct ReplayTests {
+    /// Plays a text as it stands in a file.
+    private func playOwn(_ text: String) async throws -> RecordingSink.Seen {
+        try await withFile(text) { try await play(ReplaySource(file: $0, speed: .maximum, stamping: .own)) }
+    }
+
+    @Test("every row comes out as it stands, in order", .enabled(if: sharedData != nil))
+    func rowByRow() async throws {
+        let file = sharedFile("walks/Samsung_Jamie_Hard_InHand_1.csv")
+        let rows = try contents(of: file).split(separator: "\n").dropFirst().map { $0.split(separator: ",") }
+        let source = try ReplaySource(file: file, speed: .maximum, stamping: .own)
+        #expect(source.streams == [.accelerometer])
+        #expect(source.name == "replay:\(file)")
+        let seen = try await play(source)
+        #expect(seen.clocks == [.own])
+        #expect(seen.statuses == [.running, .ended])
+        let samples = seen.samples(.accelerometer)
+        #expect(samples.times == rows.compactMap { Int64($0[0]) })
+        for column in 0..<3 { #expect(samples.columns[column] == rows.compactMap { Double($0[column + 1]) }) }
+    }
+
+    @Test("m/s² of specific force become g of our sign, and other streams stand as they are")
+    func units() async throws {
+        let seen = try await playOwn(
+            """
+            t_us,gx_rad_s,gy_rad_s,gz_rad_s,ax_m_s2,ay_m_s2,az_m_s2,mx_uT,my_uT,mz_uT,qw,movement
+            0,0.1,0.2,0.3,0,0,9.80665,20,-5,40.5,1,0
+            10000,0,0,0,-9.80665,4.903325,0,1,2,3,,1
+            """)
+        #expect(seen.samples(.gyroscope).columns == [[0.1, 0], [0.2, 0], [0.3, 0]])
+        #expect(seen.samples(.magnetometer).columns == [[20, 1], [-5, 2], [40.5, 3]])
+        let acceleration = seen.samples(.accelerometer)
+        #expect(acceleration.times == [0, 10_000])
+        for (found, expected) in zip(acceleration.columns.joined(), [0, 1, 0, -0.5, -1, 0]) {
+            #expect(abs(found - expected) < 1e-12)
+        }
+    }
+
+    @Test("a recording of three sensors at rest reads -1 g and the field of the earth", .enabled(if: sharedData != nil))
+    func broad() async throws {
+        let source = try ReplaySource(
+            file: sharedFile("orientation/10_undisturbed_slow_translation_A.csv"), speed: .maximum, stamping: .own)
+        #expect(source.streams == [.accelerometer, .gyroscope, .magnetometer])
+        let seen = try await play(source)
+        let acceleration = seen.samples(.accelerometer)
+        #expect(abs((acceleration.columns[2].prefix(500).reduce(0, +) / 500) + 1) < 0.05)
+        #expect(seen.samples(.gyroscope).count == acceleration.count)
+        #expect(seen.samples(.magnetometer).count == acceleration.count)
+    }
+
+    @Test("location and motion share a file: what is empty in a row has no sample, or is null")
+    func mixed() async throws {
+        let seen = try await playOwn(
+            """
+            t_us,x_g,y_g,z_g,lat,lon,alt,fix,note
+            0,0,0,-1,,,,,hello
+            10000,0,0.5,-1,48.1,11.6,,2,
+            20000,,,,,,,1,
+            """)
+        #expect(seen.samples(.accelerometer).times == [0, 10_000])
+        let location = seen.samples(.location)
+        #expect(location.times == [10_000, 20_000])
+        let expected: [[Double]] = [
+            [48.1, 11.6, .nan, .nan, .nan, .nan, .nan, 2, .nan], [.nan, .nan, .nan, .nan, .nan, .nan, .nan, 1, .nan],
+        ]
+        for index in 0..<2 {
+            #expect(zip(location.values(at: index), expected[index]).allSatisfy { $0 == $1 || ($0.isNaN && $1.isNaN) })
+        }
+    }
+
+    @Test("CR LF, a byte order mark, spaces and blank lines at the end are accepted")
+    func dialects() async throws {
+        let seen = try await playOwn("\u{FEFF}t_us, x_m_s2,y_m_s2,z_m_s2\r\n5, 0 ,0,-9.80665\r\n6,0,0,0\r\n\r\n  \n")
+        #expect(seen.samples(.accelerometer).times == [5, 6])
+        #expect(seen.samples(.accelerometer).values(at: 0) == [0, 0, 1])
+    }
+
+    @Test("rows of the same time are put 1 µs apart")
+    func ties() async throws {
+        let seen = try await playOwn("t_us,x_g,y_g,z_g\n5,1,0,0\n5,2,0,0\n5,3,0,0\n6,4,0,0\n900,5,0,0")
+        #expect(seen.samples(.accelerometer).times == [5, 6, 7, 8, 900])
+    }
+
+    @Test("at full speed a recording ends at the present, with its spacing kept")
+    func fullSpeed() async throws {
+        let rows = (0..<2000).map { "\(1_000_000 + $0 * 9_000),0,0,-1" }.joined(separator: "\n")
+        let before = Moment.now().boot
+        let seen = try await withFile("t_us,x_g,y_g,z_g\n\(rows)\n") {
+            try await play(ReplaySource(file: $0, speed: .maximum))
+        }
+        let times = seen.samples(.accelerometer).times
+        #expect(seen.clocks == [.boot])
+        #expect(times.count == 2000)
+        #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 9_000 })
+        #expect(try (before...Moment.now().boot).contains(#require(times.last)))
+        #expect(seen.blocks.allSatisfy { $0.count <= 500 })
+    }
+
+    @Test("ten times as fast, no sample lies in the future and the last is of the present")
+    func tenTimes() async throws {
+        let rows = (0...200).map { "\($0 * 20_000),0,0,-1" }.joined(separator: "\n")
+        let before = Moment.now().boot
+        let seen = try await withFile("t_us,x_g,y_g,z_g\n\(rows)\n") {
+            try await play(ReplaySource(file: $0, speed: .times(10)))
+        }
+        let after = Moment.now().boot
+        let times = seen.samples(.accelerometer).times
+        #expect(after - before >= 400_000)
+        #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 20_000 })
+        #expect(try (before + 400_000...after).contains(#require(times.last)))
+    }
+
+    @Test("stamps at any speed are never later than the time the row is due", arguments: [0.25, 1, 3, 100])
+    func timing(factor: Double) {
+        var timing = ReplayTiming(speed: .times(factor), stamping: .now, began: 1_000, first: 70, last: 60_000_070)
+        for time in stride(from: Int64(70), through: 60_000_070, by: 999_983) {
+            let due = timing.due(time) ?? 0
+            let stamp = timing.stamp(time)
+            #expect(stamp <= due + 1)
+        }
+        #expect(timing.due(60_000_070) == 1_000 + Int64(60_000_000 / factor))
+    }
+
+    @Test("a cancelled replay ends at once and does not say that it came to its end")
+    func cancellation() async throws {
+        let statuses = try await withFile("t_us,x_g,y_g,z_g\n0,0,0,-1\n3600000000,0,0,-1\n") { file in
+            let clock = ContinuousClock()
+            var cancelled = clock.now
+            let sink = try await withRunning(ReplaySource(file: file)) { sink in
+                #expect(await sink.wait { !$0.blocks.isEmpty })
+                cancelled = clock.now
+                return sink
+            }
+            #expect(clock.now - cancelled < .seconds(3))
+            return sink.seen.statuses
+        }
+        #expect(statuses == [.running])
+    }
+}

@@ -1,0 +1,62 @@
+import LockstepModel
+import LockstepSensors
+import Testing
+
+@Suite("Source texts")
+struct SourceSpecificationTests {
+    @Test(
+        "each form gives its source, named in full",
+        arguments: [
+            ("simulate", "simulate:1"), ("simulate:7", "simulate:7"), ("gpsd", "gpsd://localhost:2947"),
+            ("gpsd://box", "gpsd://box:2947"), ("gpsd://192.0.2.7:3000", "gpsd://192.0.2.7:3000"),
+            ("gpsd://[2001:db8::1]:3000", "gpsd://[2001:db8::1]:3000"), ("gpsd://[::1]", "gpsd://[::1]:2947"),
+            ("gpsd://:3000", "gpsd://localhost:3000"), ("gpsd://", "gpsd://localhost:2947"),
+        ])
+    func names(text: String, name: String) throws {
+        #expect(try SensorSources.make(text).name == name)
+    }
+
+    @Test(
+        "a text that names no source is refused with the forms there are",
+        arguments: [
+            ("foo", "unknown source 'foo': use simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
+            ("", "unknown source '': use simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
+            ("replay", "'replay' names no file: use replay:FILE.csv"),
+            ("replay:", "'replay:' names no file: use replay:FILE.csv"),
+            (
+                "simulate:x",
+                "the seed in 'simulate:x' is not a whole number from 0 to 18446744073709551615: use simulate[:seed]"
+            ),
+            ("gpsd:box", "'gpsd:box' is not an address of gpsd: use gpsd[://host:port]"),
+            ("gpsd://box:0", "'gpsd://box:0' is not an address of gpsd: use gpsd[://host:port]"),
+            ("gpsd://box:70000", "'gpsd://box:70000' is not an address of gpsd: use gpsd[://host:port]"),
+            ("gpsd://box/x", "'gpsd://box/x' is not an address of gpsd: use gpsd[://host:port]"),
+            ("gpsd://[::1", "'gpsd://[::1' is not an address of gpsd: use gpsd[://host:port]"),
+        ])
+    func errors(text: String, message: String) throws {
+        let error = try #require(throws: SourceSpecificationError.self) { _ = try SensorSources.make(text) }
+        #expect(error.description == message)
+    }
+
+    @Test("options reach the source")
+    func options() async throws {
+        let options = SourceOptions(speed: .maximum, stamping: .own, simulatedRate: 25)
+        try await withFile("t_us,x_g,y_g,z_g\n0,0,0,-1\n") { file in
+            let replay = try #require(SensorSources.make("replay:\(file)", options: options) as? ReplaySource)
+            #expect(replay.speed == .maximum && replay.stamping == .own && replay.file == file)
+        }
+        #expect(try (SensorSources.make("gpsd", options: options) as? GpsdSource)?.stamping == .own)
+        #expect(try (SensorSources.make("simulate", options: options) as? SimulatedSource)?.rate == 25)
+        #expect(throws: SourceSpecificationError.self) {
+            _ = try SensorSources.make("simulate", options: SourceOptions(simulatedRate: 0))
+        }
+    }
+
+    @Test("speeds are max or a number above 0")
+    func speeds() {
+        #expect(ReplaySpeed("max") == .maximum)
+        #expect(ReplaySpeed("1") == .realTime)
+        #expect(ReplaySpeed("2.5") == .times(2.5))
+        for text in ["0", "-1", "inf", "nan", "fast", ""] { #expect(ReplaySpeed(text) == nil) }
+    }
+}

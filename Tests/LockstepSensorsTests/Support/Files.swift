@@ -1,0 +1,50 @@
+import Glibc
+
+/// The real recordings beside the checkout (`../shared/data`); nil where they are missing.
+let sharedData: String? = {
+    var folder = Substring(#filePath)
+    while let slash = folder.lastIndex(of: "/"), slash != folder.startIndex {
+        folder = folder[..<slash]
+        let candidate = folder + "/shared/data"
+        if access(candidate + "/walks/truth.csv", R_OK) == 0 { return String(candidate) }
+    }
+    return nil
+}()
+
+/// A file of `folder` within the real recordings. Tests that ask are skipped where there are none.
+func sharedFile(_ name: String) -> String { (sharedData ?? "shared/data is missing") + "/" + name }
+
+struct FileError: Error { let reason: String }
+
+/// A whole text file.
+func contents(of path: String) throws -> String {
+    guard let file = fopen(path, "r") else { throw FileError(reason: "\(path): \(String(cString: strerror(errno)))") }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while case let count = fread(&piece, 1, piece.count, file), count > 0 { bytes += piece[..<count] }
+    return String(decoding: bytes, as: UTF8.self)
+}
+
+/// Gives `body` a file with this text and removes it afterwards.
+func withFile<Result>(_ text: String, body: (String) async throws -> Result) async throws -> Result {
+    var template = Array("/tmp/lockstep-test-XXXXXX.csv".utf8CString)
+    let descriptor = mkstemps(&template, 4)
+    guard descriptor >= 0 else { throw FileError(reason: String(cString: strerror(errno))) }
+    let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    defer { unlink(path) }
+    let bytes = Array(text.utf8)
+    let count = write(descriptor, bytes, bytes.count)
+    close(descriptor)
+    guard count == bytes.count else { throw FileError(reason: "\(path): not written whole") }
+    return try await body(path)
+}
+
+/// The rows of a recording's truth table, by their headers.
+func truthTable(_ name: String) throws -> [[String: String]] {
+    let lines = try contents(of: sharedFile(name)).split(whereSeparator: \.isNewline)
+    let header = lines[0].split(separator: ",").map(String.init)
+    return lines.dropFirst().map { line in
+        Dictionary(uniqueKeysWithValues: zip(header, line.split(separator: ",").map(String.init)))
+    }
+}

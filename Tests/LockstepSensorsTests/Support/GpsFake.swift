@@ -1,0 +1,91 @@
+import Glibc
+import LockstepSensors
+
+/// gpsfake with a gpsd of its own that plays a receiver's log, over and over.
+struct GpsFake {
+    static let program = "/usr/bin/gpsfake"
+    static var isInstalled: Bool { access(program, X_OK) == 0 && access("/usr/sbin/gpsd", X_OK) == 0 }
+
+    /// Runs gpsfake while `body` runs, which begins when fixes arrive.
+    ///
+    /// One start of gpsfake 3.22 in some fifty does not hand its receiver over to its gpsd; then it is started anew.
+    static func with<Result>(
+        log: String, port: UInt16, delay: Double, sink: RecordingSink, body: () async throws -> Result
+    ) async throws -> Result {
+        for attempt in 1...4 {
+            let fake = try GpsFake(log: log, port: port, delay: delay)
+            defer { fake.stop() }
+            let isReady = await sink.wait(seconds: 10) { $0.statuses.last == .running }
+            if isReady || attempt == 4 { return try await body() }
+        }
+        throw FileError(reason: "gpsfake does not start")
+    }
+
+    private let process: pid_t
+
+    private init(log: String, port: UInt16, delay: Double) throws {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // A process group of its own, so that its gpsd can be stopped with it.
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for descriptor: Int32 in 0...2 {
+            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+        }
+        func copy(_ text: String) -> UnsafeMutablePointer<CChar>? { strdup(text) }
+        // Bounded by `timeout`, for nobody stops them where the test's process is killed.
+        let command = ["timeout", "--kill-after=2", "150", Self.program, "-c", "\(delay)", "-q", "-P", "\(port)", log]
+        let arguments = command.map(copy)
+        let environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"].map(copy)
+        defer { for text in arguments + environment { free(text) } }
+        var process: pid_t = 0
+        let code = posix_spawn(
+            &process, "/usr/bin/timeout", &actions, &attributes, arguments + [nil], environment + [nil])
+        guard code == 0 else { throw FileError(reason: "gpsfake: \(String(cString: strerror(code)))") }
+        self.process = process
+    }
+
+    private func stop() {
+        kill(-process, SIGTERM)
+        kill(-process, SIGKILL)
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+    }
+}
+
+/// A socket on a free port of this machine that listens and never answers.
+struct SilentServer: ~Copyable {
+    let port: UInt16
+    private let descriptor: Int32
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 && listen(descriptor, 4) == 0
+                    && getsockname(descriptor, $0, &size) == 0 ? 0 : errno
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        guard code == 0 else { throw FileError(reason: String(cString: strerror(code))) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Waits until someone has connected.
+    func connected() throws {
+        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&polled, 1, 10_000) == 1 else { throw FileError(reason: "nobody connected") }
+    }
+}
+
+/// A port that nobody listened on a moment ago.
+func freePort() throws -> UInt16 { try SilentServer().port }

@@ -1,0 +1,105 @@
+import LockstepModel
+import LockstepSensors
+import Synchronization
+
+/// Keeps what a source gives, and lets a test wait for it.
+final class RecordingSink: SampleSink {
+    struct Seen: Sendable {
+        var blocks: [SampleBlock] = []
+        var clocks: Set<SampleClock> = []
+        var statuses: [SourceStatus] = []
+
+        /// All samples of a stream as one block.
+        func samples(_ stream: SensorStream) -> SampleBlock {
+            var all = SampleBlock(stream: stream)
+            for block in blocks where block.stream == stream {
+                for index in block.times.indices {
+                    all.append(time: Timestamp(microseconds: block.times[index]), values: block.values(at: index))
+                }
+            }
+            return all
+        }
+    }
+
+    private struct State {
+        var seen = Seen()
+        var waiters: [Int: Waiter] = [:]
+        var nextWaiter = 0
+    }
+
+    private struct Waiter {
+        let isMet: @Sendable (Seen) -> Bool
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private let state = Mutex(State())
+
+    var seen: Seen { state.withLock { $0.seen } }
+
+    func accept(_ samples: SampleBlock, clock: SampleClock) async {
+        change {
+            $0.blocks.append(samples)
+            $0.clocks.insert(clock)
+        }
+    }
+
+    func report(_ status: SourceStatus, from source: String) {
+        change { $0.statuses.append(status) }
+    }
+
+    /// Waits until `isMet`; false when the deadline came first.
+    func wait(seconds: Double = 30, until isMet: @escaping @Sendable (Seen) -> Bool) async -> Bool {
+        let number = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        let deadline = Task {
+            try await Task.sleep(for: .seconds(seconds))
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume(returning: false)
+        }
+        defer { deadline.cancel() }
+        return await withCheckedContinuation { continuation in
+            let isAlready = state.withLock { state in
+                if isMet(state.seen) { return true }
+                state.waiters[number] = Waiter(isMet: isMet, continuation: continuation)
+                return false
+            }
+            if isAlready { continuation.resume(returning: true) }
+        }
+    }
+
+    private func change(_ body: (inout Seen) -> Void) {
+        let met = state.withLock { state in
+            body(&state.seen)
+            let met = state.waiters.filter { $0.value.isMet(state.seen) }
+            for number in met.keys { state.waiters[number] = nil }
+            return met.values.map(\.continuation)
+        }
+        for continuation in met { continuation.resume(returning: true) }
+    }
+}
+
+/// Runs a source for as long as `body` takes, then cancels it and waits for its end.
+func withRunning<Result: Sendable>(
+    _ source: any SensorSource, body: (RecordingSink) async throws -> Result
+) async throws -> Result {
+    let sink = RecordingSink()
+    let running = Task { try await source.run(into: sink) }
+    do {
+        let result = try await body(sink)
+        running.cancel()
+        try await running.value
+        return result
+    } catch {
+        running.cancel()
+        _ = await running.result
+        throw error
+    }
+}
+
+/// Runs a source to its end.
+func play(_ source: any SensorSource) async throws -> RecordingSink.Seen {
+    let sink = RecordingSink()
+    try await source.run(into: sink)
+    return sink.seen
+}

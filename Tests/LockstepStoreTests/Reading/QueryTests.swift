@@ -1,0 +1,90 @@
+import LockstepSQLite
+import Testing
+
+@testable import LockstepModel
+@testable import LockstepStore
+
+@Suite("A query", .temporaryFolder)
+struct QueryTests {
+    @Test("gives all devices in order, and each by time")
+    func order() throws {
+        let reader = try readerOfThreeDevices()
+        #expect(
+            try rows(reader) == ["field/a 5", "lab/a 1", "lab/a 2", "lab/a 3", "lab/b 4", "lab/b 6"])
+    }
+
+    @Test("is bounded by group, devices, time and number")
+    func bounds() throws {
+        let reader = try readerOfThreeDevices()
+        #expect(try rows(reader, group: "field") == ["field/a 5"])
+        #expect(try rows(reader, group: "lab", devices: ["a"], from: 2) == ["lab/a 2", "lab/a 3"])
+        #expect(try rows(reader, devices: ["a", "c"], to: 3) == ["lab/a 1", "lab/a 2"])
+        #expect(try rows(reader, limit: 3) == ["field/a 5", "lab/a 1", "lab/a 2"])
+        #expect(try rows(reader, limit: 0) == [])
+    }
+
+    @Test("gives values in the order of the columns, and not a number for null")
+    func values() throws {
+        let (store, path) = try newStore()
+        var steps = SampleBlock(stream: .steps)
+        steps.append(time: time(2), values: [Double(start), 3, .nan, 1, 2, 1.5])
+        try store.write(received(steps))
+        var values: [Double] = []
+        try StoreReader(path: path).query(stream: .steps) { values = $0.values }
+        #expect(values.map(\.description) == [Double(start), 3, .nan, 1, 2, 1.5].map(\.description))
+    }
+
+    @Test("ends with the error of the one who takes the rows")
+    func consumerThrows() throws {
+        let reader = try readerOfThreeDevices()
+        var count = 0
+        #expect(throws: NothingThrown.self) {
+            try reader.query(stream: .accelerometer) { _ in
+                count += 1
+                throw NothingThrown()
+            }
+        }
+        #expect(count == 1)
+    }
+
+    @Test("of a stream that the store does not know yet gives nothing, of a new column null")
+    func unknownStream() throws {
+        let air = SensorStream(name: "air", table: "air", summary: "", columns: [], pausesInBackground: false)
+        let wider = SensorStream(
+            name: "steps", table: "steps", summary: "",
+            columns: [
+                .init(name: "steps", kind: .integer, unit: "", isRequired: true, summary: ""),
+                .init(name: "extra", kind: .real, unit: "", isRequired: false, summary: ""),
+            ], pausesInBackground: false)
+        let (store, path) = try newStore()
+        try store.write(
+            received(SampleBlock(stream: .steps, times: [start], columns: [[0], [8], [0], [0], [0], [0]])))
+        let reader = try StoreReader(path: path)
+        var values: [Double] = []
+        try reader.query(stream: air) { _ in Issue.record("a row of no table") }
+        try reader.query(stream: wider) { values = $0.values }
+        #expect(values.count == 2 && values[0] == 8 && values[1].isNaN)
+        #expect(
+            try reader.compare(SampleBlock(stream: air, times: [1], columns: []), of: device("one")).missing == [1])
+    }
+
+    private func readerOfThreeDevices() throws -> StoreReader {
+        let (store, path) = try newStore()
+        try store.write(
+            received(acceleration([4, 6]), from: device("b")), received(acceleration([3, 1, 2]), from: device("a")),
+            received(acceleration([5]), from: device("a", group: "field")))
+        return try StoreReader(path: path)
+    }
+
+    private func rows(
+        _ reader: StoreReader, group: String? = nil, devices: [String] = [], from: Int64? = nil, to: Int64? = nil,
+        limit: Int? = nil
+    ) throws -> [String] {
+        var rows: [String] = []
+        try reader.query(
+            stream: .accelerometer, group: group.map(GroupID.init(unchecked:)),
+            devices: devices.map(DeviceID.init(unchecked:)), from: from.map(time), to: to.map(time), limit: limit
+        ) { rows.append("\($0.device) \($0.time.microseconds - start)") }
+        return rows
+    }
+}

@@ -1,0 +1,43 @@
+import LockstepSQLite
+import Testing
+
+@Suite("Migrations", .temporaryFolder)
+struct MigrationTests {
+    private let first: SchemaMigrations.Step = { try $0.execute("CREATE TABLE one (n)") }
+    private let second: SchemaMigrations.Step = { try $0.execute("ALTER TABLE one ADD COLUMN m") }
+
+    @Test("apply only the steps that a database lacks")
+    func lacking() throws {
+        let database = try newDatabase()
+        try SchemaMigrations([first]).apply(to: database)
+        #expect(try database.userVersion == 1)
+        try SchemaMigrations([first, second]).apply(to: database)
+        try SchemaMigrations([first, second]).apply(to: database)
+        #expect(try database.userVersion == 2)
+        #expect(try database.prepare("SELECT * FROM one").columnNames == ["n", "m"])
+    }
+
+    @Test("leave nothing of a step that fails")
+    func failing() throws {
+        let database = try newDatabase()
+        let failing: SchemaMigrations.Step = { database in
+            try database.execute("CREATE TABLE two (n)")
+            throw NothingThrown()
+        }
+        #expect(throws: NothingThrown.self) { try SchemaMigrations([first, failing]).apply(to: database) }
+        #expect(try database.userVersion == 1)
+        #expect(try database.rows("SELECT name FROM sqlite_schema") == ["one"])
+    }
+
+    @Test("refuse a database of a newer program")
+    func newer() throws {
+        let database = try newDatabase()
+        try database.setUserVersion(7)
+        let error = try #require(throws: NewerSchemaError.self) {
+            try SchemaMigrations([first]).apply(to: database)
+        }
+        #expect(
+            error.description
+                == "written by a newer Lockstep (schema 7, this program knows 1): upgrade this program")
+    }
+}

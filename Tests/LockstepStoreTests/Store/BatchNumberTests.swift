@@ -1,0 +1,135 @@
+import LockstepModel
+import LockstepSQLite
+import Testing
+
+@testable import LockstepStore
+
+@Suite("Batch numbers", .temporaryFolder)
+struct BatchNumberTests {
+    private let key = DeviceEpoch(device: device("one"), epoch: epoch("e"))
+
+    @Test("are kept as ranges and given back with each write")
+    func ranges() throws {
+        let store = try newStore().store
+        #expect(try write(store, [1, 2, 3]) == [1...3])
+        #expect(try write(store, [7, 5]) == [1...3, 5...5, 7...7])
+        #expect(try write(store, [6]) == [1...3, 5...7])
+        #expect(try rows(store) == ["1|3", "5|7"])
+        #expect(try write(store, [4]) == [1...7])
+        #expect(try rows(store) == ["1|7"])
+    }
+
+    @Test("of an ordinary group change one row")
+    func minimal() throws {
+        let store = try newStore().store
+        _ = try write(store, [1, 3, 5, 7])
+        try store.database.execute(
+            """
+            CREATE TABLE log (what);
+            CREATE TRIGGER i AFTER INSERT ON batches BEGIN INSERT INTO log VALUES ('insert ' || new.first); END;
+            CREATE TRIGGER d AFTER DELETE ON batches BEGIN INSERT INTO log VALUES ('delete ' || old.first); END;
+            CREATE TRIGGER u AFTER UPDATE ON batches
+                BEGIN INSERT INTO log VALUES ('update ' || new.first || ' to ' || new.last); END;
+            """)
+        _ = try write(store, [8, 9])
+        #expect(try store.database.rows("SELECT what FROM log") == ["update 7 to 9"])
+        _ = try write(store, [8, 9])
+        #expect(try store.database.integer("SELECT count(*) FROM log") == 1)
+        _ = try write(store, [4])
+        #expect(try store.database.rows("SELECT what FROM log") == ["update 7 to 9", "delete 5", "update 3 to 5"])
+    }
+
+    @Test("are read again after the store was opened again")
+    func reopened() throws {
+        let folder = TemporaryFolder.path
+        _ = try write(SQLiteStore(path: folder + "/store"), [1, 2, 5])
+        #expect(try write(SQLiteStore(path: folder + "/store"), [3]) == [1...3, 5...5])
+    }
+
+    @Test("are told without a batch for dropped batches that name none")
+    func asked() throws {
+        let folder = TemporaryFolder.path
+        _ = try write(SQLiteStore(path: folder + "/store"), [1, 2])
+        let question = DroppedBatches(device: device("one"), epoch: epoch("e"), ranges: [])
+        let result = try SQLiteStore(path: folder + "/store").write(IngestGroup(dropped: [question]))
+        #expect(result.received == [key: [1...2]])
+    }
+
+    @Test("that the agent dropped count with those received, in a table of their own")
+    func dropped() throws {
+        let store = try newStore().store
+        _ = try write(store, [1, 5])
+        let group = IngestGroup(dropped: [
+            DroppedBatches(device: device("one"), epoch: epoch("e"), ranges: [2...4])
+        ])
+        #expect(try store.write(group).received == [key: [1...5]])
+        #expect(try store.write(group).received == [key: [1...5]])
+        #expect(try rows(store) == ["1|1", "5|5"])
+        #expect(try store.database.rows("SELECT first, last FROM dropped") == ["2|4"])
+    }
+
+    @Test("count apart in each epoch and device")
+    func apart() throws {
+        let store = try newStore().store
+        let result = try store.write(
+            received(acceleration([1]), epoch: "e", seq: 1), received(acceleration([2]), epoch: "f", seq: 2),
+            received(acceleration([1]), from: device("two"), epoch: "e", seq: 3))
+        #expect(
+            result.received == [
+                key: [1...1], DeviceEpoch(device: device("one"), epoch: epoch("f")): [2...2],
+                DeviceEpoch(device: device("two"), epoch: epoch("e")): [3...3],
+            ])
+    }
+
+    @Test("are not needed: a batch without one stores its samples")
+    func without() throws {
+        let store = try newStore().store
+        let result = try store.write(received(acceleration([1])))
+        #expect(result.received.isEmpty)
+        #expect(result.devices[device("one")]?.stored == 1)
+    }
+
+    @Test("that no agent can reach are left out, their samples are not")
+    func impossible() throws {
+        let store = try newStore().store
+        let batches = [Int64.max, 0, -3].map { received(acceleration([$0 & 7]), seq: $0) }
+        let everything = DroppedBatches(device: device("one"), epoch: epoch("e"), ranges: [Int64.min...Int64.max])
+        #expect(try store.write(IngestGroup(batches: batches)).received == [key: []])
+        #expect(try store.write(IngestGroup(dropped: [everything])).received == [key: [1...(1 << 53)]])
+        #expect(try store.database.integer("SELECT count(*) FROM accelerometer") == 3)
+    }
+
+    @Test(
+        "change from one set to another by the rows that differ",
+        arguments: [
+            ([1...3], [1...4], RangeChangesText("extended 1...4")),
+            ([1...3, 5...7], [1...7], RangeChangesText("deleted 5 extended 1...7")),
+            ([3...3], [1...1, 3...3], RangeChangesText("inserted 1...1")),
+            ([3...3], [2...3], RangeChangesText("deleted 3 inserted 2...3")),
+            ([1...1, 9...9], [1...1, 9...9], RangeChangesText("")),
+        ] as [(SequenceSet, SequenceSet, RangeChangesText)])
+    func changes(old: SequenceSet, new: SequenceSet, expected: RangeChangesText) {
+        #expect(RangeChangesText(RangeChanges(from: old, to: new)) == expected)
+    }
+
+    private func write(_ store: SQLiteStore, _ numbers: [Int64]) throws -> SequenceSet? {
+        try store.write(IngestGroup(batches: numbers.map { received(acceleration([$0]), seq: $0) })).received[key]
+    }
+
+    private func rows(_ store: SQLiteStore) throws -> [String] {
+        try store.database.rows("SELECT first, last FROM batches")
+    }
+}
+
+struct RangeChangesText: Equatable, Sendable {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    init(_ changes: RangeChanges) {
+        let parts =
+            changes.deleted.map { "deleted \($0)" } + changes.extended.map { "extended \($0)" }
+            + changes.inserted.map { "inserted \($0)" }
+        text = parts.joined(separator: " ")
+    }
+}

@@ -1,0 +1,95 @@
+import LockstepModel
+import LockstepSQLite
+import Testing
+
+@testable import LockstepStore
+
+@Suite("A sample", .temporaryFolder)
+struct DeduplicationTests {
+    private typealias Counts = IngestResult.Counts
+
+    @Test("that comes again is a duplicate, in a later group and within one batch")
+    func duplicates() throws {
+        let store = try newStore().store
+        let first = try store.write(received(acceleration([1, 2, 2]), seq: 1))
+        #expect(first.devices == [device("one"): Counts(stored: 2, duplicates: 1)])
+        let second = try store.write(received(acceleration([2, 3]), seq: 1))
+        #expect(second.devices == [device("one"): Counts(stored: 1, duplicates: 1)])
+        #expect(try store.database.rows("SELECT t - \(start) FROM accelerometer") == ["1", "2", "3"])
+        #expect(try store.database.rows("SELECT samples, duplicates, conflicts FROM devices") == ["3|2|0"])
+    }
+
+    @Test("of the same time is another one in another stream, device or group")
+    func identity() throws {
+        let store = try newStore().store
+        let gyroscope = SampleBlock(stream: .gyroscope, times: [start + 1], columns: [[0], [0], [0]])
+        let result = try store.write(
+            received(acceleration([1])), received(gyroscope), received(acceleration([1]), from: device("two")),
+            received(acceleration([1]), from: device("one", group: "field")))
+        #expect(result.devices.values.reduce(0) { $0 + $1.stored } == 4)
+    }
+
+    @Test("with other values is kept as a conflict, the first one stays")
+    func conflict() throws {
+        let store = try newStore().store
+        try store.write(received(acceleration([1]), seq: 1))
+        let result = try store.write(received(acceleration([1], z: 3), seq: 2))
+        #expect(result.devices == [device("one"): Counts(conflicts: 1)])
+        #expect(try store.database.rows("SELECT z FROM accelerometer") == ["-1.0"])
+        #expect(
+            try store.database.rows("SELECT device, stream, time, stored, received, epoch, seq FROM v_conflicts")
+                == [
+                    #"one|motion/accelerometer|2023-11-14T22:13:20.000001Z|{"x":1.0,"y":0.5,"z":-1.0}"#
+                        + #"|{"x":1.0,"y":0.5,"z":3.0}|e|2"#
+                ])
+        #expect(try store.database.rows("SELECT json_extract(received, '$.z') FROM conflicts") == ["3.0"])
+    }
+
+    @Test("that conflicts again with the same values is a duplicate, with others another conflict")
+    func conflictAgain() throws {
+        let store = try newStore().store
+        try store.write(received(acceleration([1])))
+        let result = try store.write(
+            received(acceleration([1], z: 3)), received(acceleration([1], z: 3)), received(acceleration([1], z: 4)))
+        #expect(result.devices == [device("one"): Counts(duplicates: 1, conflicts: 2)])
+        #expect(try store.write(received(acceleration([1], z: 4))).devices.values.first == Counts(duplicates: 1))
+        #expect(try store.database.integer("SELECT count(*) FROM conflicts") == 2)
+    }
+
+    @Test("equals another where the same values are null, and differs where one is")
+    func nulls() throws {
+        let store = try newStore().store
+        let unknown = acceleration([1], z: .nan)
+        try store.write(received(unknown))
+        #expect(try store.write(received(unknown)).devices.values.first == Counts(duplicates: 1))
+        #expect(try store.write(received(acceleration([1]))).devices.values.first == Counts(conflicts: 1))
+        #expect(
+            try store.database.rows("SELECT stored, received FROM conflicts")
+                == [#"{"x":1.0,"y":0.5,"z":null}|{"x":1.0,"y":0.5,"z":-1.0}"#])
+    }
+
+    @Test("of another kind keeps whole numbers whole, and equals itself when it comes again")
+    func integers() throws {
+        let store = try newStore().store
+        var steps = SampleBlock(stream: .steps)
+        steps.append(time: time(1), values: [Double(start), 3.2, .nan, .nan, .nan, -0.0])
+        try store.write(received(steps))
+        #expect(try store.write(received(steps)).devices.values.first == Counts(duplicates: 1))
+        #expect(try store.database.rows("SELECT start, typeof(steps), steps FROM steps") == ["\(start)|integer|3"])
+    }
+
+    @Test("counts for first seen, last seen and newest time of its device")
+    func seen() throws {
+        let store = try newStore().store
+        var early = received(acceleration([50, 90]))
+        early.receivedAt = time(100)
+        var late = received(acceleration([10]))
+        late.receivedAt = time(200)
+        try store.write(late, early)
+        _ = try store.write(IngestGroup(seen: [device("one"): time(300)]))
+        #expect(
+            try store.database.rows(
+                "SELECT first_seen - \(start), last_seen - \(start), last_t - \(start) FROM devices")
+                == ["100|300|90"])
+    }
+}

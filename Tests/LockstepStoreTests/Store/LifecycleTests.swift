@@ -1,0 +1,39 @@
+import LockstepModel
+import LockstepSQLite
+import Testing
+
+@testable import LockstepStore
+
+@Suite("The life cycle", .temporaryFolder)
+struct LifecycleTests {
+    @Test("of every device is there again after the store was opened again")
+    func snapshots() throws {
+        let change = LifecycleTransition(from: .active, to: .background, since: time(5), reason: "silent", seq: 4)
+        let snapshots = [
+            device("one"): LifecycleSnapshot(last: change, session: 7, phase: .lost, restsOn: time(3)),
+            device("two"): LifecycleSnapshot(
+                last: LifecycleTransition(from: nil, to: .active, since: time(1), reason: "live-sample", seq: 1)),
+            device("three"): LifecycleSnapshot(),
+        ]
+        let folder = TemporaryFolder.path
+        _ = try SQLiteStore(path: folder + "/store").write(IngestGroup(lifecycles: snapshots))
+        let store = try SQLiteStore(path: folder + "/store")
+        #expect(try store.lifecycles() == snapshots)
+        _ = try store.write(IngestGroup(lifecycles: [device("one"): LifecycleSnapshot(session: 8)]))
+        #expect(try store.lifecycles()[device("one")] == LifecycleSnapshot(session: 8))
+    }
+
+    @Test("keeps each change once, also when it is written again")
+    func history() throws {
+        let store = try newStore().store
+        let changes = [
+            LifecycleTransition(from: nil, to: .active, since: time(1), reason: "foreground", seq: 1),
+            LifecycleTransition(from: .active, to: .terminated, since: time(2), reason: "terminated", seq: 2),
+        ].map { DeviceTransition(device: device("one"), transition: $0) }
+        _ = try store.write(IngestGroup(transitions: changes))
+        _ = try store.write(IngestGroup(transitions: changes))
+        #expect(
+            try store.database.rows("SELECT seq, previous, state, reason FROM v_states")
+                == ["1|-|active|foreground", "2|active|terminated|terminated"])
+    }
+}

@@ -1,0 +1,121 @@
+import FoundationEssentials
+import Glibc
+import LockstepSQLite
+import Testing
+
+@testable import LockstepStore
+
+@Suite("Opening a store", .temporaryFolder)
+struct OpeningTests {
+    @Test("for writing is refused while another collector has it")
+    func inUse() throws {
+        let (store, path) = try newStore()
+        let error = try storeError { _ = try SQLiteStore(path: path) }
+        #expect(error.code == .inUse)
+        #expect(
+            error.description == "another collector (process \(getpid())) already writes to \(path); "
+                + "give each collector its own store")
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("works again after the collector that had it has ended")
+    func again() throws {
+        let folder = TemporaryFolder.path
+        for seq in 1...3 {
+            let store = try SQLiteStore(path: folder + "/store")
+            let result = try store.write(received(acceleration([Int64(seq)]), seq: Int64(seq)))
+            #expect(result.received.values.first == [1...Int64(seq)])
+        }
+    }
+
+    @Test("says that the folder is missing and how to make it")
+    func missingFolder() throws {
+        let folder = TemporaryFolder.path
+        let error = try storeError { _ = try SQLiteStore(path: folder + "/no/store") }
+        #expect(error.code == .missing)
+        #expect(error.description.hasSuffix("does not exist: make it with mkdir -p \(folder)/no"))
+    }
+
+    @Test("says that the path is a folder")
+    func folder() throws {
+        let folder = TemporaryFolder.path
+        #expect(try storeError { _ = try SQLiteStore(path: folder) }.description.contains("is a folder"))
+        #expect(try storeError { _ = try StoreReader(path: folder) }.description.contains("is a folder"))
+    }
+
+    @Test("says that a folder can't be written to", .enabled(if: access("/sys", F_OK) == 0))
+    func forbiddenFolder() throws {
+        let error = try storeError { _ = try SQLiteStore(path: "/sys/store") }
+        #expect(error.code == .notAllowed)
+        #expect(error.description.hasPrefix("cannot write to the folder of /sys/store"))
+    }
+
+    @Test("says that the file is read-only", .enabled(if: geteuid() != 0, "root may write everything"))
+    func readOnlyFile() throws {
+        let folder = TemporaryFolder.path
+        _ = try SQLiteStore(path: folder + "/store")
+        chmod(folder + "/store", 0o444)
+        let error = try storeError { _ = try SQLiteStore(path: folder + "/store") }
+        #expect(error.code == .notAllowed)
+        #expect(error.description.contains("is read-only"))
+    }
+
+    @Test("refuses a file that is no database and leaves it as it is")
+    func notADatabase() throws {
+        let folder = TemporaryFolder.path
+        let path = folder + "/notes.txt"
+        let text = Data(String(repeating: "Not a database.\n", count: 100).utf8)
+        try text.write(to: URL(filePath: path))
+        for open in [{ _ = try SQLiteStore(path: path) }, { _ = try StoreReader(path: path) }] {
+            let error = try storeError(open)
+            #expect(error == StoreError(.notAStore, "\(path) is not an SQLite database: choose another file"))
+        }
+        #expect(try Data(contentsOf: URL(filePath: path)) == text)
+    }
+
+    @Test("refuses another program's database and leaves it as it is")
+    func otherDatabase() throws {
+        let database = try newDatabase()
+        try database.execute("CREATE TABLE note (text)")
+        for open in [{ _ = try SQLiteStore(path: database.path) }, { _ = try StoreReader(path: database.path) }] {
+            let error = try storeError(open)
+            #expect(error.code == .notAStore)
+            #expect(error.description.hasSuffix("is an SQLite database but no Lockstep store: choose another file"))
+        }
+        #expect(try database.rows("SELECT name FROM sqlite_schema") == ["note"])
+        #expect(try database.text("PRAGMA journal_mode") == "delete")
+    }
+
+    @Test("refuses a store of a newer program")
+    func newerSchema() throws {
+        let folder = TemporaryFolder.path
+        let path = folder + "/store"
+        try SQLiteStore(path: path).database.setUserVersion(7)
+        for open in [{ _ = try SQLiteStore(path: path) }, { _ = try StoreReader(path: path) }] {
+            let error = try storeError(open)
+            #expect(error.code == .schema)
+            #expect(
+                error.description == "\(path) was written by a newer Lockstep "
+                    + "(schema 7, this program knows 1): upgrade this program")
+        }
+    }
+
+    @Test("for reading says that there is no store, and makes none")
+    func noStoreToRead() throws {
+        let folder = TemporaryFolder.path
+        let error = try storeError { _ = try StoreReader(path: folder + "/store") }
+        #expect(error.code == .missing)
+        #expect(error.description.hasPrefix("there is no store at \(folder)/store"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+    }
+
+    @Test("uses a write-ahead log, and waits for the disk only if asked")
+    func durability() throws {
+        let quick = try SQLiteStore(path: TemporaryFolder.path + "/quick").database
+        #expect(try quick.text("PRAGMA journal_mode") == "wal")
+        #expect(try quick.integer("PRAGMA synchronous") == 1)
+        var options = SQLiteStore.Options()
+        options.survivesPowerLoss = true
+        #expect(try newStore(options).store.database.integer("PRAGMA synchronous") == 2)
+    }
+}

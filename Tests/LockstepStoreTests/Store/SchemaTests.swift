@@ -1,0 +1,97 @@
+import LockstepSQLite
+import Testing
+
+@testable import LockstepModel
+@testable import LockstepStore
+
+@Suite("The schema", .temporaryFolder)
+struct SchemaTests {
+    @Test("has exactly the tables of the contract, and those of the streams")
+    func tables() throws {
+        let store = try newStore().store
+        let tables = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        let base = ["devices", "states", "batches", "dropped", "conflicts", "rejected"]
+        #expect(tables.sorted() == (base + SensorStream.all.map(\.table)).sorted())
+    }
+
+    @Test("gives each stream a table with its columns and types", arguments: SensorStream.all)
+    func streamTable(stream: SensorStream) throws {
+        let store = try newStore().store
+        let columns = try store.database.rows("SELECT name, type, pk FROM pragma_table_info('\(stream.table)')")
+        let types = stream.columns.map { column in
+            switch column.kind {
+            case .real: "\(column.name)|REAL|0"
+            case .integer: "\(column.name)|INTEGER|0"
+            case .choice: "\(column.name)|TEXT|0"
+            }
+        }
+        #expect(columns == ["device_id|INTEGER|1", "t|INTEGER|2"] + types)
+    }
+
+    @Test("explains itself: each column of a stream with its unit and meaning", arguments: SensorStream.all)
+    func comments(stream: SensorStream) throws {
+        let store = try newStore().store
+        let sql = try #require(
+            try store.database.text("SELECT sql FROM sqlite_schema WHERE name = '\(stream.table)'"))
+        #expect(sql.contains("-- \(stream.name): \(stream.summary)\n"))
+        for column in stream.columns {
+            let line = try #require(sql.split(separator: "\n").first { $0.contains("    \(column.name) ") })
+            #expect(line.contains(column.unit) && line.contains("-- ") && line.contains(column.summary))
+        }
+        #expect(sql.hasSuffix("WITHOUT ROWID"))
+    }
+
+    @Test("gives every stream a view that can be read", arguments: SensorStream.all)
+    func views(stream: SensorStream) throws {
+        let store = try newStore().store
+        let view = try store.database.prepare("SELECT * FROM v_\(stream.table)")
+        #expect(view.columnNames == ["group_name", "device", "time"] + stream.columns.map(\.name) + ["t"])
+        #expect(try !view.step())
+    }
+
+    @Test("follows the streams: a new one gets its table and a new column is added, with comments")
+    func newStream() throws {
+        let old = SensorStream(
+            name: "air", table: "air", summary: "Air",
+            columns: [
+                .init(name: "pressure", kind: .real, unit: "hPa", isRequired: true, summary: "Pressure")
+            ], pausesInBackground: false)
+        let new = SensorStream(
+            name: "air", table: "air", summary: "Air",
+            columns: old.columns + [
+                .init(name: "trend", kind: .choice(["up", "down"]), unit: "", isRequired: false, summary: "Trend")
+            ], pausesInBackground: false)
+        var block = SampleBlock(stream: new)
+        block.append(time: time(2), values: [1013.25, 1])
+        let folder = TemporaryFolder.path
+        let path = folder + "/store"
+        _ = try SQLiteStore(path: path)
+        try SQLiteStore(path: path, options: .init(), streams: [.steps, old])
+            .write(received(SampleBlock(stream: old, times: [start + 1], columns: [[1000]])))
+        let store = try SQLiteStore(path: path, options: .init(), streams: [.steps, new])
+        try store.write(received(block))
+        #expect(
+            try store.database.rows("SELECT time, pressure, trend FROM v_air") == [
+                "2023-11-14T22:13:20.000001Z|1000.0|-", "2023-11-14T22:13:20.000002Z|1013.25|down",
+            ])
+        let sql = try #require(try store.database.text("SELECT sql FROM sqlite_schema WHERE name = 'air'"))
+        #expect(sql.contains("-- hPa: Pressure") && sql.contains("/* Trend (up, down) */"))
+    }
+
+    @Test("is left alone by a program that has nothing to change")
+    func unchanged() throws {
+        let folder = TemporaryFolder.path
+        let before = try SQLiteStore(path: folder + "/store").database.integer("PRAGMA schema_version")
+        #expect(try SQLiteStore(path: folder + "/store").database.integer("PRAGMA schema_version") == before)
+    }
+
+    @Test("gets its views back when a person has dropped or changed them")
+    func restoredViews() throws {
+        let folder = TemporaryFolder.path
+        try SQLiteStore(path: folder + "/store").database.execute(
+            "DROP VIEW v_gaps; DROP VIEW v_steps; CREATE VIEW v_steps AS SELECT 1")
+        let store = try SQLiteStore(path: folder + "/store")
+        #expect(try store.database.rows("SELECT * FROM v_gaps").isEmpty)
+        #expect(try store.database.rows("SELECT device FROM v_steps").isEmpty)
+    }
+}

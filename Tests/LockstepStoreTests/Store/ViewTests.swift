@@ -1,0 +1,68 @@
+import LockstepModel
+import LockstepSQLite
+import Testing
+
+@testable import LockstepStore
+
+@Suite("The views", .temporaryFolder)
+struct ViewTests {
+    @Test("show samples with names and times to the microsecond")
+    func samples() throws {
+        let store = try newStore().store
+        var steps = SampleBlock(stream: .steps)
+        steps.append(time: time(2_000_000), values: [Double(start), 3, 2.5, .nan, .nan, 1.5])
+        try store.write(received(acceleration([7])), received(steps))
+        #expect(
+            try store.database.rows("SELECT * FROM v_accelerometer")
+                == ["lab|one|2023-11-14T22:13:20.000007Z|7.0|0.5|-1.0|\(start + 7)"])
+        #expect(
+            try store.database.rows("SELECT device, time, start, steps, distance, pace FROM v_steps")
+                == ["one|2023-11-14T22:13:22.000000Z|2023-11-14T22:13:20.000000Z|3|2.5|-"])
+    }
+
+    @Test("show devices with their state and what is missing")
+    func devices() throws {
+        let store = try newStore().store
+        try store.write(received(acceleration([1]), seq: 1), received(acceleration([5]), seq: 5))
+        let change = LifecycleTransition(from: nil, to: .active, since: time(3), reason: "foreground", seq: 1)
+        _ = try store.write(
+            IngestGroup(
+                transitions: [DeviceTransition(device: device("one"), transition: change)],
+                lifecycles: [device("one"): LifecycleSnapshot(last: change)], seen: [device("two"): time(9)]))
+        #expect(
+            try store.database.rows("SELECT * FROM v_devices ORDER BY device") == [
+                "lab|one|active|2023-11-14T22:13:20.000003Z|foreground|2023-11-14T22:13:21.000000Z"
+                    + "|2023-11-14T22:13:21.000000Z|2023-11-14T22:13:20.000005Z|2|0|0|3",
+                "lab|two|-|-|-|2023-11-14T22:13:20.000009Z|2023-11-14T22:13:20.000009Z|-|0|0|0|0",
+            ])
+        #expect(
+            try store.database.rows("SELECT device, seq, time, previous, state, reason FROM v_states")
+                == ["one|1|2023-11-14T22:13:20.000003Z|-|active|foreground"])
+    }
+
+    @Test("show gaps between what was received or dropped, also where both overlap")
+    func gaps() throws {
+        let store = try newStore().store
+        let batches = [3, 4, 6, 20].map { received(acceleration([$0]), seq: $0) }
+        let dropped = DroppedBatches(device: device("one"), epoch: epoch("e"), ranges: [3...8, 12...13])
+        let result = try store.write(IngestGroup(batches: batches, dropped: [dropped]))
+        #expect(
+            try store.database.rows("SELECT epoch, first, last, batches FROM v_gaps ORDER BY first")
+                == ["e|1|2|2", "e|9|11|3", "e|14|19|6"])
+        #expect(result.received.values.first?.gaps == [1...2, 9...11, 14...19])
+    }
+
+    @Test("show rejected messages with text as text and bytes in hexadecimal")
+    func rejected() throws {
+        let store = try newStore().store
+        _ = try store.write(
+            IngestGroup(rejected: [
+                RejectedMessage(at: time(1), topic: "a", reason: "bad", size: 9, head: Array(#"{"v":1"#.utf8)),
+                RejectedMessage(at: time(2), topic: "b", reason: "bad", size: 9, head: [0xa1, 0x00]),
+            ]))
+        #expect(
+            try store.database.rows("SELECT * FROM v_rejected") == [
+                #"1|2023-11-14T22:13:20.000001Z|a|bad|9|{"v":1"#, "2|2023-11-14T22:13:20.000002Z|b|bad|9|A100",
+            ])
+    }
+}

@@ -1,0 +1,63 @@
+import FoundationEssentials
+import LockstepSQLite
+import Testing
+
+@testable import LockstepStore
+
+/// Gives each test a folder of its own and removes it.
+///
+/// A trait and not a `withFolder { }`: within a closure Swift 6.3 gives the closure of `#expect(throws:)` the symbol of
+/// the next closure beside it, and the test silently runs the wrong one.
+struct TemporaryFolder: TestTrait, SuiteTrait, TestScoping {
+    /// The folder of the test that runs.
+    @TaskLocal static var path = ""
+
+    var isRecursive: Bool { true }
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        let path = FileManager.default.temporaryDirectory.path + "/lockstep-store-\(UInt64.random(in: .min ... .max))"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await Self.$path.withValue(path, operation: function)
+    }
+}
+
+extension Trait where Self == TemporaryFolder {
+    static var temporaryFolder: TemporaryFolder { TemporaryFolder() }
+}
+
+/// A new store in the test's folder.
+func newStore(_ options: SQLiteStore.Options = .init()) throws -> (store: SQLiteStore, path: String) {
+    let path = TemporaryFolder.path + "/store"
+    return (try SQLiteStore(path: path, options: options), path)
+}
+
+/// An empty database in the test's folder.
+func newDatabase() throws -> SQLiteDatabase { try SQLiteDatabase(path: TemporaryFolder.path + "/database") }
+
+/// Runs `body`, which must throw a ``StoreError``, and gives that.
+func storeError(_ body: () throws -> Void) throws -> StoreError {
+    do {
+        try body()
+    } catch let error as StoreError {
+        return error
+    }
+    Issue.record("nothing was thrown")
+    throw NothingThrown()
+}
+
+struct NothingThrown: Error {}
+
+extension SQLiteDatabase {
+    /// All rows of a SELECT, values as text joined by `|` and NULL as `-`.
+    func rows(_ sql: String) throws -> [String] {
+        let statement = try prepare(sql)
+        var rows: [String] = []
+        while try statement.step() {
+            rows.append((0..<statement.columnCount).map { statement.text(at: $0) ?? "-" }.joined(separator: "|"))
+        }
+        return rows
+    }
+}
