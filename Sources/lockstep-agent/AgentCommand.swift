@@ -32,7 +32,8 @@ struct AgentCommand: AsyncParsableCommand {
 
             EXAMPLE
               lockstep-agent --broker mqtt://broker.local --device arm-left --source gpsd --source simulate:7
-            """)
+            """,
+        version: "lockstep-agent \(lockstepVersion)")
 
     @OptionGroup(title: "Broker") var broker: BrokerOptions
     @OptionGroup(title: "Logging") var log: LogOptions

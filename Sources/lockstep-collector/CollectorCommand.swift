@@ -20,7 +20,8 @@ struct CollectorCommand: AsyncParsableCommand {
 
             EXAMPLE
               lockstep-collector --broker mqtt://localhost --store sqlite:/var/lib/lockstep/samples.db
-            """)
+            """,
+        version: "lockstep-collector \(lockstepVersion)")
 
     @OptionGroup(title: "Broker") var broker: BrokerOptions
     @OptionGroup(title: "Logging") var log: LogOptions

@@ -66,7 +66,9 @@ package struct SimulationSchedule: Sendable {
             let seconds = Double(index) / rate
             let sample = value(seconds) + noise * body.noise(lane: lane, index: index)
             let time = start + Int64((seconds * 1e6).rounded())
-            block.append(time: Timestamp(microseconds: time), values: [sample.x, sample.y, sample.z])
+            block.append(
+                time: Timestamp(microseconds: time),
+                values: [sample.x, sample.y, sample.z].map { resolved($0, decimals: WalkingBody.motionDecimals) })
         }
         return block
     }

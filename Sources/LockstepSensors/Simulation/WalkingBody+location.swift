@@ -25,8 +25,9 @@ extension WalkingBody {
         let speed = max(0, self.speed(at: time) + 0.05 * motion.x)
         let course = (self.course(at: time) * 180 / .pi + 2 * motion.y + 360).truncatingRemainder(dividingBy: 360)
         return [
-            place.latitude, place.longitude, place.altitude, Self.horizontalAccuracy, Self.verticalAccuracy, speed,
-            self.speed(at: time) > 0.3 ? course : .nan, 3, .nan,
+            resolved(place.latitude, decimals: 7), resolved(place.longitude, decimals: 7),
+            resolved(place.altitude, decimals: 2), Self.horizontalAccuracy, Self.verticalAccuracy,
+            resolved(speed, decimals: 2), self.speed(at: time) > 0.3 ? resolved(course, decimals: 1) : .nan, 3, .nan,
         ]
     }
 

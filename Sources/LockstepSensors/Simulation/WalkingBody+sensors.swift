@@ -15,6 +15,9 @@ extension WalkingBody {
     package static let gyroscopeNoise = 0.002
     package static let magnetometerNoise = 0.3
 
+    /// Decimals of what a motion sensor gives: well below its noise.
+    package static let motionDecimals = 4
+
     /// Acceleration of the device, in m/s² east, north, up.
     package func acceleration(at time: Double) -> SIMD3<Double> {
         let (cycle, local) = pace.split(time)

@@ -51,7 +51,7 @@ public struct StepAccumulator: Sendable {
     /// Ends the row that runs at the last sample, and begins the next there.
     private mutating func close(into rows: inout SampleBlock) {
         if let start, steps > 0, last > start {
-            let cadence = Double(steps) / (Double(last - start) / 1e6)
+            let cadence = resolved(Double(steps) / (Double(last - start) / 1e6), decimals: 4)
             rows.append(
                 time: Timestamp(microseconds: last),
                 values: [Double(start), Double(steps), .nan, .nan, .nan, cadence])

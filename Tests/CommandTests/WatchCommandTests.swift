@@ -1,0 +1,62 @@
+import Foundation
+import LockstepModel
+import LockstepTestSupport
+import Testing
+
+@Suite("lockstep watch", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct WatchCommandTests {
+    @Test("in a pipe it tells states, presences and collectors, a line each, without repeating heartbeats")
+    func lines() async throws {
+        try await withSystem { system in
+            let watch = try system.start("lockstep", ["watch", "--broker", system.broker.url])
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("connected to"))
+            let agent = try system.startAgent("walker", ["--heartbeat", "100ms"])
+            for part in [
+                "collector   default/main  online",
+                "presence    default/walker  foreground (start); simulate:1: running",
+                "state       default/walker  active (start)",
+            ] {
+                #expect(await watch.waitForOutput(part), "\(watch.text)")
+            }
+            await agent.stop()
+            #expect(await watch.waitForOutput("active → terminated (stop)"))
+            let heartbeats = watch.text.components(separatedBy: "walker  foreground").count - 1
+            #expect(heartbeats <= 2, "\(watch.text)")
+            watch.signal(SIGTERM)
+            #expect(await watch.waitForExit() == 0)
+        }
+    }
+
+    @Test("as JSON every line is an object")
+    func json() async throws {
+        try await withSystem { system in
+            let client = try await system.connect()
+            let watch = try system.start("lockstep", ["watch", "--broker", system.broker.url, "--json"])
+            let published = await client.publish(
+                "lockstep/lab/phone/presence", #"{"phase":"background","at":1,"reason":"pocket"}"#, isRetained: true)
+            #expect(published)
+            #expect(await watch.waitForOutput("pocket"))
+            let line = try #require(watch.text.split(separator: "\n").first)
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            #expect(object?["event"] as? String == "presence")
+            #expect(object?["subject"] as? String == "lab/phone")
+            #expect(object?["phase"] as? String == "background")
+        }
+    }
+
+    @Test("a broker that is not there is told once, and one that refuses ends it")
+    func brokerTroubles() async throws {
+        try await withSystem(brokerSettings: ["allow_anonymous false"]) { system in
+            let refused = try await RunningProgram.run(
+                Programs.built("lockstep"), ["watch", "--broker", system.broker.url])
+            #expect(refused.status == 1)
+            #expect(refused.text.contains("check user name, password and access rights"), "\(refused.text)")
+            let port = try freePort()
+            let alone = try await RunningProgram.run(
+                Programs.built("lockstep"), ["watch", "--broker", "mqtt://127.0.0.1:\(port)", "--seconds", "3"])
+            #expect(alone.status == 0)
+            #expect(alone.text == "mqtt://127.0.0.1:\(port): Connection refused; trying on\n")
+        }
+    }
+}

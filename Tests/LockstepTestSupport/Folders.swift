@@ -1,0 +1,17 @@
+import Foundation
+
+/// Gives `body` a new empty folder and removes it afterwards, on every path.
+public func withTemporaryFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.path + "/lockstep-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    return try await body(folder)
+}
+
+/// The folder of real recordings beside the checkout; nil where it is missing.
+public let recordingsFolder: String? = {
+    var folder = URL(fileURLWithPath: #filePath)
+    for _ in 0..<4 { folder.deleteLastPathComponent() }
+    let path = folder.appendingPathComponent("shared/data").path
+    return FileManager.default.fileExists(atPath: path) ? path : nil
+}()

@@ -1,0 +1,28 @@
+import Foundation
+
+/// Finds programs to run.
+public enum Programs {
+    /// A program of this package, as built with the tests.
+    public static func built(_ name: String) -> String { buildFolder + "/" + name }
+
+    /// Whether a program of the system is there: a test that needs it is skipped, visibly, if not.
+    public static func isInstalled(_ name: String) -> Bool { installed(name) != nil }
+
+    /// The path of a program of the system.
+    public static func installed(_ name: String) -> String? {
+        ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/bin"].map { "\($0)/\(name)" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    private static let buildFolder: String = {
+        // The test runner is run as `…/debug/lockstepPackageTests.xctest …`, beside the programs.
+        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
+        return URL(fileURLWithPath: bundle).deletingLastPathComponent().path
+    }()
+}
+
+/// A program that can't be started.
+public struct ProgramError: Error, CustomStringConvertible {
+    public let description: String
+    public init(_ description: String) { self.description = description }
+}

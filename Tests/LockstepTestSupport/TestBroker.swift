@@ -1,0 +1,104 @@
+public import Foundation
+public import LockstepMQTT
+
+/// A real mosquitto of a test's own, on a loopback port that it picks.
+public final class TestBroker: @unchecked Sendable {
+    // Unchecked: used by one test, from one task at a time.
+    public let port: UInt16
+    private let folder: String
+    private let configuration: String
+    private var program: RunningProgram?
+
+    public var address: BrokerAddress { BrokerAddress(host: "127.0.0.1", port: port) }
+    public var url: String { "mqtt://127.0.0.1:\(port)" }
+
+    fileprivate init(folder: String, isPersistent: Bool, settings: [String]) throws {
+        port = try freePort()
+        self.folder = folder
+        configuration = folder + "/mosquitto-\(port).conf"
+        var lines = [
+            "listener \(port) 127.0.0.1", "max_queued_messages 0", "max_inflight_messages 0",
+            "log_type error", "log_type warning", "log_type notice",
+            // As root, mosquitto would else become another user, who may not write here.
+            "user root",
+        ]
+        if isPersistent {
+            lines += [
+                "persistence true", "persistence_location \(folder)/", "autosave_on_changes true",
+                "autosave_interval 1",
+            ]
+        }
+        if !settings.contains(where: { $0.hasPrefix("allow_anonymous") }) { lines.append("allow_anonymous true") }
+        try (lines + settings).joined(separator: "\n").appending("\n")
+            .write(toFile: configuration, atomically: true, encoding: .utf8)
+    }
+
+    /// Starts the broker and waits until it listens.
+    public func start() async throws {
+        guard let path = Programs.installed("mosquitto") else { throw ProgramError("mosquitto is not installed") }
+        let program = try RunningProgram(path, ["-c", configuration])
+        self.program = program
+        guard await eventually({ canConnect(port: port) || !program.isRunning }), program.isRunning else {
+            throw ProgramError("mosquitto does not start: \(program.text)")
+        }
+    }
+
+    /// Ends the broker with a signal.
+    public func stop(_ signal: Int32 = SIGTERM) async {
+        await program?.stop(signal)
+        program = nil
+    }
+}
+
+/// Gives `body` a running broker and stops it afterwards, on every path.
+public func withBroker<Result>(
+    isPersistent: Bool = false, settings: [String] = [], _ body: (TestBroker) async throws -> Result
+) async throws -> Result {
+    try await withTemporaryFolder { folder in
+        let broker = try TestBroker(folder: folder, isPersistent: isPersistent, settings: settings)
+        try await broker.start()
+        do {
+            let result = try await body(broker)
+            await broker.stop()
+            return result
+        } catch {
+            await broker.stop()
+            throw error
+        }
+    }
+}
+
+/// A loopback port that nobody uses.
+public func freePort() throws -> UInt16 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = loopback(port: 0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+        }
+    }
+    guard isBound else { throw ProgramError("no free port: \(String(cString: strerror(errno)))") }
+    return UInt16(bigEndian: address.sin_port)
+}
+
+/// Whether somebody listens on a loopback port.
+public func canConnect(port: UInt16) -> Bool {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = loopback(port: port)
+    return withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+    }
+}
+
+private func loopback(port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+    return address
+}

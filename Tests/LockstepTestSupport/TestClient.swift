@@ -1,0 +1,117 @@
+import Dispatch
+import Foundation
+public import LockstepMQTT
+import Synchronization
+public import Testing
+
+/// An MQTT client of a test: collects what it hears, publishes what it is told.
+public final class TestClient: Sendable {
+    public struct Message: Sendable {
+        public let topic: String
+        public let payload: [UInt8]
+        public let isRetained: Bool
+        public var text: String { String(decoding: payload, as: UTF8.self) }
+    }
+
+    private struct State {
+        var messages: [Message] = []
+        var outgoing: [MQTTMessage] = []
+        var unconfirmed = 0
+        var isListening = false
+        var isStopping = false
+        var isStopped = false
+
+        mutating func takeOutgoing() -> [MQTTMessage] {
+            defer { outgoing = [] }
+            return outgoing
+        }
+    }
+
+    private let state = Mutex(State())
+    private let wakeup = Wakeup()
+
+    /// Connects and subscribes to `filters`.
+    public init(_ address: BrokerAddress, filters: [String] = ["#"], version: MQTTVersion? = nil) {
+        let id = "test-\(UUID().uuidString)"
+        DispatchQueue(label: id).async { [self] in
+            let link = BrokerLink(wakeup: wakeup, version: version) { version in
+                MQTTOptions(address: address, clientID: id, version: version)
+            }
+            link.onMessage = { [self] message in
+                let copy = Message(
+                    topic: message.topic, payload: Array(message.payload), isRetained: message.isRetained)
+                state.withLock { $0.messages.append(copy) }
+            }
+            var granted = 0
+            while !state.withLock({ $0.isStopping }) {
+                link.wait(until: .now + .seconds(1))
+                for event in link.read() + link.write() {
+                    switch event {
+                    case .connected:
+                        granted = 0
+                        for filter in filters { _ = try? link.subscribe(to: filter, qos: .atLeastOnce) }
+                    case .subscribed:
+                        granted += 1
+                        if granted == filters.count { state.withLock { $0.isListening = true } }
+                    case .published: state.withLock { $0.unconfirmed -= 1 }
+                    case .disconnected, .failed: break
+                    }
+                }
+                guard link.isUp else { continue }
+                for message in state.withLock({ $0.takeOutgoing() }) { _ = try? link.publish(message) }
+                _ = link.write()
+            }
+            link.stop(until: .now + .seconds(1))
+            state.withLock { $0.isStopped = true }
+        }
+    }
+
+    public var messages: [Message] { state.withLock { $0.messages } }
+
+    /// Waits until the broker has granted the subscriptions.
+    public func waitUntilListening() async -> Bool { await eventually { state.withLock { $0.isListening } } }
+
+    /// Publishes and waits until the broker has it.
+    public func publish(
+        _ topic: String, _ payload: some Sequence<UInt8>, isRetained: Bool = false
+    ) async -> Bool {
+        state.withLock {
+            $0.outgoing.append(MQTTMessage(topic: topic, payload: Array(payload), isRetained: isRetained))
+            $0.unconfirmed += 1
+        }
+        wakeup.signal()
+        return await eventually { state.withLock { $0.unconfirmed <= 0 } }
+    }
+
+    public func publish(_ topic: String, _ text: String, isRetained: Bool = false) async -> Bool {
+        await publish(topic, text.utf8, isRetained: isRetained)
+    }
+
+    /// Waits for a message.
+    public func waitForMessage(
+        within limit: Duration = .seconds(20), where matches: (Message) -> Bool
+    ) async -> Message? {
+        var found: Message?
+        _ = await eventually(within: limit) {
+            found = messages.first(where: matches)
+            return found != nil
+        }
+        return found
+    }
+
+    /// Waits for a message, and records an issue when none comes.
+    public func expectMessage(
+        within limit: Duration = .seconds(20), sourceLocation: SourceLocation = #_sourceLocation,
+        where matches: (Message) -> Bool
+    ) async {
+        if await waitForMessage(within: limit, where: matches) == nil {
+            Issue.record("no such message within \(limit)", sourceLocation: sourceLocation)
+        }
+    }
+
+    public func stop() async {
+        state.withLock { $0.isStopping = true }
+        wakeup.signal()
+        _ = await eventually { state.withLock { $0.isStopped } }
+    }
+}

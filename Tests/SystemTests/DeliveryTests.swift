@@ -1,0 +1,175 @@
+import Foundation
+import LockstepMQTT
+import LockstepModel
+import LockstepSQLite
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+private let needsBroker = ConditionTrait.enabled(
+    if: Programs.isInstalled("mosquitto"), "mosquitto is not installed")
+
+@Suite("Delivery", needsBroker)
+struct DeliveryTests {
+    @Test("what an agent accepts is in the store, once, after a clean stop")
+    func cleanRun() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("connected to"))
+            let agent = try system.startAgent("walker")
+            let reader = try await system.reader()
+            try await expectEventually { try reader.devices().first.map { $0.samples > 600 } ?? false }
+            await agent.stop()
+            let verification = try await system.verify(["walker"])
+            #expect(verification.status == 0, "\(verification.text)\(agent.text)\(collector.text)")
+        }
+    }
+
+    @Test("an agent killed while the broker is away delivers everything after its restart")
+    func killedWithoutBroker() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            let first = try system.startAgent("walker")
+            #expect(await collector.waitForOutput("default/walker: active"))
+            await system.broker.stop(SIGKILL)
+            #expect(await first.waitForOutput("samples are kept in the outbox"))
+            try await waitForJournal(of: "walker", beyond: 20, in: system)
+            await first.stop(SIGKILL)
+            try await system.broker.start()
+            try await system.drain("walker")
+            let verification = try await system.verify(["walker"])
+            #expect(verification.status == 0, "\(verification.text)")
+        }
+    }
+
+    @Test("a collector killed between receipt and commit gets the messages again")
+    func killedBeforeCommit() async throws {
+        try await withSystem { system in
+            let first = try system.startCollector()
+            let reader = try await system.reader()
+            #expect(await first.waitForOutput("connected to"))
+            // Whoever holds the write lock keeps the collector between receipt and commit.
+            let lock = try SQLiteDatabase(path: system.storePath, mode: .readWrite)
+            try lock.execute("BEGIN IMMEDIATE")
+            let client = try await system.connect()
+            for index in 0..<50 {
+                #expect(
+                    await client.publish(
+                        "lockstep/default/hand/motion/accelerometer",
+                        #"{"v":1,"epoch":"e","seq":\#(index + 1),"t":\#(1_700_000_000_000_000 + index),"x":[0],"y":[0],"z":[-1]}"#
+                    ))
+            }
+            #expect(await acknowledgedCount(client) == 0, "acknowledged before the commit")
+            await first.stop(SIGKILL)
+            try lock.execute("ROLLBACK")
+            #expect(try reader.devices().isEmpty)
+
+            _ = try system.startCollector()
+            try await expectEventually { try reader.devices().first?.samples == 50 }
+            let ack = await client.waitForMessage { $0.topic.hasSuffix("/ack") && $0.text.contains(#""through":50"#) }
+            #expect(ack != nil)
+        }
+    }
+
+    @Test("acknowledgements wait until the client writes: what was read and not acknowledged comes again")
+    func withheldAcknowledgements() async throws {
+        try await withBroker { broker in
+            let options = MQTTOptions(address: broker.address, clientID: "reader", keepsSession: true)
+            func connect() throws -> MQTTConnection {
+                let connection = try MQTTConnection(options)
+                try connection.connect()
+                return connection
+            }
+            var received: [String] = []
+            let first = try connect()
+            first.onMessage = { received.append(String(decoding: $0.payload, as: UTF8.self)) }
+            var isUp = false
+            await expectEventually {
+                isUp = isUp || first.read(limit: 10).contains { if case .connected = $0 { true } else { false } }
+                _ = first.write()
+                return isUp
+            }
+            try first.subscribe(to: "numbers", qos: .atLeastOnce)
+            await expectEventually {
+                _ = first.write()
+                return first.read(limit: 10).contains { if case .subscribed = $0 { true } else { false } }
+            }
+            let client = TestClient(broker.address)
+            #expect(await client.waitUntilListening())
+            for number in 0..<10 { #expect(await client.publish("numbers", "\(number)")) }
+            await expectEventually {
+                _ = first.read(limit: 100)
+                return received.count == 10
+            }
+
+            // As when the process is killed: nothing written since.
+            let second = try connect()
+            var again: [String] = []
+            second.onMessage = { again.append(String(decoding: $0.payload, as: UTF8.self)) }
+            await expectEventually {
+                _ = second.write()
+                _ = second.read(limit: 100)
+                return again.count == 10
+            }
+            #expect(again == received)
+            await client.stop()
+        }
+    }
+
+    @Test("batches that a broker without persistence loses are called missing and sent again")
+    func lostInBroker() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            let agent = try system.startAgent("walker")
+            #expect(await collector.waitForOutput("default/walker: active"))
+            // The broker takes batches for a collector that is away, and then loses them.
+            await collector.stop(SIGKILL)
+            try await waitForJournal(of: "walker", beyond: 40, in: system)
+            await system.broker.stop(SIGKILL)
+            try await system.broker.start()
+            _ = try system.startCollector()
+            // While it runs: a live batch after the lost ones shows the gap.
+            let reader = try await system.reader()
+            let before = try reader.verification().first?.epochs.first?.received.last ?? 0
+            try await expectEventually("\(agent.text)", within: .seconds(40)) {
+                let received = try reader.verification().first?.epochs.first?.received
+                return (received?.watermark ?? 0) > before + 40
+            }
+            await agent.stop()
+            try await system.drain("walker")
+            let verification = try await system.verify(["walker"])
+            #expect(verification.status == 0, "\(verification.text)")
+        }
+    }
+
+    @Test("what the outbox's limits drop is counted, reported and no gap that is waited for")
+    func cappedOutbox() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            let agent = try system.startAgent("walker", ["--outbox-size", "64K"])
+            #expect(await collector.waitForOutput("default/walker: active"))
+            await system.broker.stop(SIGKILL)
+            #expect(await agent.waitForOutput("the oldest", within: .seconds(60)), "\(agent.text)")
+            try await system.broker.start()
+            let reader = try await system.reader()
+            try await expectEventually("\(agent.text)", within: .seconds(40)) {
+                try reader.devices().first.map { $0.dropped > 0 && $0.gaps == 0 } ?? false
+            }
+            let verification = try await system.verify(["walker"])
+            #expect(verification.status == 1)
+            #expect(verification.text.contains("dropped"))
+        }
+    }
+
+    private func waitForJournal(of device: String, beyond count: Int64, in system: TestSystem) async throws {
+        let path = system.outbox(of: device)
+        let before = try SQLiteDatabase(path: path, mode: .readOnly).integer("SELECT count(*) FROM journal")
+        try await expectEventually(within: .seconds(30)) {
+            try SQLiteDatabase(path: path, mode: .readOnly).integer("SELECT count(*) FROM journal") > before + count
+        }
+    }
+
+    private func acknowledgedCount(_ client: TestClient) async -> Int {
+        client.messages.count { $0.topic.hasSuffix("/ack") }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import LockstepWire
+import Testing
+
+@Suite("Life cycle, seen from outside", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct LifecycleSystemTests {
+    @Test("a kill, a restart, a signal and a clean stop are told as states, also across a restart of the collector")
+    func wholeLife() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector(["--settle", "1s"])
+            let client = try await system.connect(["lockstep/default/walker/state"])
+            let heard = StateLog(client)
+            let first = try system.startAgent("walker")
+            try await heard.expectNext(["1 active start"])
+            await first.stop(SIGKILL)
+            try await heard.expectNext(["2 background connection-lost"])
+
+            let second = try system.startAgent("walker")
+            try await heard.expectNext(["3 resumed start", "4 active live-sample"])
+            second.signal(SIGUSR1)
+            try await heard.expectNext(["5 background signal"])
+
+            // The collector forgets nothing: no transition is told twice, and the next has the next number.
+            await collector.stop(SIGKILL)
+            let other = try system.startCollector(["--settle", "1s"])
+            #expect(await other.waitForOutput("connected to"))
+            await client.expectMessage { $0.text.contains(#""seq":5"#) }
+            second.signal(SIGUSR2)
+            #expect(await other.waitForOutput("background → resumed"))
+            #expect(await other.waitForOutput("resumed → active"))
+            await second.stop()
+            #expect(await other.waitForOutput("active → terminated (stop)"))
+
+            let reader = try await system.reader()
+            #expect(try reader.devices().first?.state == .terminated)
+            let last = try #require(client.messages.last)
+            #expect(try StateJSON.decode(Data(last.payload)).seq == 8)
+        }
+    }
+
+    @Test("in background motion pauses and steps go on")
+    func backgroundRates() async throws {
+        try await withSystem { system in
+            let client = try await system.connect()
+            let agent = try system.startAgent("walker")
+            await client.expectMessage { $0.topic.hasSuffix("motion/gyroscope") }
+            agent.signal(SIGUSR1)
+            await client.expectMessage { $0.text.contains(#""phase":"background""#) }
+            let location = { client.messages.count { $0.topic.hasSuffix("location") } }
+            // A window that was open at the change may still hold motion: count from the second one on.
+            let settled = location()
+            await expectEventually { location() >= settled + 2 }
+            let motion = client.messages.count { $0.topic.contains("/motion/") }
+            let fixes = location()
+            await expectEventually { location() >= fixes + 3 }
+            let motionLater = client.messages.count { $0.topic.contains("/motion/") }
+            #expect(motionLater == motion)
+        }
+    }
+
+    @Test("a device without presence is active with its first live sample and in background when it falls silent")
+    func silentDevice() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector(["--silence", "2s"])
+            let client = try await system.connect()
+            let now = Moment.now().wall.microseconds
+            #expect(await collector.waitForOutput("connected to"))
+            #expect(
+                await client.publish(
+                    "lockstep/default/phone/motion/gyroscope", #"{"t":\#(now),"x":[0],"y":[0],"z":[1]}"#))
+            #expect(await collector.waitForOutput("default/phone: active (live-sample)"))
+            #expect(await collector.waitForOutput("default/phone: active → background (silent)"))
+            #expect(
+                await client.publish(
+                    "lockstep/default/phone/motion/gyroscope",
+                    #"{"live":false,"t":\#(now + 1_000_000),"x":[0],"y":[0],"z":[1]}"#))
+            #expect(
+                await client.publish(
+                    "lockstep/default/phone/motion/gyroscope", #"{"t":\#(now + 2_000_000),"x":[0],"y":[0],"z":[1]}"#))
+            #expect(await collector.waitForOutput("default/phone: background → resumed (live-sample)"))
+            let reader = try await system.reader()
+            #expect(try reader.devices().first?.samples == 3)
+        }
+    }
+}
+
+/// The states that a client heard live, as `seq state reason`.
+private final class StateLog {
+    private let client: TestClient
+    private var expected: [String] = []
+
+    init(_ client: TestClient) { self.client = client }
+
+    /// Waits until as many states were heard, and compares all from the beginning.
+    func expectNext(_ next: [String]) async throws {
+        expected += next
+        try await expectEventually { try states().count >= expected.count }
+        let heard = try states()
+        #expect(heard == expected)
+    }
+
+    private func states() throws -> [String] {
+        try client.messages.filter { !$0.isRetained }.map {
+            let transition = try StateJSON.decode(Data($0.payload))
+            return "\(transition.seq) \(transition.to.rawValue) \(transition.reason)"
+        }
+    }
+}

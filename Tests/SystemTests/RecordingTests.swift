@@ -1,0 +1,103 @@
+import Foundation
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@Suite(
+    "Real recordings, end to end",
+    .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"),
+    .enabled(if: recordingsFolder != nil, "the recordings are not beside this checkout"))
+struct RecordingTests {
+    @Test("every row of every walk is in the store as it is in the file")
+    func walks() async throws {
+        let folder = try #require(recordingsFolder) + "/walks"
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "truth.csv" }.sorted()
+        #expect(files.count == 15)
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            let reader = try await system.reader()
+            for (index, file) in files.enumerated() {
+                let device = "walk-\(index)"
+                let agent = try system.startAgent(
+                    device, source: "replay:\(folder)/\(file)", ["--speed", "max", "--stamp", "own"])
+                // It ends by itself when everything is acknowledged.
+                #expect(await agent.waitForExit(within: .seconds(120)) == 0, "\(agent.text)\(collector.text)")
+                let rows = try csv(folder + "/" + file)
+                var stored = 0
+                var differing = 0
+                try reader.query(stream: .accelerometer, devices: [DeviceID(validating: device)]) { row in
+                    let expected = stored < rows.count ? rows[stored] : []
+                    if [Double(row.time.microseconds)] + row.values != expected { differing += 1 }
+                    stored += 1
+                }
+                #expect(stored == rows.count, "\(file)")
+                #expect(differing == 0, "\(file)")
+            }
+        }
+    }
+
+    @Test(
+        "every fix of a receiver's log, through the real gpsd, is in the store as gpsd gives it",
+        .enabled(if: Programs.isInstalled("gpsfake"), "gpsd-tools is not installed"),
+        arguments: ["sirfstarv-nmea", "bu303-moving", "mt3339", "quectel"])
+    func fixes(log: String) async throws {
+        let folder = try #require(recordingsFolder) + "/gps"
+        let expected = try distinctFixes(folder + "/\(log).log.chk")
+        #expect(expected.count > 10)
+        try await withSystem { system in
+            _ = try system.startCollector()
+            let port = try freePort()
+            let agent = try system.startAgent("receiver", source: "gpsd://127.0.0.1:\(port)")
+            #expect(await agent.waitForOutput("connected to"))
+            // Over and over: the agent may come after the first fixes.
+            let gpsfake = try RunningProgram(
+                Programs.installed("gpsfake") ?? "", ["-c", "0.02", "-q", "-P", "\(port)", "\(folder)/\(log).log"])
+            let reader = try await system.reader()
+            var rows: [(at: Int64, position: [Double])] = []
+            try await expectEventually("\(Set(rows.map(\.at)).count) of \(expected.count) fixes", within: .seconds(60))
+            {
+                rows = []
+                try reader.query(stream: .location) { row in
+                    guard let at = row.values.last, !at.isNaN, !row.values[0].isNaN else { return }
+                    rows.append((withoutRollover(Int64(at)), Array(row.values.prefix(2))))
+                }
+                return Set(rows.map(\.at)).isSuperset(of: expected.keys)
+            }
+            gpsfake.signalGroup(SIGKILL)
+            await gpsfake.stop(SIGKILL)
+            for row in rows {
+                // Where reports of one time differ in position, the fix is one of them.
+                #expect(expected[row.at]?.contains(row.position) == true, "\(row)")
+            }
+            let repeated = zip(rows, rows.dropFirst()).count { $0.at == $1.at }
+            #expect(repeated == 0, "a repeated time is one fix")
+        }
+    }
+
+    private func csv(_ path: String) throws -> [[Double]] {
+        try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").dropFirst()
+            .map { $0.split(separator: ",").map { Double($0) ?? .nan } }
+    }
+
+    /// The positions that gpsd gives for each time in its log.
+    private func distinctFixes(_ path: String) throws -> [Int64: [[Double]]] {
+        var fixes: [Int64: [[Double]]] = [:]
+        for line in try String(contentsOfFile: path, encoding: .utf8).split(whereSeparator: \.isNewline) {
+            guard line.hasPrefix("{"),
+                let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+                object["class"] as? String == "TPV", let mode = object["mode"] as? Int, mode >= 2,
+                let text = object["time"] as? String, let time = Timestamp(text),
+                let lat = object["lat"] as? Double, let lon = object["lon"] as? Double
+            else { continue }
+            fixes[withoutRollover(time.microseconds), default: []].append([lat, lon])
+        }
+        return fixes
+    }
+
+    /// A receiver that does not know the year counts weeks up to 1,024; which cycle gpsd takes depends on today.
+    private func withoutRollover(_ time: Int64) -> Int64 {
+        let cycle: Int64 = 1024 * 7 * 86_400_000_000
+        return ((time % cycle) + cycle) % cycle
+    }
+}

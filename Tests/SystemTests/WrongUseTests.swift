@@ -1,0 +1,141 @@
+import Foundation
+import LockstepTestSupport
+import Testing
+
+@Suite("Wrong use", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct WrongUseTests {
+    @Test("a broker that is not there is told once, and tried on")
+    func noBroker() async throws {
+        try await withSystem { system in
+            await system.broker.stop()
+            let agent = try system.startAgent("walker")
+            #expect(await agent.waitForOutput("Connection refused; trying on"))
+            try await system.broker.start()
+            #expect(await agent.waitForOutput("connected to", within: .seconds(30)))
+            #expect(agent.text.components(separatedBy: "Connection refused").count == 2, "\(agent.text)")
+        }
+    }
+
+    @Test("a wrong password is named, and never printed")
+    func wrongPassword() async throws {
+        try await withTemporaryFolder { folder in
+            let passwords = folder + "/passwords"
+            let made = try await RunningProgram.run(
+                "/usr/bin/mosquitto_passwd", ["-b", "-c", passwords, "walker", "right"])
+            #expect(made.status == 0, "\(made.text)")
+            try await withSystem(brokerSettings: ["allow_anonymous false", "password_file \(passwords)"]) { system in
+                let wrong = try system.startAgent(
+                    "walker", url: "mqtt://walker:mistaken@127.0.0.1:\(system.broker.port)")
+                #expect(await wrong.waitForOutput("check user name, password"), "\(wrong.text)")
+                #expect(!wrong.text.contains("mistaken"))
+                let right = try system.startAgent(
+                    "other", url: "mqtt://walker:right@127.0.0.1:\(system.broker.port)")
+                #expect(await right.waitForOutput("connected to"), "\(right.text)")
+            }
+        }
+    }
+
+    @Test("a store that can't be written ends the collector with a reason")
+    func unwritableStore() async throws {
+        try await withSystem { system in
+            for (path, reason) in [
+                ("/nowhere/store.db", "/nowhere"), (system.folder, system.folder), ("/proc/store.db", "/proc"),
+            ] {
+                let run = try await RunningProgram.run(
+                    Programs.built("lockstep-collector"),
+                    ["--broker", system.broker.url, "--store", "sqlite:\(path)"])
+                #expect(run.status == 1)
+                #expect(run.text.contains("Error: ") && run.text.contains(reason), "\(run.text)")
+            }
+        }
+    }
+
+    @Test("a second collector on the same store is refused by name of the first")
+    func secondCollector() async throws {
+        try await withSystem { system in
+            let first = try system.startCollector()
+            #expect(await first.waitForOutput("connected to"))
+            let second = try system.startCollector(["--id", "second"])
+            #expect(await second.waitForExit() == 1)
+            #expect(second.text.contains("another collector (process \(first.pid))"), "\(second.text)")
+        }
+    }
+
+    @Test("a second collector with the same id is told so")
+    func sameCollectorID() async throws {
+        try await withSystem { system in
+            let first = try system.startCollector()
+            #expect(await first.waitForOutput("connected to"))
+            _ = try system.start(
+                "lockstep-collector", ["--broker", system.broker.url, "--store", "sqlite:\(system.folder)/other.db"])
+            #expect(await first.waitForOutput("give each its own --id"), "\(first.text)")
+        }
+    }
+
+    @Test("two agents with one device id are told so")
+    func sameDevice() async throws {
+        try await withSystem { system in
+            let first = try system.startAgent("walker")
+            #expect(await first.waitForOutput("connected to"))
+            _ = try system.start(
+                "lockstep-agent",
+                [
+                    "--broker", system.broker.url, "--device", "walker", "--source", "simulate", "--outbox",
+                    system.folder + "/second.outbox",
+                ])
+            #expect(await first.waitForOutput("another agent runs as device default/walker"), "\(first.text)")
+        }
+    }
+
+    @Test("two agents with one outbox: the second is refused")
+    func sameOutbox() async throws {
+        try await withSystem { system in
+            let first = try system.startAgent("walker")
+            #expect(await first.waitForOutput("connected to"))
+            let second = try system.startAgent("walker")
+            #expect(await second.waitForExit() == 1)
+            #expect(second.text.contains("another agent (process \(first.pid)) uses the outbox"), "\(second.text)")
+        }
+    }
+
+    @Test(
+        "a wrong option is answered with what would be right",
+        arguments: [
+            (["--source", "telepathy"], "unknown source 'telepathy'"),
+            ([], "no source"),
+            (["--source", "simulate", "--device", "a/b"], "'a/b' is not a device id"),
+            (["--source", "simulate", "--broker", "localhost"], "write mqtt[s]://"),
+            (["--source", "simulate", "--window", "soon"], "is no span of time"),
+            (["--source", "replay:/nowhere.csv"], "/nowhere.csv"),
+            (["--source", "simulate", "--config", "/nowhere.yaml"], "/nowhere.yaml can't be read"),
+            (["--source", "simulate", "--mqtt", "4"], "auto, 5 or 3.1.1"),
+        ])
+    func wrongOption(arguments: [String], reason: String) async throws {
+        let run = try await RunningProgram.run(Programs.built("lockstep-agent"), arguments)
+        #expect(run.status != 0)
+        #expect(run.text.contains(reason), "\(run.text)")
+    }
+
+    @Test("the command line comes before the environment, and the environment before the file")
+    func precedence() async throws {
+        try await withSystem { system in
+            let file = system.folder + "/agent.yaml"
+            try """
+            broker: \(system.broker.url)
+            device: from-file
+            source: [simulate:1]
+            outbox: \(system.folder)/config.outbox
+            """.write(toFile: file, atomically: true, encoding: .utf8)
+            let runs: [([String], [String: String], String)] = [
+                ([], [:], "from-file"), ([], ["LOCKSTEP_DEVICE": "from-environment"], "from-environment"),
+                (["--device", "from-line"], ["LOCKSTEP_DEVICE": "from-environment"], "from-line"),
+            ]
+            for (arguments, environment, device) in runs {
+                let agent = try system.start(
+                    "lockstep-agent", ["--config", file] + arguments, environment: environment)
+                #expect(await agent.waitForOutput("agent of default/\(device) "), "\(agent.text)")
+                await agent.stop()
+            }
+        }
+    }
+}
