@@ -77,7 +77,9 @@ let package = Package(
             ]),
         .executableTarget(
             name: "lockstep-collector",
-            dependencies: ["LockstepCollector", "LockstepCommandLine", argumentParser, logging, serviceLifecycle]),
+            dependencies: [
+                "LockstepCollector", "LockstepCommandLine", argumentParser, logging, serviceLifecycle, unixSignals,
+            ]),
         .executableTarget(
             name: "lockstep",
             dependencies: [
@@ -85,9 +87,52 @@ let package = Package(
                 "LockstepCommandLine", argumentParser,
             ]),
 
-        .testTarget(name: "LockstepModelTests", dependencies: ["LockstepModel"]),
+        .testTarget(name: "LockstepModelTests", dependencies: ["LockstepModel", "LockstepSensors"]),
+        .testTarget(name: "LockstepWireTests", dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire"]),
+        .testTarget(name: "LockstepMQTTTests", dependencies: ["LockstepMQTT", "LockstepSensors"]),
         .testTarget(name: "LockstepSensorsTests", dependencies: ["LockstepSensors"]),
         .testTarget(name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite"]),
+        .testTarget(
+            name: "LockstepAgentTests",
+            dependencies: [
+                "LockstepAgent", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepSQLite", "LockstepWire",
+                logging,
+            ]),
+        .testTarget(
+            name: "LockstepCollectorTests",
+            dependencies: [
+                "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepStore",
+                "LockstepWire",
+            ]),
+        .testTarget(
+            name: "LockstepCommandLineTests",
+            dependencies: ["LockstepCommandLine", "LockstepMQTT", argumentParser]),
+        // Brokers, programs, folders and deadlines for tests.
+        .target(
+            name: "LockstepTestSupport", dependencies: ["LockstepMQTT", "LockstepStore"],
+            path: "Tests/LockstepTestSupport"),
+        // The programs as people run them, with a real broker.
+        .testTarget(
+            name: "SystemTests",
+            dependencies: [
+                "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT", "LockstepModel",
+                "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep", "lockstep-agent",
+                "lockstep-collector",
+            ]),
+        // The command line as people see it: exact output, exit codes.
+        .testTarget(
+            name: "CommandTests",
+            dependencies: [
+                "LockstepTestSupport", "LockstepAgent", "LockstepModel", "LockstepStore", "lockstep", "lockstep-agent",
+                "lockstep-collector",
+            ]),
+        // Everything killed at random, and nothing lost.
+        .testTarget(
+            name: "ChaosTests",
+            dependencies: [
+                "LockstepTestSupport", "LockstepModel", "LockstepStore", "lockstep", "lockstep-agent",
+                "lockstep-collector",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,112 @@
+import LockstepAgent
+import LockstepModel
+import Testing
+
+let epoch = Epoch(unchecked: "e")
+
+func at(_ seq: Int64, _ epoch: Epoch = epoch) -> BatchPosition { BatchPosition(epoch: epoch, seq: seq) }
+
+extension Delivery {
+    /// Publishes batches one by one, message id = number, and lets the broker confirm them.
+    mutating func deliver(_ numbers: ClosedRange<Int64>) {
+        for number in numbers {
+            didPublish(at(number), as: Int32(number))
+            _ = didConfirm(Int32(number))
+        }
+    }
+
+    /// What waits to be sent.
+    var backlog: [Int64] { nextBacklog(limit: .max).map(\.seq) }
+}
+
+@Suite("Delivery")
+struct DeliveryTests {
+    @Test("begins with what the outbox holds, and gives its lowest numbers first")
+    func pending() {
+        let delivery = Delivery(pending: [epoch: [5...6, 9...9], Epoch(unchecked: "none"): []])
+        #expect(!delivery.isEmpty && delivery.hasBacklog)
+        #expect(delivery.unsentCount == 3)
+        #expect(delivery.nextBacklog(limit: 2) == [at(5), at(6)])
+        #expect(delivery.nextBacklog(limit: 0).isEmpty)
+        #expect(delivery.backlog == [5, 6, 9])
+    }
+
+    @Test("of a batch goes from unsent to flying to awaiting, and ends with its acknowledgement")
+    func lifeOfABatch() {
+        var delivery = Delivery(pending: [:])
+        #expect(delivery.isEmpty && !delivery.hasBacklog)
+        delivery.enqueue(at(1))
+        #expect(delivery.backlog == [1])
+        delivery.didPublish(at(1), as: 7)
+        #expect(!delivery.hasBacklog && delivery.flyingCount == 1 && !delivery.isEmpty)
+        #expect(delivery.didConfirm(7) == at(1))
+        #expect(delivery.flyingCount == 0 && !delivery.isEmpty)
+        delivery.handle(Acknowledgement(epoch: epoch, through: 1), at: 0)
+        #expect(delivery.isEmpty)
+    }
+
+    @Test("has no use for the confirmation of a message that carried no batch")
+    func strangeConfirmation() {
+        var delivery = Delivery(pending: [:])
+        #expect(delivery.didConfirm(7) == nil)
+        delivery.didRefuse(7)
+        #expect(delivery.isEmpty)
+    }
+
+    @Test("of a batch ends with an acknowledgement wherever it is")
+    func acknowledged() {
+        var delivery = Delivery(pending: [epoch: [1...3]])
+        delivery.didPublish(at(2), as: 2)
+        delivery.didPublish(at(3), as: 3)
+        _ = delivery.didConfirm(3)
+        delivery.handle(Acknowledgement(epoch: epoch, through: 3), at: 0)
+        #expect(delivery.isEmpty)
+        #expect(delivery.didConfirm(2) == nil)
+        #expect(delivery.isEmpty)
+    }
+
+    @Test("of another epoch is not touched by an acknowledgement")
+    func otherEpoch() {
+        let other = Epoch(unchecked: "f")
+        var delivery = Delivery(pending: [epoch: [1...2], other: [1...2]])
+        delivery.didPublish(at(1, other), as: 1)
+        delivery.didPublish(at(2, other), as: 2)
+        _ = delivery.didConfirm(2)
+        delivery.handle(Acknowledgement(epoch: epoch, through: 9), at: 0)
+        #expect(!delivery.hasBacklog && delivery.flyingCount == 1 && !delivery.isEmpty)
+        delivery.handle(Acknowledgement(epoch: other, through: 2), at: 0)
+        #expect(delivery.isEmpty)
+    }
+
+    @Test("begins again, after a lost connection, for what the broker has not confirmed, and only for that")
+    func disconnect() {
+        var delivery = Delivery(pending: [epoch: [1...1]])
+        delivery.deliver(2...3)
+        delivery.didPublish(at(4), as: 4)
+        delivery.didPublish(at(5), as: 5)
+        delivery.didDisconnect()
+        #expect(delivery.flyingCount == 0)
+        #expect(delivery.backlog == [1, 4, 5])
+        delivery.didConnect(at: 0)
+        #expect(delivery.backlog == [1, 4, 5])
+    }
+
+    @Test("begins again for a batch that the broker has refused")
+    func refused() {
+        var delivery = Delivery(pending: [:])
+        delivery.didPublish(at(1), as: 1)
+        delivery.didRefuse(1)
+        #expect(delivery.backlog == [1] && delivery.flyingCount == 0)
+    }
+
+    @Test("ends for what has left the outbox")
+    func forget() {
+        var delivery = Delivery(pending: [epoch: [1...3]])
+        delivery.didPublish(at(1), as: 1)
+        _ = delivery.didConfirm(1)
+        delivery.forget([epoch: [1...2]])
+        #expect(delivery.backlog == [3])
+        delivery.forget([epoch: [3...3]])
+        #expect(delivery.isEmpty && !delivery.hasBacklog)
+    }
+}

@@ -1,0 +1,124 @@
+import LockstepAgent
+import LockstepModel
+import LockstepSensors
+import Testing
+
+@Suite("Delivery over a broker and to a collector that lose messages")
+struct LossyDeliveryTests {
+    @Test("brings everything in the end", arguments: [100, 3])
+    func everythingArrives(_ gapLimit: Int) {
+        for _ in 0..<10 {
+            let (random, seed) = seeded("lossy delivery")
+            var world = World(random: random, gapLimit: gapLimit)
+            for _ in 0..<1500 { world.step(isCalm: false) }
+            var left = 20_000
+            while !world.delivery.isEmpty, left > 0 {
+                world.step(isCalm: true)
+                left -= 1
+            }
+            #expect(world.delivery.isEmpty, "seed \(seed)")
+            #expect(world.received == world.made, "seed \(seed)")
+        }
+    }
+}
+
+/// An agent, its broker and a collector, in steps of 200 ms.
+private struct World {
+    var random: SeededGenerator
+    let gapLimit: Int
+    var delivery = Delivery(pending: [:])
+    var made: [Epoch: SequenceSet] = [:]
+    var received: [Epoch: SequenceSet] = [:]
+
+    private var epoch = Epoch(unchecked: "e0")
+    private var boot: Int64 = 0
+    private var isUp = false
+    private var nextID: Int32 = 1
+    /// Sent, and not yet with the broker.
+    private var wire: [(id: Int32, position: BatchPosition)] = []
+    private var broker: [BatchPosition] = []
+    private var unsaid: Set<Epoch> = []
+
+    init(random: SeededGenerator, gapLimit: Int) {
+        self.random = random
+        self.gapLimit = gapLimit
+    }
+
+    mutating func step(isCalm: Bool) {
+        boot += 200_000
+        if isUp, !isCalm, chance(0.01) { disconnect() }
+        if !isUp, chance(0.2) { connect() }
+        if !isCalm { produce() }
+        sendBacklog()
+        moveToBroker(isCalm: isCalm)
+        collect(isCalm: isCalm)
+        delivery.tick(at: boot)
+    }
+
+    private mutating func chance(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &random) < probability }
+
+    private mutating func disconnect() {
+        isUp = false
+        // Some of what was under way has arrived, without a confirmation.
+        for sent in wire where chance(0.5) { broker.append(sent.position) }
+        wire = []
+        delivery.didDisconnect()
+        if chance(0.5) { broker = [] }
+    }
+
+    private mutating func connect() {
+        isUp = true
+        delivery.didConnect(at: boot)
+        // The retained acknowledgement.
+        unsaid.formUnion(received.keys)
+    }
+
+    private mutating func produce() {
+        if chance(0.003) { epoch = Epoch(unchecked: "e\(made.count)") }
+        for _ in 0..<Int.random(in: 0...2, using: &random) {
+            let position = BatchPosition(epoch: epoch, seq: (made[epoch]?.last ?? 0) + 1)
+            made[epoch, default: SequenceSet()].insert(position.seq)
+            if isUp, delivery.flyingCount < 20 { publish(position) } else { delivery.enqueue(position) }
+        }
+    }
+
+    private mutating func sendBacklog() {
+        guard isUp else { return }
+        while delivery.flyingCount < 10, let position = delivery.nextBacklog(limit: 1).first { publish(position) }
+    }
+
+    private mutating func publish(_ position: BatchPosition) {
+        delivery.didPublish(position, as: nextID)
+        wire.append((nextID, position))
+        nextID += 1
+    }
+
+    private mutating func moveToBroker(isCalm: Bool) {
+        for _ in 0..<Int.random(in: 0...8, using: &random) where !wire.isEmpty {
+            let sent = wire.removeFirst()
+            if !isCalm, chance(0.02) {
+                delivery.didRefuse(sent.id)
+            } else {
+                broker.append(sent.position)
+                _ = delivery.didConfirm(sent.id)
+            }
+        }
+    }
+
+    private mutating func collect(isCalm: Bool) {
+        for _ in 0..<Int.random(in: 0...8, using: &random) where !broker.isEmpty {
+            let position = broker.removeFirst()
+            if !isCalm, chance(0.03) { continue }
+            received[position.epoch, default: SequenceSet()].insert(position.seq)
+            unsaid.insert(position.epoch)
+        }
+        guard chance(0.3) else { return }
+        for epoch in unsaid {
+            if isUp, isCalm || chance(0.8) {
+                delivery.handle(
+                    Acknowledgement(epoch: epoch, received: received[epoch] ?? SequenceSet(), limit: gapLimit), at: boot)
+            }
+        }
+        unsaid = []
+    }
+}

@@ -1,0 +1,69 @@
+import LockstepModel
+import LockstepSQLite
+import Testing
+
+@testable import LockstepAgent
+
+@Suite("The journal", .temporaryFolder)
+struct JournalTests {
+    private var path: String { TemporaryFolder.path + "/outbox" }
+
+    private func read() throws -> [Batch] {
+        var batches: [Batch] = []
+        try Journal.read(path: path) { batches.append($0) }
+        return batches
+    }
+
+    @Test("keeps every batch that was ever accepted, in order, whatever became of it")
+    func everything() throws {
+        do {
+            let outbox = try openOutbox(limits: .init(age: 1000), keepsJournal: true)
+            let old = outbox.epoch
+            _ = try outbox.commit(appending: [block([1, 2]), block([1], .steps)], at: time(0))
+            try outbox.startEpoch()
+            _ = try outbox.commit(appending: [block([3])], removing: [old: [1...1]], at: time(1))
+            _ = try outbox.commit(appending: [block([4])], at: time(5000))
+            let expected = [
+                Batch(position: BatchPosition(epoch: old, seq: 1), samples: block([1, 2])),
+                Batch(position: BatchPosition(epoch: old, seq: 2), samples: block([1], .steps)),
+                Batch(position: BatchPosition(epoch: outbox.epoch, seq: 1), samples: block([3])),
+                Batch(position: BatchPosition(epoch: outbox.epoch, seq: 2), samples: block([4])),
+            ]
+            // While the agent runs, and so before the log is merged.
+            #expect(try read() == expected)
+        }
+        #expect(try read().count == 4)
+    }
+
+    @Test("is empty where none was kept")
+    func none() throws {
+        _ = try openOutbox().commit(appending: [block([1])], at: time(0))
+        #expect(try read().isEmpty)
+    }
+
+    @Test("has no batch of a commit that failed")
+    func failedCommit() throws {
+        do {
+            let outbox = try openOutbox(keepsJournal: true)
+            _ = try outbox.commit(appending: [block([1])], at: time(0))
+            let other = try SQLiteDatabase(path: path)
+            try other.execute(
+                "CREATE TRIGGER trap BEFORE INSERT ON journal WHEN new.seq = 3 BEGIN SELECT RAISE(ABORT, 'trap'); END")
+            #expect(throws: OutboxError.self) { try outbox.commit(appending: [block([2]), block([3])], at: time(0)) }
+            #expect(try read().map { $0.position?.seq } == [1])
+        }
+    }
+
+    @Test("of a file that is not there can't be read")
+    func missing() {
+        let error = #expect(throws: OutboxError.self) { try Journal.read(path: path) { _ in } }
+        #expect(error?.description.contains(path) == true)
+    }
+
+    @Test("of a file that is no outbox can't be read")
+    func noOutbox() throws {
+        try SQLiteDatabase(path: path).execute("CREATE TABLE other (a)")
+        let error = #expect(throws: OutboxError.self) { try Journal.read(path: path) { _ in } }
+        #expect(error?.description.contains(path) == true)
+    }
+}

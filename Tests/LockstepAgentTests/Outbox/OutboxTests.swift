@@ -1,0 +1,199 @@
+import FoundationEssentials
+import LockstepModel
+import LockstepSQLite
+import LockstepWire
+import Testing
+
+@testable import LockstepAgent
+
+/// Opens the outbox in the test's folder; its lock ends with the scope.
+///
+/// No `withOutbox { }`: inside a closure Swift 6.3 mixes up the closures of the macros.
+func openOutbox(limits: Outbox.Limits = .init(), keepsJournal: Bool = false) throws -> Outbox {
+    try Outbox(path: TemporaryFolder.path + "/outbox", limits: limits, keepsJournal: keepsJournal)
+}
+
+func time(_ microseconds: Int64) -> Timestamp { Timestamp(microseconds: start + microseconds) }
+
+@Suite("The outbox", .temporaryFolder)
+struct OutboxTests {
+    @Test("numbers batches from 1 without gaps, also over a restart, and keeps its epoch")
+    func numbering() throws {
+        let (epoch, first) = try acceptFirst()
+        #expect(first.map(\.position) == [BatchPosition(epoch: epoch, seq: 1), BatchPosition(epoch: epoch, seq: 2)])
+        #expect(first.map(\.stream) == [.accelerometer, .steps])
+        for number in 3...6 as ClosedRange<Int64> {
+            let entries = try openOutbox().commit(appending: [block([number])], at: time(0)).entries
+            #expect(entries.map(\.position) == [BatchPosition(epoch: epoch, seq: number)])
+        }
+        // Numbers of batches that have left are not given again.
+        let outbox = try openOutbox()
+        _ = try outbox.commit(appending: [], removing: [epoch: [1...6]], at: time(0))
+        #expect(outbox.bytes == 0)
+        let last = try outbox.commit(appending: [block([7])], at: time(0)).entries
+        #expect(last.map(\.position.seq) == [7])
+    }
+
+    private func acceptFirst() throws -> (epoch: Epoch, entries: [Outbox.Entry]) {
+        let outbox = try openOutbox()
+        return (outbox.epoch, try outbox.commit(appending: [block([1]), block([2], .steps)], at: time(0)).entries)
+    }
+
+    @Test("holds batches as they are published until they are removed")
+    func holding() throws {
+        let samples = block([1, 2, 4])
+        let entries = try openOutbox().commit(appending: [samples, samples], at: time(0)).entries
+        do {
+            let outbox = try openOutbox()
+            let epoch = outbox.epoch
+            #expect(try outbox.pending() == [epoch: [1...2]])
+            #expect(outbox.bytes == entries.reduce(0) { $0 + Int64($1.payload.count) })
+            let entry = try #require(try outbox.entry(at: BatchPosition(epoch: epoch, seq: 2)))
+            #expect(entry.payload == entries[1].payload)
+            let batch = try BatchJSON.decode(Data(entry.payload), stream: entry.stream)
+            #expect(batch == Batch(position: BatchPosition(epoch: epoch, seq: 2), samples: samples))
+            _ = try outbox.commit(appending: [], removing: [epoch: [2...2, 50...60], Epoch(unchecked: "x"): [1...9]], at: time(0))
+            #expect(try outbox.pending() == [epoch: [1...1]])
+            #expect(outbox.bytes == Int64(entries[0].payload.count))
+            #expect(try outbox.entry(at: BatchPosition(epoch: epoch, seq: 2)) == nil)
+        }
+    }
+
+    @Test("starts a new epoch whose numbers begin at 1, and keeps the batches of the old one")
+    func epochs() throws {
+        let old: Epoch
+        let new: Epoch
+        do {
+            let outbox = try openOutbox()
+            old = outbox.epoch
+            _ = try outbox.commit(appending: [block([1]), block([2])], at: time(0))
+            try outbox.startEpoch()
+            let entries = try outbox.commit(appending: [block([1])], at: time(0)).entries
+            #expect(entries.map(\.position) == [BatchPosition(epoch: outbox.epoch, seq: 1)])
+            new = outbox.epoch
+        }
+        #expect(old != new)
+        do {
+            let outbox = try openOutbox()
+            #expect(outbox.epoch == new)
+            #expect(try outbox.pending() == [old: [1...2], new: [1...1]])
+            let entries = try outbox.commit(appending: [block([2])], at: time(0)).entries
+            #expect(entries.map(\.position.seq) == [2])
+        }
+    }
+
+    @Test("gives each session a higher number than the one before, also when the clock went back")
+    func sessions() throws {
+        let first = try openOutbox().startSession(at: time(5))
+        #expect(first == start + 5)
+        do {
+            let outbox = try openOutbox()
+            #expect(try outbox.startSession(at: time(5)) == start + 6)
+            #expect(try outbox.startSession(at: time(-1000)) == start + 7)
+        }
+        do {
+            let outbox = try openOutbox()
+            #expect(try outbox.startSession(at: time(0)) == start + 8)
+            #expect(try outbox.startSession(at: time(900)) == start + 900)
+        }
+    }
+
+    @Test("is as before when a commit fails, and its numbers stay without gaps")
+    func failedCommit() throws {
+        do {
+            let outbox = try openOutbox()
+            _ = try outbox.commit(appending: [block([1])], at: time(0))
+            let other = try SQLiteDatabase(path: TemporaryFolder.path + "/outbox")
+            try other.execute(
+                "CREATE TRIGGER trap BEFORE INSERT ON batches WHEN new.seq = 3 BEGIN SELECT RAISE(ABORT, 'trap'); END")
+            let bytes = outbox.bytes
+            let error = #expect(throws: OutboxError.self) {
+                try outbox.commit(
+                    appending: [block([2]), block([3])], removing: [outbox.epoch: [1...1]], at: time(0))
+            }
+            #expect(error?.isFull == false)
+            #expect(outbox.bytes == bytes)
+            #expect(try outbox.pending() == [outbox.epoch: [1...1]])
+            try other.execute("DROP TRIGGER trap")
+            let entries = try outbox.commit(appending: [block([2]), block([3])], at: time(0)).entries
+            #expect(entries.map(\.position.seq) == [2, 3])
+        }
+    }
+}
+
+@Suite("What the outbox's limits drop", .temporaryFolder)
+struct OutboxLimitTests {
+    private var size: Int64 {
+        Int64(
+            BatchJSON.encode(Batch(position: BatchPosition(epoch: .random(), seq: 1), samples: block([start, start + 1])))
+                .count)
+    }
+
+    @Test("by size is the oldest, and is told by numbers and samples, also after a restart")
+    func bySize() throws {
+        do {
+            let outbox = try openOutbox(limits: .init(bytes: 3 * size))
+            for number in 1...3 as ClosedRange<Int64> {
+                let result = try outbox.commit(appending: [block([start, start + 1])], at: time(number))
+                #expect(result.dropped == Outbox.Dropped())
+            }
+            let (entries, dropped) = try outbox.commit(
+                appending: [block([start, start + 1]), block([start, start + 1])], at: time(4))
+            #expect(entries.map(\.position.seq) == [4, 5])
+            #expect(dropped.batches == [outbox.epoch: [1...2]])
+            #expect(dropped.samples == 4)
+            #expect(try outbox.pending() == [outbox.epoch: [3...5]])
+            #expect(outbox.bytes == 3 * size)
+        }
+        do {
+            let outbox = try openOutbox(limits: .init(bytes: 3 * size))
+            #expect(outbox.droppedSamples == 4)
+            #expect(try outbox.droppedBatches() == [1...2])
+            _ = try outbox.commit(appending: [], removing: [outbox.epoch: [3...3]], at: time(5))
+            _ = try outbox.commit(appending: [block([start, start + 1]), block([start, start + 1])], at: time(6))
+            #expect(try outbox.droppedBatches() == [1...2, 4...4])
+            #expect(outbox.droppedSamples == 6)
+        }
+    }
+
+    @Test("by size may be the new batch itself, which then is not published")
+    func tooLarge() throws {
+        do {
+            let outbox = try openOutbox(limits: .init(bytes: size - 1))
+            let (entries, dropped) = try outbox.commit(appending: [block([start, start + 1])], at: time(0))
+            #expect(entries.isEmpty)
+            #expect(dropped.batches == [outbox.epoch: [1...1]])
+            #expect(outbox.bytes == 0)
+            #expect(try outbox.pending() == [:])
+            let next = try outbox.commit(appending: [block([1])], at: time(0))
+            #expect(next.entries.map(\.position.seq) == [2])
+        }
+    }
+
+    @Test("by age is what is older than the limit, at the next commit")
+    func byAge() throws {
+        do {
+            let outbox = try openOutbox(limits: .init(age: 1000))
+            _ = try outbox.commit(appending: [block([1, 2, 3])], at: time(0))
+            _ = try outbox.commit(appending: [block([4])], at: time(500))
+            #expect(try outbox.commit(appending: [], at: time(1000)).dropped == Outbox.Dropped())
+            let dropped = try outbox.commit(appending: [], at: time(1001)).dropped
+            #expect(dropped.batches == [outbox.epoch: [1...1]] && dropped.samples == 3)
+            #expect(try outbox.pending() == [outbox.epoch: [2...2]])
+        }
+    }
+
+    @Test("is of the epoch in which it was numbered")
+    func epochs() throws {
+        do {
+            let outbox = try openOutbox(limits: .init(age: 1000))
+            let old = outbox.epoch
+            _ = try outbox.commit(appending: [block([1])], at: time(0))
+            try outbox.startEpoch()
+            let dropped = try outbox.commit(appending: [block([1])], at: time(5000)).dropped
+            #expect(dropped.batches == [old: [1...1]])
+            #expect(try outbox.droppedBatches().isEmpty)
+            #expect(outbox.droppedSamples == 1)
+        }
+    }
+}

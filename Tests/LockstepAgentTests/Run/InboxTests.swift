@@ -1,0 +1,103 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepSensors
+import Testing
+
+@testable import LockstepAgent
+
+@Suite("The inbox", .timeLimit(.minutes(1)))
+struct InboxTests {
+    @Test("holds a source up while it is too full, and loses nothing")
+    func backPressure() async {
+        let wakeup = Wakeup()
+        let inbox = Inbox(wakeup: wakeup)
+        let source = Task {
+            for number in 0..<60 { await inbox.accept(block(0..<1000, x: Double(number) * 1000), clock: .boot) }
+        }
+        var taken: [Double] = []
+        while taken.count < 60_000 {
+            wakeup.wait(for: nil, until: .now + .milliseconds(10))
+            await Task.yield()
+            var samples = 0
+            for case .samples(let block, .boot) in inbox.drain() {
+                samples += block.count
+                taken += block.columns[0]
+            }
+            #expect(samples <= 5000)
+        }
+        #expect(taken == (0..<60_000).map(Double.init))
+        await source.value
+    }
+
+    @Test("lets a source go on at once while there is room")
+    func room() async {
+        let inbox = Inbox(wakeup: Wakeup())
+        await inbox.accept(block(0..<4096), clock: .own)
+        #expect(inbox.drain().count == 1)
+    }
+
+    @Test("lets everybody go when it closes, and takes nothing any more")
+    func close() async {
+        let wakeup = Wakeup()
+        let inbox = Inbox(wakeup: wakeup)
+        let sources = (0..<3).map { _ in
+            Task { for _ in 0..<5 { await inbox.accept(block(0..<5000), clock: .boot) } }
+        }
+        wakeup.wait(for: nil, until: .now + .seconds(10))
+        let rest = inbox.close()
+        #expect(rest.count <= 3)
+        for source in sources { await source.value }
+        inbox.post(.stop)
+        await inbox.accept(block(0..<5000), clock: .boot)
+        #expect(inbox.drain().isEmpty)
+    }
+
+    @Test("keeps the order of what comes, and wakes the loop")
+    func order() {
+        let wakeup = Wakeup()
+        let inbox = Inbox(wakeup: wakeup)
+        inbox.report(.running, from: "a")
+        inbox.post(.phase(.background, reason: "signal"))
+        inbox.post(.stop)
+        let began = ContinuousClock.now
+        wakeup.wait(for: nil, until: began + .seconds(50))
+        #expect(ContinuousClock.now - began < .seconds(40))
+        let items = inbox.drain().map { item in
+            switch item {
+            case .samples: "samples"
+            case .status(let status, let source): "\(source) \(status)"
+            case .sourceEnded: "ended"
+            case .phase(let phase, let reason): "\(phase) \(reason)"
+            case .stop: "stop"
+            }
+        }
+        #expect(items == ["a running", "background signal", "stop"])
+    }
+}
+
+@Suite("The problem log")
+struct ProblemLogTests {
+    @Test("tells each problem once until it is mended")
+    func telling() {
+        var log = ProblemLog()
+        #expect(log.isNew("outbox") == true)
+        #expect(log.isNew("outbox") == false)
+        #expect(log.isNew("broker refused") == true)
+        #expect(log.isNew("broker unreachable") == true)
+        log.mend("broker")
+        #expect(log.isNew("broker refused") == true)
+        #expect(log.isNew("outbox") == false)
+        log.mend("outbox")
+        #expect(log.isNew("outbox") == true)
+    }
+
+    @Test("lets each problem be tried again once a second")
+    func retrying() {
+        var log = ProblemLog()
+        #expect(log.isRetryDue("outbox", at: 0) == true)
+        #expect(log.isRetryDue("outbox", at: 999_999) == false)
+        #expect(log.isRetryDue("other", at: 999_999) == true)
+        #expect(log.isRetryDue("outbox", at: 1_000_000) == true)
+        #expect(log.isRetryDue("outbox", at: 1_000_001) == false)
+    }
+}

@@ -1,0 +1,207 @@
+import LockstepModel
+import LockstepStore
+import LockstepWire
+import Testing
+
+@testable import LockstepCollector
+
+@Suite("The intake of batches")
+struct IntakeTests {
+    static let topic = "lockstep/lab/pi/motion/accelerometer"
+
+    static func batch(at seconds: Double, seq: Int64? = 7, isLive: Bool = true) -> Batch {
+        Batch(
+            position: seq.map { BatchPosition(epoch: epoch, seq: $0) }, isLive: isLive,
+            samples: SampleBlock(
+                stream: .accelerometer, times: [time(seconds - 1).microseconds, time(seconds).microseconds],
+                columns: [[1, 2], [3, 4], [5, 6]]))
+    }
+
+    private var intake = Intake.standard
+    private var book = LifecycleBook([:], timing: .init(), at: moment(0))
+
+    @Test("takes a good one, and lets it speak for its device")
+    mutating func good() {
+        let batch = Self.batch(at: 10)
+        intake.take(Self.topic, BatchJSON.encode(batch), &book, 11)
+        let group = intake.takeGroup()
+        #expect(group.batches == [ReceivedBatch(device: device, batch: batch, receivedAt: time(11))])
+        #expect(group.rejected.isEmpty && group.dropped.isEmpty && group.seen.isEmpty)
+        #expect(group.transitions.map(\.transition.to) == [.active])
+        #expect(group.transitions.map(\.transition.since) == [time(10)])
+        #expect(group.lifecycles[device]?.restsOn == time(10))
+        let rest = intake.takeGroup()
+        #expect(rest.isEmpty)
+    }
+
+    @Test("stores backlog, which changes no state")
+    mutating func backlog() {
+        let batch = Self.batch(at: 10, isLive: false)
+        intake.take(Self.topic, BatchJSON.encode(batch), &book, 11)
+        #expect(intake.group.batches.map(\.batch) == [batch])
+        #expect(intake.group.lifecycles.isEmpty && intake.group.transitions.isEmpty)
+    }
+
+    @Test("stores a retained one, which is not live: it may be of any age")
+    mutating func retained() {
+        intake.take(Self.topic, BatchJSON.encode(Self.batch(at: 10)), isRetained: true, &book, 11)
+        #expect(intake.group.batches.count == 1)
+        #expect(intake.group.lifecycles.isEmpty && intake.group.transitions.isEmpty)
+    }
+
+    @Test("passes over an empty retained one: so MQTT clears a topic")
+    mutating func cleared() {
+        intake.take(Self.topic, [], isRetained: true, &book, 11)
+        intake.take("lockstep/lab/pi/presence", [], isRetained: true, &book, 11)
+        #expect(intake.group.isEmpty)
+    }
+
+    @Test("takes one of a device that numbers nothing")
+    mutating func unnumbered() {
+        intake.take(Self.topic, BatchJSON.encode(Self.batch(at: 10, seq: nil)), &book, 11)
+        #expect(intake.group.batches.first?.batch.position == nil)
+        #expect(intake.group.transitions.count == 1)
+    }
+
+    @Test(
+        "passes over what collectors say and what agents are asked",
+        arguments: [
+            "state", "ack", "command", "command/reply", "clock/ping", "clock/pong",
+        ])
+    mutating func otherChannels(_ channel: String) {
+        intake.take("lockstep/lab/pi/\(channel)", Array("{}".utf8), &book, 11)
+        intake.take("lockstep/lab/$collector/main", Array("{}".utf8), &book, 11)
+        #expect(intake.group.isEmpty)
+    }
+
+    @Test("lets time pass for the life cycles")
+    mutating func ticks() {
+        intake.take(Self.topic, BatchJSON.encode(Self.batch(at: 10)), &book, 10)
+        _ = intake.takeGroup()
+        book.commit()
+        intake.tick(&book, at: moment(85))
+        #expect(intake.group.transitions.map(\.transition.reason) == ["silent"])
+    }
+}
+
+@Suite("What the intake rejects")
+struct RejectionTests {
+    private var intake = Intake.standard
+    private var book = LifecycleBook([:], timing: .init(), at: moment(0))
+
+    @Test(
+        "is kept with its topic, reason, size and first bytes",
+        arguments: [
+            ("lockstep/lab/pi/steps", "{", "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"),
+            ("lockstep/lab/pi/steps", "", "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"),
+            (IntakeTests.topic, #"{"t":1,"x":[1],"y":[1]}"#, "'z' is missing"),
+            ("lockstep/lab/pi/presence", "{}", "'phase' is missing"),
+            ("lockstep/lab/pi/nonsense", "x", "'nonsense' is no channel (and a device id can't have a '/')"),
+            ("lockstep/lab/a/b/steps", "x", "'b/steps' is no channel (and a device id can't have a '/')"),
+            ("lockstep/lab/p i/steps", "x", "'p i' is not a device id: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
+            ("other/lab/pi/steps", "x", "the topic is not below 'lockstep/'"),
+        ])
+    mutating func reasons(_ topic: String, _ payload: String, _ reason: String) {
+        intake.take(topic, Array(payload.utf8), &book, 11)
+        let group = intake.takeGroup()
+        #expect(
+            group.rejected == [
+                RejectedMessage(
+                    at: time(11), topic: topic, reason: reason, size: payload.utf8.count, head: Array(payload.utf8))
+            ])
+        #expect(group.batches.isEmpty && group.lifecycles.isEmpty && group.dropped.isEmpty && group.seen.isEmpty)
+    }
+
+    @Test("where it has too many bytes, keeps 256 of them", arguments: [IntakeTests.topic, "lockstep/lab/pi/presence"])
+    mutating func tooLarge(_ topic: String) {
+        intake.take(topic, Array(repeating: UInt8(ascii: " "), count: 2001), &book, 11)
+        #expect(intake.group.rejected.map(\.reason) == ["2001 bytes: a payload has at most 2000"])
+        #expect(intake.group.rejected.map(\.size) == [2001])
+        #expect(intake.group.rejected.map(\.head.count) == [256])
+    }
+
+    @Test("where it has too many samples")
+    mutating func tooMany() {
+        let columns = Array(repeating: Array(repeating: 1.0, count: 51), count: 3)
+        let batch = Batch(
+            position: nil, samples: SampleBlock(stream: .accelerometer, times: Array(1...51), columns: columns))
+        intake.take(IntakeTests.topic, BatchJSON.encode(batch), &book, 11)
+        #expect(intake.group.rejected.map(\.reason) == ["51 samples: a batch has at most 50"])
+    }
+
+    @Test("where it lies far in the future")
+    mutating func farFuture() {
+        intake.take(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 60)), &book, 0)
+        #expect(intake.group.rejected.isEmpty)
+        _ = intake.takeGroup()
+        intake.take(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 60.000_001)), &book, 0)
+        #expect(
+            intake.group.rejected.map(\.reason)
+                == ["its time \(time(60.000_001)) is in the future: is the device's clock right?"])
+        #expect(intake.group.lifecycles.isEmpty && intake.group.batches.isEmpty)
+        #expect(intake.group.dropped == [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet([7...7]))])
+    }
+
+    @Test("and is numbered is noted as never to come, or the agent would send it for ever")
+    mutating func numbered() {
+        intake.take(
+            IntakeTests.topic, Array(#"{"epoch":"e1","seq":9,"t":1,"x":[null],"y":[1],"z":[1]}"#.utf8), &book, 11)
+        #expect(intake.group.rejected.map(\.reason) == ["'x' has a null"])
+        #expect(intake.group.dropped == [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet([9...9]))])
+    }
+
+    @Test("because a newer program wrote it is not given up: it will be sent again after an upgrade")
+    mutating func newer() {
+        intake.take(IntakeTests.topic, Array(#"{"v":2,"epoch":"e1","seq":9}"#.utf8), &book, 11)
+        #expect(intake.group.rejected.count == 1)
+        #expect(intake.group.dropped.isEmpty)
+    }
+
+    @Test("never stops what comes after it")
+    mutating func goingOn() {
+        intake.take("lockstep", [0xff], &book, 1)
+        intake.take(IntakeTests.topic, [0xff], &book, 2)
+        intake.take(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 3)), &book, 3)
+        #expect(intake.group.rejected.count == 2)
+        #expect(intake.group.batches.count == 1)
+    }
+}
+
+@Suite("The intake of presences")
+struct PresenceIntakeTests {
+    private static let topic = "lockstep/lab/pi/presence"
+    private var intake = Intake.standard
+    private var book = LifecycleBook([:], timing: .init(), at: moment(0))
+
+    private mutating func take(_ presence: Presence, isRetained: Bool = false) -> IngestGroup {
+        intake.take(Self.topic, PresenceJSON.encode(presence), isRetained: isRetained, &book, 11)
+        return intake.takeGroup()
+    }
+
+    @Test("lets them decide the life cycle, retained ones too", arguments: [true, false])
+    mutating func lifecycle(_ isRetained: Bool) {
+        let group = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10)), isRetained: isRetained)
+        #expect(group.transitions.map(\.transition.to) == [.active])
+        #expect(group.lifecycles[device]?.session == 1)
+        #expect(group.seen == [device: time(11)])
+        #expect(group.rejected.isEmpty && group.dropped.isEmpty)
+    }
+
+    @Test("does not take a will for a sign of life")
+    mutating func will() {
+        let group = take(Presence(epoch: epoch, session: 1, phase: .lost, at: time(10)))
+        #expect(group.seen.isEmpty)
+        #expect(group.transitions.map(\.transition.to) == [.background])
+    }
+
+    @Test("notes which batches the agent had to drop")
+    mutating func dropped() {
+        let said = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), dropped: [1...4, 9...9])
+        #expect(
+            take(said).dropped == [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet([1...4, 9...9]))])
+        var without = said
+        without.epoch = nil
+        let group = take(without)
+        #expect(group.dropped.isEmpty)
+    }
+}

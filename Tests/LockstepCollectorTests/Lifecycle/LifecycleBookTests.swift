@@ -1,0 +1,111 @@
+import LockstepModel
+import LockstepStore
+import Testing
+
+@testable import LockstepCollector
+
+@Suite("The book of life cycles")
+struct LifecycleBookTests {
+    private let other = DeviceAddress(group: device.group, device: DeviceID(unchecked: "other"))
+
+    private func newBook(_ snapshots: [DeviceAddress: LifecycleSnapshot] = [:]) -> LifecycleBook {
+        LifecycleBook(snapshots, timing: .init(), at: moment(0))
+    }
+
+    @Test("notes what there is to write, and keeps it when it is written")
+    func commit() {
+        var book = newBook()
+        var group = IngestGroup()
+        book.handle(presence(.foreground, 1), of: device, at: moment(1), into: &group)
+        book.handle(presence(.background, 2), of: device, at: moment(2), into: &group)
+        #expect(group.transitions.map(\.transition.to) == [.active, .background])
+        #expect(group.transitions.allSatisfy { $0.device == device })
+        #expect(group.lifecycles[device]?.last == group.transitions.last?.transition)
+        #expect(book.states.isEmpty && book.deviceCount == 0)
+        book.commit()
+        #expect(book.states == [group.transitions[1]])
+        #expect(book.deviceCount == 1)
+    }
+
+    @Test("takes back what could not be written, so that it is decided anew")
+    func rollback() {
+        var book = newBook()
+        var first = IngestGroup()
+        book.handle(presence(.foreground, 1), of: device, at: moment(1), into: &first)
+        book.commit()
+        var failed = IngestGroup()
+        book.handle(presence(.background, 2), of: device, at: moment(2), into: &failed)
+        book.handle(presence(.foreground, 2), of: other, at: moment(2), into: &failed)
+        book.rollback()
+        #expect(book.states == first.transitions)
+        #expect(book.deviceCount == 1)
+        var again = IngestGroup()
+        book.handle(presence(.background, 2), of: device, at: moment(3), into: &again)
+        book.handle(presence(.foreground, 2), of: other, at: moment(3), into: &again)
+        #expect(again.transitions == failed.transitions)
+        #expect(again.lifecycles == failed.lifecycles)
+    }
+
+    @Test("notes a device's snapshot also where its state does not change")
+    func snapshots() {
+        var book = newBook()
+        var group = IngestGroup()
+        book.handle(presence(.foreground, 1), of: device, at: moment(1), into: &group)
+        book.commit()
+        var heartbeat = IngestGroup()
+        book.handle(presence(.foreground, 31), of: device, at: moment(31), into: &heartbeat)
+        #expect(heartbeat.transitions.isEmpty)
+        #expect(heartbeat.lifecycles[device]?.restsOn == time(31))
+    }
+
+    @Test("lets time pass for the devices that are due, and only for these")
+    func ticks() {
+        var book = newBook()
+        var group = IngestGroup()
+        book.handle(presence(.foreground, 0), of: device, at: moment(0), into: &group)
+        book.handle(presence(.foreground, 50), of: other, at: moment(50), into: &group)
+        book.commit()
+        var early = IngestGroup()
+        book.tick(at: moment(74), into: &early)
+        #expect(early.isEmpty)
+        var due = IngestGroup()
+        book.tick(at: moment(75), into: &due)
+        #expect(due.transitions.map(\.device) == [device])
+        #expect(due.transitions.map(\.transition.reason) == ["silent"])
+        book.commit()
+        var later = IngestGroup()
+        book.tick(at: moment(124), into: &later)
+        #expect(later.isEmpty)
+        book.tick(at: moment(125), into: &later)
+        #expect(later.transitions.map(\.device) == [other])
+    }
+
+    @Test("lets time pass again where its effect could not be written")
+    func ticksAfterRollback() {
+        var book = newBook()
+        var group = IngestGroup()
+        book.handle(presence(.foreground, 0), of: device, at: moment(0), into: &group)
+        book.commit()
+        var failed = IngestGroup()
+        book.tick(at: moment(80), into: &failed)
+        book.rollback()
+        var again = IngestGroup()
+        book.tick(at: moment(81), into: &again)
+        #expect(failed.transitions.count == 1 && again.transitions.count == 1)
+        #expect(again.transitions.first?.transition.seq == 2)
+    }
+
+    @Test("goes on from the store, and counts silence from when it listens")
+    func restored() {
+        var book = newBook([device: Way.active.machine.snapshot, other: Way.terminated.machine.snapshot])
+        #expect(book.deviceCount == 2 && book.states.count == 2)
+        var group = IngestGroup()
+        book.tick(at: moment(4000), into: &group)
+        #expect(group.isEmpty)
+        book.startListening(at: moment(5000))
+        book.tick(at: moment(5074), into: &group)
+        #expect(group.transitions.isEmpty)
+        book.tick(at: moment(5075), into: &group)
+        #expect(group.transitions.map(\.device) == [device])
+    }
+}

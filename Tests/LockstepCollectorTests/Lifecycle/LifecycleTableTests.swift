@@ -1,0 +1,101 @@
+import LockstepCollector
+import LockstepModel
+import Testing
+
+/// The rows of the table in the contract, "Life cycle".
+@Suite("A device's life cycle")
+struct LifecycleTableTests {
+    @Test("begins active, with a presence or with a live sample")
+    func beginning() {
+        var present = LifecycleMachine(at: moment(0))
+        #expect(present.state == nil)
+        #expect(present.move(presence(.foreground, 5, reason: "start"), 5) == Move(.active, "start"))
+        var foreign = LifecycleMachine(at: moment(0))
+        #expect(foreign.move(live(5), 5) == Move(.active, "live-sample"))
+    }
+
+    @Test("turns inactive with an interruption, and active again after it")
+    func interruption() {
+        var machine = Way.active.machine
+        #expect(machine.move(presence(.inactive, 101), 101) == Move(.inactive, "inactive"))
+        #expect(machine.move(presence(.foreground, 102), 102) == Move(.active, "foreground"))
+    }
+
+    @Test("turns to background when the agent says so", arguments: [Way.active, .inactive, .resumed])
+    func background(_ way: Way) {
+        var machine = way.machine
+        #expect(machine.move(presence(.background, 101), 101) == Move(.background, "background"))
+    }
+
+    @Test("turns to background when the connection is lost", arguments: [Way.active, .inactive, .resumed])
+    func lost(_ way: Way) {
+        var machine = way.machine
+        #expect(machine.move(presence(.lost, 0, reason: "whatever"), 101) == Move(.background, "connection-lost"))
+    }
+
+    @Test("turns to background with silence beyond the timeout", arguments: [Way.active, .inactive])
+    func silence(_ way: Way) {
+        var machine = way.machine
+        #expect(machine.nextTick == moment(99 + 75).boot)
+        #expect(machine.move(.tick, 99 + 74.999_999) == nil)
+        #expect(machine.move(.tick, 99 + 75) == Move(.background, "silent"))
+        #expect(machine.nextTick == nil)
+    }
+
+    @Test("is resumed when it is back in the foreground", arguments: [Way.declaredBackground, .lost, .silent, .terminated])
+    func resumedByPresence(_ way: Way) {
+        var machine = way.machine
+        #expect(machine.move(presence(.foreground, 101, reason: "wake"), 101) == Move(.resumed, "wake"))
+    }
+
+    @Test("is resumed by a live sample", arguments: [Way.lost, .silent, .terminated])
+    func resumedBySample(_ way: Way) {
+        var machine = way.machine
+        #expect(machine.move(live(101), 101) == Move(.resumed, "live-sample"))
+    }
+
+    @Test("is resumed by a restart, of the same epoch too")
+    func resumedByRestart() {
+        var machine = Way.terminated.machine
+        #expect(machine.move(presence(.foreground, 101, session: 2, reason: "start"), 101) == Move(.resumed, "start"))
+    }
+
+    @Test("goes from resumed to active with the first live sample after it")
+    func settledBySample() {
+        var machine = Way.resumed.machine
+        #expect(machine.move(live(99), 99.5) == nil)
+        #expect(machine.move(live(99.000_001), 99.6) == Move(.active, "live-sample"))
+    }
+
+    @Test("goes from resumed to active with the settle time")
+    func settledByTime() {
+        var machine = Way.resumed.machine
+        #expect(machine.nextTick == moment(99 + 5).boot)
+        #expect(machine.move(presence(.foreground, 103), 103) == nil)
+        #expect(machine.move(.tick, 103.999_999) == nil)
+        #expect(machine.move(.tick, 104) == Move(.active, "settled"))
+    }
+
+    @Test("ends with a clean stop, from any state", arguments: Way.allCases.filter { $0 != .terminated })
+    func terminated(_ way: Way) {
+        var machine = way.machine
+        #expect(machine.state == way.state)
+        #expect(machine.move(presence(.terminated, 101, reason: "stop"), 101) == Move(.terminated, "stop"))
+        #expect(machine.nextTick == nil)
+    }
+
+    @Test("numbers its transitions, and each begins where the last ended")
+    func numbers() {
+        var machine = LifecycleMachine(at: moment(0))
+        var transitions: [LifecycleTransition?] = []
+        transitions.append(machine.handle(presence(.foreground, 1, reason: "start"), at: moment(1.5)))
+        transitions.append(machine.handle(presence(.lost, 1), at: moment(30)))
+        transitions.append(machine.handle(live(40), at: moment(41)))
+        #expect(
+            transitions == [
+                LifecycleTransition(from: nil, to: .active, since: time(1), reason: "start", seq: 1),
+                LifecycleTransition(from: .active, to: .background, since: time(30), reason: "connection-lost", seq: 2),
+                LifecycleTransition(from: .background, to: .resumed, since: time(40), reason: "live-sample", seq: 3),
+            ])
+    }
+}

@@ -1,0 +1,101 @@
+import LockstepCollector
+import LockstepModel
+import Testing
+
+@Suite("A device's state is not changed")
+struct LifecycleUnchangedTests {
+    @Test("by a will of an older session", arguments: Way.allCases)
+    func olderWill(_ way: Way) {
+        var machine = way.machine
+        _ = machine.handle(presence(.foreground, 100, session: 5), at: moment(100))
+        let before = machine.snapshot
+        #expect(machine.move(presence(.lost, 0, session: 4), 101) == nil)
+        #expect(machine.snapshot == before)
+    }
+
+    @Test("by any word of an older session", arguments: Phase.allCases)
+    func olderSession(_ phase: Phase) {
+        var machine = LifecycleMachine(after: [(0, presence(.foreground, 0, session: 5))])
+        #expect(machine.move(presence(phase, 50, session: 4), 50) == nil)
+    }
+
+    @Test("by a presence of the same session that is overtaken", arguments: [Phase.foreground, .inactive, .background, .terminated])
+    func overtaken(_ phase: Phase) {
+        var machine = LifecycleMachine(after: [(0, presence(.foreground, 0)), (20, presence(.inactive, 20))])
+        #expect(machine.move(presence(phase, 19.999_999), 21) == nil)
+        var sampled = LifecycleMachine(after: [(0, presence(.foreground, 0)), (20, live(20))])
+        #expect(sampled.move(presence(phase, 19.999_999), 21) == nil)
+    }
+
+    @Test("by a live sample older than what the state rests on", arguments: Way.allCases)
+    func olderSample(_ way: Way) {
+        var machine = LifecycleMachine(after: [(0, live(90))])
+        machine = LifecycleMachine(machine.snapshot, at: moment(90))
+        _ = machine.handle(presence(.background, 95), at: moment(95))
+        #expect(machine.move(live(95), 96) == nil)
+        #expect(machine.move(live(30), 96) == nil)
+        var other = way.machine
+        #expect(other.move(live(0), 101) == nil)
+    }
+
+    @Test("by a heartbeat that says nothing new")
+    func heartbeat() {
+        var machine = Way.active.machine
+        for beat in 0..<10 {
+            let now = 110 + 30 * Double(beat)
+            #expect(machine.move(presence(.foreground, now), now) == nil)
+            #expect(machine.move(.tick, now + 29) == nil)
+        }
+        var interrupted = Way.inactive.machine
+        #expect(interrupted.move(presence(.inactive, 110), 110) == nil)
+        var background = Way.declaredBackground.machine
+        #expect(background.move(presence(.background, 110), 110) == nil)
+        var resumed = Way.resumed.machine
+        #expect(resumed.move(presence(.foreground, 100), 100) == nil)
+    }
+
+    @Test("by a will after the clean end")
+    func willAfterEnd() {
+        var machine = Way.terminated.machine
+        #expect(machine.move(presence(.lost, 0), 101) == nil)
+        #expect(machine.state == .terminated)
+    }
+
+    @Test("by a will where it is in background already", arguments: [Way.declaredBackground, .silent, .lost])
+    func willInBackground(_ way: Way) {
+        var machine = way.machine
+        #expect(machine.move(presence(.lost, 0), 101) == nil)
+        #expect(machine.state == .background)
+    }
+
+    @Test("by live samples where it has said that it is in background: these are its background rates")
+    func backgroundRates() {
+        var machine = Way.declaredBackground.machine
+        for second in 101...150 { #expect(machine.move(live(Double(second)), Double(second)) == nil) }
+        #expect(machine.move(presence(.lost, 0), 151) == nil)
+        #expect(machine.move(live(152), 152) == Move(.resumed, "live-sample"))
+    }
+
+    @Test("by live samples where it is active or interrupted", arguments: [Way.active, .inactive])
+    func samples(_ way: Way) {
+        var machine = way.machine
+        #expect(machine.move(live(101), 101) == nil)
+        // But they are a word of it.
+        #expect(machine.nextTick == moment(101 + 75).boot)
+    }
+
+    @Test("by time where it is in background or has ended", arguments: [Way.declaredBackground, .lost, .silent, .terminated])
+    func time(_ way: Way) {
+        var machine = way.machine
+        #expect(machine.move(.tick, 1_000_000) == nil)
+    }
+
+    @Test("by a word that was said before and is handed over again", arguments: [Way.silent, .lost])
+    func repeated(_ way: Way) {
+        var machine = way.machine
+        let again = machine.move(presence(.foreground, 0), 101)
+        withKnownIssue("A retained presence that comes again, with the time on which the state rests, resumes the device.") {
+            #expect(again == nil)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import LockstepModel
+import LockstepStore
+import LockstepWire
+
+@testable import LockstepCollector
+@testable import LockstepMQTT
+
+/// 2023-11-14T22:13:20Z.
+let start: Int64 = 1_700_000_000_000_000
+let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "pi"))
+let epoch = Epoch(unchecked: "e1")
+
+/// The wall time `seconds` after ``start``.
+func time(_ seconds: Double) -> Timestamp { Timestamp(microseconds: start + Int64(seconds * 1e6)) }
+
+/// The collector's clocks `seconds` after ``start``; its machine has run for a thousand seconds by then.
+func moment(_ seconds: Double) -> Moment {
+    let boot = 1_000_000_000 + Int64(seconds * 1e6)
+    return Moment(wall: time(seconds), boot: boot, awake: boot)
+}
+
+func presence(_ phase: Phase, _ seconds: Double?, session: Int64? = 1, reason: String? = nil) -> LifecycleMachine.Event {
+    .presence(Presence(epoch: epoch, session: session, phase: phase, at: seconds.map(time), reason: reason))
+}
+
+func live(_ seconds: Double) -> LifecycleMachine.Event { .liveSamples(newest: time(seconds)) }
+
+extension LifecycleMachine {
+    /// A machine that took in these events, each at its time.
+    init(after events: [(Double, Event)]) {
+        self.init(at: moment(0))
+        for (seconds, event) in events { _ = handle(event, at: moment(seconds)) }
+    }
+
+    /// Takes an event in, and gives where it led to and why: nil where it changed nothing.
+    mutating func move(_ event: Event, _ seconds: Double) -> Move? {
+        handle(event, at: moment(seconds)).map { Move(to: $0.to, reason: $0.reason) }
+    }
+}
+
+struct Move: Equatable {
+    let to: LifecycleState
+    let reason: String
+
+    init(to: LifecycleState, reason: String) {
+        self.to = to
+        self.reason = reason
+    }
+
+    init(_ to: LifecycleState, _ reason: String) { self.init(to: to, reason: reason) }
+}
+
+/// Ways into each state, with the time at which it holds.
+enum Way: CaseIterable {
+    case active, inactive, declaredBackground, lost, silent, terminated, resumed
+
+    var state: LifecycleState {
+        switch self {
+        case .active: .active
+        case .inactive: .inactive
+        case .declaredBackground, .lost, .silent: .background
+        case .terminated: .terminated
+        case .resumed: .resumed
+        }
+    }
+
+    /// A machine in the state at 100 s; its device spoke last at 10 s, as resumed at 100 s.
+    var machine: LifecycleMachine {
+        let begin = (0.0, presence(.foreground, 0))
+        switch self {
+        case .active: return LifecycleMachine(after: [begin, (99, presence(.foreground, 99))])
+        case .inactive: return LifecycleMachine(after: [begin, (99, presence(.inactive, 99))])
+        case .declaredBackground: return LifecycleMachine(after: [begin, (99, presence(.background, 99))])
+        case .lost: return LifecycleMachine(after: [begin, (99, presence(.lost, 0))])
+        case .silent: return LifecycleMachine(after: [begin, (99, .tick)])
+        case .terminated: return LifecycleMachine(after: [begin, (99, presence(.terminated, 99))])
+        case .resumed:
+            return LifecycleMachine(after: [
+                begin, (98, presence(.background, 98)), (99, presence(.foreground, 99)),
+            ])
+        }
+    }
+}
+
+extension Intake {
+    static var standard: Intake {
+        Intake(root: .standard, limits: .init(bytes: 2000, samples: 50), maximumFuture: 60_000_000)
+    }
+
+    /// Takes a message in as the broker hands it over.
+    mutating func take(
+        _ topic: String, _ payload: [UInt8], isRetained: Bool = false, _ book: inout LifecycleBook, _ seconds: Double
+    ) {
+        payload.withUnsafeBytes { bytes in
+            let whole = payload.isEmpty ? UnsafeRawBufferPointer(start: nil, count: 0) : bytes
+            take(
+                IncomingMessage(topic: topic, payload: whole, isRetained: isRetained), &book, at: moment(seconds))
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import FoundationEssentials
+import LockstepCommandLine
+import Testing
+
+/// Gives each test a folder of its own and removes it.
+struct TemporaryFolder: TestTrait, SuiteTrait, TestScoping {
+    /// The folder of the test that runs.
+    @TaskLocal static var path = ""
+
+    var isRecursive: Bool { true }
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        let path = FileManager.default.temporaryDirectory.path + "/lockstep-cli-\(UInt64.random(in: .min ... .max))"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await Self.$path.withValue(path, operation: function)
+    }
+}
+
+extension Trait where Self == TemporaryFolder {
+    static var temporaryFolder: TemporaryFolder { TemporaryFolder() }
+}
+
+/// Writes a configuration file into the test's folder.
+/// - Returns: its path.
+func write(_ text: String) throws -> String {
+    let path = TemporaryFolder.path + "/lockstep.yaml"
+    try Data(text.utf8).write(to: URL(filePath: path))
+    return path
+}
+
+/// The text of the ``CommandFailure`` that `body` throws; nil if it throws none.
+func failure(_ body: () throws -> Void) -> String? {
+    do {
+        try body()
+    } catch let error as CommandFailure {
+        return error.description
+    } catch {
+        Issue.record("another error: \(error)")
+    }
+    return nil
+}

@@ -1,0 +1,52 @@
+import LockstepCommandLine
+import Testing
+
+@Suite("A table")
+struct TableTests {
+    private let plain = Terminal(isInteractive: false, hasColours: false)
+    private let coloured = Terminal(isInteractive: true, hasColours: true)
+
+    @Test("aligns its columns by the widest cell, and pads nothing at the end of a line")
+    func alignment() {
+        var table = Table([.init("DEVICE"), .init("SAMPLES", isRightAligned: true), .init("STATE")])
+        table.rows = [["lab/pi-kitchen", "7", "active"], ["a", "1234567890", "background"]]
+        #expect(
+            table.lines(for: plain) == [
+                "DEVICE             SAMPLES  STATE",
+                "lab/pi-kitchen           7  active",
+                "a               1234567890  background",
+            ])
+    }
+
+    @Test("aligns the last column too where it is one of numbers")
+    func numbersLast() {
+        var table = Table([.init("A"), .init("N", isRightAligned: true)])
+        table.rows = [["x", "1"], ["y", "100"]]
+        #expect(table.lines(for: plain) == ["A    N", "x    1", "y  100"])
+    }
+
+    @Test("without rows shows its titles")
+    func empty() {
+        #expect(Table([.init("A"), .init("B")]).lines(for: plain) == ["A  B"])
+    }
+
+    @Test("counts characters, not bytes, and colours change no width")
+    func colours() {
+        var table = Table([.init("A"), .init("B")])
+        table.rows = [[.init("µT→", .green), "x"], ["äöüß", .init("y", .red)]]
+        #expect(
+            table.lines(for: coloured) == [
+                "\u{1B}[2mA\u{1B}[0m     \u{1B}[2mB\u{1B}[0m",
+                "\u{1B}[32mµT→\u{1B}[0m   x",
+                "äöüß  \u{1B}[31my\u{1B}[0m",
+            ])
+        #expect(table.lines(for: plain) == ["A     B", "µT→   x", "äöüß  y"])
+    }
+
+    @Test("takes a row with fewer cells than columns")
+    func shortRow() {
+        var table = Table([.init("A"), .init("B")])
+        table.rows = [["only"], []]
+        #expect(table.lines(for: plain) == ["A     B", "only", ""])
+    }
+}

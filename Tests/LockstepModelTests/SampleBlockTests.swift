@@ -1,0 +1,68 @@
+import LockstepModel
+import Testing
+
+@Suite("A block of samples")
+struct SampleBlockTests {
+    @Test("grows by samples and gives their values back")
+    func appending() {
+        var block = SampleBlock(stream: .accelerometer)
+        #expect(block.isEmpty)
+        block.append(time: Timestamp(microseconds: 1), values: [1, 2, 3])
+        block.append(time: Timestamp(microseconds: 2), values: [4, 5, 6])
+        #expect(block.count == 2)
+        #expect(block.times == [1, 2])
+        #expect(block.columns == [[1, 4], [2, 5], [3, 6]])
+        #expect(block.values(at: 1) == [4, 5, 6])
+    }
+
+    @Test("equals another with the same values, where null equals null")
+    func equality() {
+        let nulls = location(lat: 1, alt: .nan)
+        #expect(nulls == location(lat: 1, alt: .nan))
+        #expect(nulls != location(lat: 1, alt: 0))
+        #expect(nulls != location(lat: 2, alt: .nan))
+        #expect(nulls != location(time: 8, lat: 1, alt: .nan))
+    }
+
+    @Test("differs from one of another stream")
+    func streams() {
+        let values: [[Double]] = [[1], [2], [3]]
+        #expect(
+            SampleBlock(stream: .accelerometer, times: [1], columns: values)
+                != SampleBlock(stream: .gyroscope, times: [1], columns: values))
+    }
+
+    private func location(time: Int64 = 7, lat: Double, alt: Double) -> SampleBlock {
+        var values = Array(repeating: Double.nan, count: SensorStream.location.columns.count)
+        values[0] = lat
+        values[2] = alt
+        var block = SampleBlock(stream: .location)
+        block.append(time: Timestamp(microseconds: time), values: values)
+        return block
+    }
+}
+
+@Suite("The streams")
+struct SensorStreamTests {
+    @Test("have names, tables and columns of their own", arguments: SensorStream.all)
+    func names(_ stream: SensorStream) {
+        #expect(SensorStream.named(stream.name) == stream)
+        #expect(SensorStream.named(stream.table) == stream)
+        #expect(Set(stream.columns.map(\.name)).count == stream.columns.count)
+        #expect(!stream.columns.isEmpty)
+        #expect(SensorStream.all.count { $0.table == stream.table } == 1)
+    }
+
+    @Test("are not found under another name")
+    func unknown() { #expect(SensorStream.named("motion/step") == nil) }
+
+    @Test("have the columns of the contract")
+    func columns() {
+        #expect(SensorStream.accelerometer.columns.map(\.name) == ["x", "y", "z"])
+        #expect(
+            SensorStream.steps.columns.map(\.name) == ["start", "steps", "distance", "pace", "avg_pace", "cadence"])
+        #expect(
+            SensorStream.location.columns.map(\.name)
+                == ["lat", "lon", "alt", "hacc", "vacc", "speed", "course", "fix", "at"])
+    }
+}

@@ -1,0 +1,106 @@
+import FoundationEssentials
+import LockstepModel
+import LockstepWire
+import Testing
+
+@Suite("An acknowledgement in JSON")
+struct AcknowledgementJSONTests {
+    @Test("looks as the contract shows it, and keeps everything")
+    func roundTrip() throws {
+        let ack = Acknowledgement(epoch: epoch, through: 40, missing: [42...44, 50...50], highest: 60)
+        #expect(
+            text(AcknowledgementJSON.encode(ack))
+                == #"{"epoch":"e1","through":40,"missing":[[42,44],[50,50]],"highest":60}"#)
+        #expect(try AcknowledgementJSON.decode(Data(AcknowledgementJSON.encode(ack))) == ack)
+    }
+
+    @Test("may leave out what is missing and the highest number")
+    func short() throws {
+        let ack = try AcknowledgementJSON.decode(data(#"{"epoch":"e1","through":3,"more":1}"#))
+        #expect(ack == Acknowledgement(epoch: epoch, through: 3))
+        #expect(ack.stored == SequenceSet([1...3]))
+    }
+
+    @Test(
+        "is rejected with the reason",
+        arguments: [
+            ("[", "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"),
+            (#"{"through":1}"#, "'epoch' is missing"),
+            (#"{"epoch":"e1"}"#, "'through' is missing"),
+            (#"{"epoch":"e1","through":"1"}"#, "'through' is not a whole number"),
+            (#"{"epoch":"e1","through":-1}"#, "'through' and 'highest' take batch numbers"),
+            (#"{"epoch":"e1","through":9007199254740992}"#, "'through' and 'highest' take batch numbers"),
+            (#"{"epoch":"e1","through":1,"highest":9007199254740992}"#, "'through' and 'highest' take batch numbers"),
+            (#"{"epoch":"e1","through":1,"missing":[[2]]}"#, "'missing' takes pairs [from, to] of batch numbers"),
+            (#"{"epoch":"e1","through":1,"missing":[[3,2]]}"#, "'missing' takes pairs [from, to] of batch numbers"),
+            (#"{"epoch":"e1","through":1,"missing":[[0,2]]}"#, "'missing' takes pairs [from, to] of batch numbers"),
+            (#"{"epoch":"e1","through":1,"missing":[3]}"#, "'missing[0]' is not an array"),
+            (#"{"epoch":"e/1","through":1}"#, "'e/1' is not a epoch: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
+        ])
+    func rejected(_ payload: String, _ reason: String) {
+        let error = #expect(throws: PayloadError.self) { try AcknowledgementJSON.decode(data(payload)) }
+        #expect(error?.description.replacing("an epoch:", with: "a epoch:") == reason)
+    }
+}
+
+@Suite("A life-cycle state in JSON")
+struct StateJSONTests {
+    @Test("looks as the contract shows it, and keeps everything")
+    func roundTrip() throws {
+        let transition = LifecycleTransition(
+            from: .resumed, to: .active, since: Timestamp(microseconds: 1_700_000_000_000_000), reason: "settled", seq: 7)
+        #expect(
+            text(StateJSON.encode(transition))
+                == #"{"state":"active","since":1700000000000000,"previous":"resumed","reason":"settled","seq":7}"#)
+        #expect(try StateJSON.decode(Data(StateJSON.encode(transition))) == transition)
+    }
+
+    @Test("has no previous state where there was none")
+    func first() throws {
+        let transition = LifecycleTransition(
+            from: nil, to: .active, since: Timestamp(microseconds: 1), reason: "foreground", seq: 1)
+        #expect(text(StateJSON.encode(transition)) == #"{"state":"active","since":1,"reason":"foreground","seq":1}"#)
+        #expect(try StateJSON.decode(Data(StateJSON.encode(transition))) == transition)
+    }
+
+    @Test(
+        "is rejected with the reason",
+        arguments: [
+            ("", "not valid JSON"), (#"{"since":1}"#, "'state' is missing"), (#"{"state":"active"}"#, "'since' is missing"),
+            (#"{"state":"asleep","since":1}"#, "'state': "), (#"{"state":"active","since":1.5}"#, "'since'"),
+            (#"{"state":"active","since":1,"seq":"x"}"#, "'seq' is not a whole number"),
+        ])
+    func rejected(_ payload: String, _ reason: String) {
+        let error = #expect(throws: PayloadError.self) { try StateJSON.decode(data(payload)) }
+        #expect(error?.description.hasPrefix(reason) == true)
+    }
+}
+
+@Suite("A collector's health in JSON")
+struct CollectorHealthTests {
+    @Test("keeps everything", arguments: [.online, .stalled, .offline] as [CollectorHealth.Status])
+    func roundTrip(_ status: CollectorHealth.Status) throws {
+        let health = CollectorHealth(
+            status: status, at: Timestamp(microseconds: 5), problem: "the disk is full", devices: 1, stored: 2, duplicates: 3,
+            conflicts: 4, rejected: 5)
+        #expect(
+            text(health.encoded())
+                == #"{"status":"\#(status.rawValue)","at":5,"problem":"the disk is full","devices":1,"stored":2,"#
+                + #""duplicates":3,"conflicts":4,"rejected":5}"#)
+        #expect(try CollectorHealth.decode(Data(health.encoded())) == health)
+        var well = health
+        well.problem = nil
+        #expect(try CollectorHealth.decode(Data(well.encoded())) == well)
+    }
+
+    @Test(
+        "is rejected with the reason",
+        arguments: [
+            ("nope", "not valid JSON"), ("{}", "'status' is missing"), (#"{"status":"fine"}"#, "'status': "),
+            (#"{"status":"online","at":1,"devices":"x"}"#, "'devices' is not a"),
+        ])
+    func rejected(_ payload: String, _ reason: String) {
+        let error = #expect(throws: PayloadError.self) { try CollectorHealth.decode(data(payload)) }
+        #expect(error?.description.hasPrefix(reason) == true)
+    }
+}

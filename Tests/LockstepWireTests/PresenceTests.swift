@@ -1,0 +1,69 @@
+import FoundationEssentials
+import LockstepModel
+import LockstepWire
+import Testing
+
+@Suite("A presence in JSON")
+struct PresenceTests {
+    @Test("looks as the contract shows it")
+    func contract() {
+        let presence = Presence(
+            epoch: epoch, session: 7, phase: .foreground, at: Timestamp(microseconds: 1_700_000_000_000_000), reason: "start")
+        #expect(
+            text(PresenceJSON.encode(presence))
+                == #"{"epoch":"e1","session":7,"phase":"foreground","at":1700000000000000,"reason":"start"}"#)
+    }
+
+    @Test("keeps everything", arguments: Phase.allCases)
+    func roundTrip(_ phase: Phase) throws {
+        let presence = Presence(
+            epoch: epoch, session: .max, phase: phase, at: Timestamp(microseconds: -5),
+            reason: "a \"quoted\" reason\\\n\u{1}\u{1F}ü€😀", dropped: [1...4, 7...9_007_199_254_740_991], droppedSamples: 99,
+            sources: ["simulate": "running", "gpsd://h:1 \"x\"": "stale: \t"])
+        #expect(try PresenceJSON.decode(Data(PresenceJSON.encode(presence))) == presence)
+        let bare = Presence(epoch: nil, session: nil, phase: phase, at: nil)
+        #expect(try PresenceJSON.decode(Data(PresenceJSON.encode(bare))) == bare)
+        #expect(text(PresenceJSON.encode(bare)) == #"{"phase":"\#(phase.rawValue)"}"#)
+    }
+
+    @Test("may be of another program: what is not known is passed over, what is missing is nil")
+    func foreign() throws {
+        let presence = try PresenceJSON.decode(data(#"{"phase":"background","battery":{"level":0.5},"at":null}"#))
+        #expect(presence == Presence(epoch: nil, session: nil, phase: .background, at: nil))
+    }
+
+    @Test("has a reason of 200 characters at the most")
+    func longReason() throws {
+        let presence = try PresenceJSON.decode(
+            data(#"{"phase":"lost","reason":"\#(String(repeating: "x", count: 5000))"}"#))
+        #expect(presence.reason?.count == 200)
+    }
+
+    @Test(
+        "is rejected with the reason",
+        arguments: [
+            ("", "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"),
+            ("{}", "'phase' is missing"),
+            (#"{"phase":null}"#, "'phase' is not a text"),
+            (#"{"phase":1}"#, "'phase' is not a text"),
+            (
+                #"{"phase":"Foreground"}"#,
+                "'phase' is 'Foreground': known are foreground, inactive, background, terminated, lost"
+            ),
+            (#"{"phase":"lost","session":"1"}"#, "'session' is not a whole number"),
+            (#"{"phase":"lost","at":"now"}"#, "'at' is not a whole number"),
+            (#"{"phase":"lost","reason":5}"#, "'reason' is not a text"),
+            (#"{"phase":"lost","dropped":[[1]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),
+            (#"{"phase":"lost","dropped":[[0,1]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),
+            (#"{"phase":"lost","dropped":[[2,1]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),
+            (#"{"phase":"lost","dropped":[[1,9007199254740992]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),
+            (#"{"phase":"lost","dropped":[1,2]}"#, "'dropped[0]' is not an array"),
+            (#"{"phase":"lost","sources":{"a":1}}"#, "'sources.a' is not a text"),
+            (#"{"phase":"lost","sources":[]}"#, "'sources' is not an object"),
+            (#"{"phase":"lost","epoch":"a b"}"#, "'a b' is not a epoch: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
+        ])
+    func rejected(_ payload: String, _ reason: String) {
+        let error = #expect(throws: PayloadError.self) { try PresenceJSON.decode(data(payload)) }
+        #expect(error?.description.replacing("an epoch:", with: "a epoch:") == reason)
+    }
+}

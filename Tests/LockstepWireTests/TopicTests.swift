@@ -1,0 +1,82 @@
+import LockstepModel
+import LockstepWire
+import Testing
+
+@Suite("A topic")
+struct TopicTests {
+    private let address = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "pi-1"))
+
+    private static let channels: [(Channel, String)] =
+        SensorStream.all.map { (.stream($0), $0.name) } + [
+            (.presence, "presence"), (.state, "state"), (.ack, "ack"), (.command, "command"),
+            (.commandReply, "command/reply"), (.clockPing, "clock/ping"), (.clockPong, "clock/pong"),
+        ]
+
+    @Test("names a channel of a device, and is read back", arguments: channels)
+    func bothWays(_ channel: Channel, _ name: String) throws {
+        #expect(TopicRoot.standard.topic(address, channel) == "lockstep/lab/pi-1/\(name)")
+        #expect(try TopicRoot.standard.parse("lockstep/lab/pi-1/\(name)") == .device(address, channel))
+        #expect(Channel(name: name) == channel)
+    }
+
+    @Test("may have a root of several levels", arguments: ["x", "site/floor 2", "a/b/c/d", "ünï/€"])
+    func roots(_ text: String) throws {
+        let root = try TopicRoot(text)
+        #expect(root.topic(address, .presence) == "\(text)/lab/pi-1/presence")
+        #expect(try root.parse("\(text)/lab/pi-1/presence") == .device(address, .presence))
+        #expect(root.filter(group: nil) == "\(text)/#")
+        #expect(root.filter(group: address.group) == "\(text)/lab/#")
+        #expect(root.filter(group: nil, channel: .stream(.steps)) == "\(text)/+/+/steps")
+        #expect(root.filter(group: address.group, channel: .ack) == "\(text)/lab/+/ack")
+        #expect(root.description == text)
+    }
+
+    @Test("names a collector of a group, and is read back")
+    func collectors() throws {
+        let id = CollectorID(unchecked: "main")
+        let topic = TopicRoot.standard.topic(group: address.group, collector: id)
+        #expect(topic == "lockstep/lab/$collector/main")
+        #expect(try TopicRoot.standard.parse(topic) == .collector(address.group, id))
+    }
+
+    @Test(
+        "can't have a root with wildcards, empty levels or a $ in front",
+        arguments: ["", "/", "a/", "/a", "a//b", "+", "a/#", "a/+/b", "$SYS", "a\0b", String(repeating: "x", count: 257)])
+    func badRoots(_ text: String) {
+        let error = #expect(throws: TopicError.self) { try TopicRoot(text) }
+        #expect(
+            error?.description
+                == "'\(text)' can't be the root of topics: use one or more levels without +, # and empty levels")
+    }
+
+    @Test(
+        "that is none of ours is refused with the reason",
+        arguments: [
+            ("other/lab/pi/steps", "the topic is not below 'lockstep/'"),
+            ("lockstepper/lab/pi/steps", "the topic is not below 'lockstep/'"),
+            ("Lockstep/lab/pi/steps", "the topic is not below 'lockstep/'"),
+            ("lockstep", "the topic is not below 'lockstep/'"),
+            ("", "the topic is not below 'lockstep/'"),
+            ("lockstep/", "the topic is not {root}/{group}/{device}/{channel}"),
+            ("lockstep/lab/pi", "the topic is not {root}/{group}/{device}/{channel}"),
+            ("lockstep/lab/pi/", "'' is no channel (and a device id can't have a '/')"),
+            ("lockstep/lab/a/b/steps", "'b/steps' is no channel (and a device id can't have a '/')"),
+            ("lockstep/lab/pi/accelerometer", "'accelerometer' is no channel (and a device id can't have a '/')"),
+            ("lockstep/lab/pi/steps/", "'steps/' is no channel (and a device id can't have a '/')"),
+            ("lockstep/lab//steps", "'' is not a device id: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
+            ("lockstep//pi/steps", "'' is not a group: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
+            ("lockstep/la b/pi/steps", "'la b' is not a group: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
+            ("lockstep/lab/$SYS/steps", "'$SYS' is not a device id: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
+            ("lockstep/lab/$collector/a/b", "'a/b' is not a collector id: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
+        ])
+    func refused(_ topic: String, _ reason: String) {
+        let error = #expect(throws: TopicError.self) { try TopicRoot.standard.parse(topic) }
+        #expect(error?.description == reason)
+    }
+
+    @Test("of one root is not one of a root that goes on")
+    func nestedRoots() throws {
+        let error = #expect(throws: TopicError.self) { try TopicRoot("a/b").parse("a/lab/pi/steps") }
+        #expect(error?.description == "the topic is not below 'a/b/'")
+    }
+}
