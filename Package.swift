@@ -106,7 +106,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "LockstepCommandLineTests",
-            dependencies: ["LockstepCommandLine", "LockstepMQTT", argumentParser]),
+            dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepMQTT", argumentParser]),
         // Brokers, programs, folders and deadlines for tests.
         .target(
             name: "LockstepTestSupport", dependencies: ["LockstepMQTT", "LockstepStore"],

@@ -23,7 +23,9 @@ public func span(_ text: String) throws -> Int64 {
 public func byteCount(_ text: String) throws -> Int {
     let number = text.prefix(while: \.isNumber)
     let units = ["": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
-    guard let value = Int(number), let unit = units[text.dropFirst(number.count).uppercased()], value < 1 << 32 else {
+    guard let value = Int(number), let unit = units[text.dropFirst(number.count).uppercased()],
+        value < 1 << 50 / unit
+    else {
         throw CommandFailure("'\(text)' is no amount of bytes: write 65536, 64K, 256M or 1G")
     }
     return value * unit

@@ -31,7 +31,8 @@ public struct Settings {
                 self.environment[name] = Found(texts: [text], origin: variable)
             }
         }
-        if let path = path ?? environment["LOCKSTEP_CONFIG"] {
+        let named = environment["LOCKSTEP_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
+        if let path = path ?? named {
             try read(path, names: names, ignoresOthers: ignoresOthers)
         }
     }
@@ -81,7 +82,8 @@ public struct Settings {
         }
         let root: Node?
         do { root = try Yams.compose(yaml: text) } catch { throw CommandFailure("\(path): \(error)") }
-        guard let root else { return }
+        // Nothing but comments, say.
+        guard let root, root.null == nil else { return }
         guard let mapping = root.mapping else {
             throw CommandFailure("\(path): settings are written 'name: value', a line each")
         }
@@ -94,8 +96,8 @@ public struct Settings {
             }
             if let scalar = value.scalar {
                 file[name] = Found(texts: [scalar.string], origin: "\(name) in \(place)")
-            } else if let texts = value.sequence?.compactMap({ $0.scalar?.string }), !texts.isEmpty {
-                file[name] = Found(texts: texts, origin: "\(name) in \(place)")
+            } else if let list = value.sequence, !list.isEmpty, list.allSatisfy({ $0.scalar != nil }) {
+                file[name] = Found(texts: list.compactMap { $0.scalar?.string }, origin: "\(name) in \(place)")
             } else {
                 throw CommandFailure("\(place): '\(name)' takes a value or a list of values")
             }

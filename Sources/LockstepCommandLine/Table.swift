@@ -28,9 +28,11 @@ public struct Table: Sendable {
     public init(_ columns: [Column]) { self.columns = columns }
 
     /// The lines, title first; only columns but the last are padded.
+    ///
+    /// A row may be shorter than the title.
     public func lines(for terminal: Terminal) -> [String] {
         let widths = columns.indices.map { column in
-            rows.reduce(columns[column].title.count) { max($0, $1[column].text.count) }
+            rows.reduce(columns[column].title.count) { max($0, column < $1.count ? $1[column].text.count : 0) }
         }
         let title = columns.map { Cell($0.title, .faint) }
         return ([title] + rows).map { row in

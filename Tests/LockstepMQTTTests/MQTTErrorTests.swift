@@ -23,7 +23,9 @@ struct MQTTErrorTests {
     func connectReasons(_ reason: Int32, _ version: MQTTVersion, _ code: MQTTError.Code, _ text: String) {
         let error = MQTTError(connectReason: reason, version: version)
         #expect(error.code == code)
-        #expect(text.hasSuffix(" ") ? error.description.hasPrefix(text) && error.description.count > text.count : error.description == text)
+        #expect(
+            text.hasSuffix(" ")
+                ? error.description.hasPrefix(text) && error.description.count > text.count : error.description == text)
     }
 
     @Test(

@@ -58,12 +58,16 @@ struct AcknowledgementTests {
         var (random, seed) = seeded("acknowledgement")
         for _ in 0..<500 {
             var received = SequenceSet()
-            for _ in 0..<Int.random(in: 0...60, using: &random) { received.insert(.random(in: 1...150, using: &random)) }
+            for _ in 0..<Int.random(in: 0...60, using: &random) {
+                received.insert(.random(in: 1...150, using: &random))
+            }
             let limit = Int.random(in: 1...20, using: &random)
             let ack = Acknowledgement(epoch: epoch, received: received, limit: limit)
             #expect(ack.missing.count <= limit, "seed \(seed)")
             #expect(ack.stored.subtracting(received).isEmpty, "seed \(seed)")
-            #expect(SequenceSet([1...max(1, ack.through)]).subtracting(received).isEmpty || ack.through == 0, "seed \(seed)")
+            #expect(
+                SequenceSet([1...max(1, ack.through)]).subtracting(received).isEmpty || ack.through == 0, "seed \(seed)"
+            )
             #expect(SequenceSet(ack.missing).intersection(received).isEmpty, "seed \(seed)")
             if received.gaps.ranges.count <= limit { #expect(ack.stored == received, "seed \(seed)") }
         }

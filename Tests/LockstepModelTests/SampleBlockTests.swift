@@ -65,4 +65,14 @@ struct SensorStreamTests {
             SensorStream.location.columns.map(\.name)
                 == ["lat", "lon", "alt", "hacc", "vacc", "speed", "course", "fix", "at"])
     }
+
+    @Test("drops the samples that lack a required value, and keeps those that lack another")
+    func incomplete() {
+        let motion = SampleBlock(
+            stream: .gyroscope, times: [1, 2, 3], columns: [[1, .nan, 3], [0, 0, 0], [0, 0, .infinity]])
+        #expect(motion.droppingIncomplete() == SampleBlock(stream: .gyroscope, times: [1], columns: [[1], [0], [0]]))
+        var place = SampleBlock(stream: .location)
+        place.append(time: Timestamp(microseconds: 1), values: Array(repeating: .nan, count: 9))
+        #expect(place.droppingIncomplete() == place)
+    }
 }

@@ -7,7 +7,8 @@ import Testing
 struct BatchEncodingTests {
     @Test("looks as the contract shows it")
     func contract() {
-        let batch = batch(times: [1_700_000_000_000_000, 1_700_000_000_020_000, 1_700_000_000_040_000], x: [0.5, -0.25, 3])
+        let batch = batch(
+            times: [1_700_000_000_000_000, 1_700_000_000_020_000, 1_700_000_000_040_000], x: [0.5, -0.25, 3])
         #expect(
             text(BatchJSON.encode(batch))
                 == #"{"v":1,"epoch":"e1","seq":42,"t":1700000000000000,"dt":20000,"x":[0.5,-0.25,3.0],"#
@@ -18,7 +19,8 @@ struct BatchEncodingTests {
     func unevenSteps() {
         #expect(
             text(BatchJSON.encode(batch(times: [100, 110, 130], x: [1, 2, 3])))
-                == #"{"v":1,"epoch":"e1","seq":42,"t":100,"dt":[10,20],"x":[1.0,2.0,3.0],"y":[-1.0,-2.0,-3.0],"z":[1.0,1.0,1.0]}"#)
+                == #"{"v":1,"epoch":"e1","seq":42,"t":100,"dt":[10,20],"x":[1.0,2.0,3.0],"y":[-1.0,-2.0,-3.0],"z":[1.0,1.0,1.0]}"#
+        )
     }
 
     @Test("has no step where there is one sample, and no number where there is none")
@@ -62,7 +64,8 @@ struct BatchRoundTripTests {
     @Test(
         "keeps every value to the last bit",
         arguments: [
-            0, -0.0, 1, -1, 0.1, 1.0 / 3, .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude, -.greatestFiniteMagnitude,
+            0, -0.0, 1, -1, 0.1, 1.0 / 3, .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude,
+            -.greatestFiniteMagnitude,
             1e16, 1e-7, 123_456_789.123456789, .pi, 9_007_199_254_740_992, 1e22, 1e23, -4.35e-5,
         ])
     func values(_ value: Double) throws {

@@ -12,8 +12,9 @@ struct BatchRejectionTests {
         arguments: [
             "", " ", "x", "{", #"{"t":1"#, #"{"t":1,"x":[1],"y":[1],"z":[1]"#, #"{"t":1,"x":[1],"y":[1],"z":[1]}}"#,
             #"{"t":1,"x":[NaN],"y":[1],"z":[1]}"#, #"{"t":1,"x":[Infinity],"y":[1],"z":[1]}"#,
-            #"{"t":1,"x":[-inf],"y":[1],"z":[1]}"#, #"{"t":1,"x":[1,],"y":[1],"z":[1]}"#, #"{'t':1}"#,
-            #"{"t":01,"x":[1],"y":[1],"z":[1]}"#, "{\"t\":1,\"a\":\"\n\"}",
+            #"{"t":1,"x":[-inf],"y":[1],"z":[1]}"#, #"{"t":1,"x":[1 2],"y":[1],"z":[1]}"#, #"{'t':1}"#,
+            #"{"t":01,"x":[1],"y":[1],"z":[1]}"#, #"{"t":1,"x":[1],"y":[1],"z":[1]} {}"#,
+            #"{"epoch":"\ud800","seq":1,"t":1,"x":[1],"y":[1],"z":[1]}"#,
         ])
     func noJSON(_ payload: String) {
         #expect(rejection(data(payload))?.description == Self.noJSON)
@@ -21,8 +22,11 @@ struct BatchRejectionTests {
 
     @Test("where it is not UTF-8")
     func notUTF8() {
-        let broken = Data(#"{"t":1,"note":""#.utf8 + [0xff, 0xc0, 0x80] + #"","x":[1],"y":[1],"z":[1]}"#.utf8)
-        #expect(rejection(broken)?.description == Self.noJSON)
+        let inEpoch = Data(#"{"seq":1,"epoch":""#.utf8 + [0xff, 0xc0] + #"","t":1,"x":[1],"y":[1],"z":[1]}"#.utf8)
+        #expect(rejection(inEpoch)?.description == Self.noJSON)
+        #expect(rejection(Data([0xff, 0xfe, 0x00]))?.description == Self.noJSON)
+        let inUnknown = rejection(Data(#"{"note":""#.utf8 + [0xff, 0xc0] + #"","t":1,"x":[1],"y":[1],"z":[1]}"#.utf8))
+        #expect(inUnknown?.description == Self.noJSON)
     }
 
     @Test("at every length to which it may be cut")
@@ -42,11 +46,7 @@ struct BatchRejectionTests {
 
     @Test("where it is something else than an object", arguments: ["[]", "[1,2]", "42", "\"text\"", "null", "true"])
     func noObject(_ payload: String) {
-        let reason = rejection(data(payload))?.description
-        #expect(reason != nil)
-        withKnownIssue("It says \"'' is not an object\".", isIntermittent: true) {
-            #expect(reason == "it is not an object" || reason == "the payload is not an object")
-        }
+        #expect(rejection(data(payload))?.description == "the payload is not an object")
     }
 
     @Test(
@@ -93,7 +93,10 @@ struct BatchRejectionTests {
         "where a value is out of bounds",
         arguments: [
             (#"{"t":1,"start":[1],"steps":[1.5]}"#, "'steps' has 1.5, which is not a whole number"),
-            (#"{"t":1,"start":[1],"steps":[9007199254740992]}"#, "'steps' has 9007199254740992.0, which is not a whole number"),
+            (
+                #"{"t":1,"start":[1],"steps":[9007199254740992]}"#,
+                "'steps' has 9007199254740992.0, which is not a whole number"
+            ),
             (#"{"t":1,"start":[-1e300],"steps":[1]}"#, "'start' has -1e+300, which is not a whole number"),
         ])
     func outOfBounds(_ payload: String, _ reason: String) {
@@ -134,8 +137,9 @@ struct BatchTimeRejectionTests {
 
     @Test("where the first is no 64-bit whole number", arguments: ["1e30", "1.5", "9223372036854775808", "-1e19"])
     func noWholeNumber(_ time: String) {
-        let error = rejection(data(#"{"t":\#(time),"x":[1],"y":[1],"z":[1]}"#))
-        #expect(error?.description.hasPrefix("'t'") == true)
+        let reason = rejection(data(#"{"t":\#(time),"x":[1],"y":[1],"z":[1]}"#))?.description
+        #expect(reason != nil)
+        #expect(reason == "'t' is not a whole number")
     }
 }
 
@@ -153,12 +157,14 @@ struct BatchPlaceRejectionTests {
             (#""epoch":"e1""#, "'epoch' and 'seq' go together: send both or neither"),
             (#""seq":1"#, "'epoch' and 'seq' go together: send both or neither"),
             (#""epoch":"e1","seq":null"#, "'epoch' and 'seq' go together: send both or neither"),
-            (#""epoch":"two words","seq":1"#, "'two words' is not a epoch: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
+            (
+                #""epoch":"two words","seq":1"#,
+                "'two words' is not an epoch: use 1 to 64 characters of A-Z a-z 0-9 _ . -"
+            ),
         ])
     func place(_ place: String, _ reason: String) {
         let error = rejection(data("{\(place)" + #","t":1,"x":[1],"y":[1],"z":[1]}"#))
-        // The identifier's error is to say 'an epoch'.
-        #expect(error?.description.replacing("an epoch:", with: "a epoch:") == reason)
+        #expect(error?.description == reason)
         #expect(error?.position == nil)
     }
 

@@ -28,8 +28,10 @@ struct MutatedBatchTests {
     }
 
     private static let fragments = [
-        "null", "NaN", "-", "1e999", "1e-400", "9223372036854775807", "-9223372036854775808", "[", "]", "{", "}", ",", ":",
-        "\"", "\\", "\\u0000", "\\ud800", "true", "0", "1.5", "\"live\":false,", "\"t\":1,", "\"dt\":[", "\"seq\":0,", "\u{0}",
+        "null", "NaN", "-", "1e999", "1e-400", "9223372036854775807", "-9223372036854775808", "[", "]", "{", "}", ",",
+        ":",
+        "\"", "\\", "\\u0000", "\\ud800", "true", "0", "1.5", "\"live\":false,", "\"t\":1,", "\"dt\":[", "\"seq\":0,",
+        "\u{0}",
     ].map { Array($0.utf8) }
 
     private static func damage(_ payload: [UInt8], using random: inout SeededGenerator) -> [UInt8] {

@@ -35,11 +35,11 @@ struct AcknowledgementJSONTests {
             (#"{"epoch":"e1","through":1,"missing":[[3,2]]}"#, "'missing' takes pairs [from, to] of batch numbers"),
             (#"{"epoch":"e1","through":1,"missing":[[0,2]]}"#, "'missing' takes pairs [from, to] of batch numbers"),
             (#"{"epoch":"e1","through":1,"missing":[3]}"#, "'missing[0]' is not an array"),
-            (#"{"epoch":"e/1","through":1}"#, "'e/1' is not a epoch: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
+            (#"{"epoch":"e/1","through":1}"#, "'e/1' is not an epoch: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
         ])
     func rejected(_ payload: String, _ reason: String) {
         let error = #expect(throws: PayloadError.self) { try AcknowledgementJSON.decode(data(payload)) }
-        #expect(error?.description.replacing("an epoch:", with: "a epoch:") == reason)
+        #expect(error?.description == reason)
     }
 }
 
@@ -48,7 +48,8 @@ struct StateJSONTests {
     @Test("looks as the contract shows it, and keeps everything")
     func roundTrip() throws {
         let transition = LifecycleTransition(
-            from: .resumed, to: .active, since: Timestamp(microseconds: 1_700_000_000_000_000), reason: "settled", seq: 7)
+            from: .resumed, to: .active, since: Timestamp(microseconds: 1_700_000_000_000_000), reason: "settled",
+            seq: 7)
         #expect(
             text(StateJSON.encode(transition))
                 == #"{"state":"active","since":1700000000000000,"previous":"resumed","reason":"settled","seq":7}"#)
@@ -66,8 +67,10 @@ struct StateJSONTests {
     @Test(
         "is rejected with the reason",
         arguments: [
-            ("", "not valid JSON"), (#"{"since":1}"#, "'state' is missing"), (#"{"state":"active"}"#, "'since' is missing"),
-            (#"{"state":"asleep","since":1}"#, "'state': "), (#"{"state":"active","since":1.5}"#, "'since'"),
+            ("", "not valid JSON"), (#"{"since":1}"#, "'state' is missing"),
+            (#"{"state":"active"}"#, "'since' is missing"),
+            (#"{"state":"asleep","since":1}"#, "'state': "),
+            (#"{"state":"active","since":"1"}"#, "'since' is not a whole number"),
             (#"{"state":"active","since":1,"seq":"x"}"#, "'seq' is not a whole number"),
         ])
     func rejected(_ payload: String, _ reason: String) {
@@ -81,7 +84,8 @@ struct CollectorHealthTests {
     @Test("keeps everything", arguments: [.online, .stalled, .offline] as [CollectorHealth.Status])
     func roundTrip(_ status: CollectorHealth.Status) throws {
         let health = CollectorHealth(
-            status: status, at: Timestamp(microseconds: 5), problem: "the disk is full", devices: 1, stored: 2, duplicates: 3,
+            status: status, at: Timestamp(microseconds: 5), problem: "the disk is full", devices: 1, stored: 2,
+            duplicates: 3,
             conflicts: 4, rejected: 5)
         #expect(
             text(health.encoded())

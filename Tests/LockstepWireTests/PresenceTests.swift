@@ -8,7 +8,8 @@ struct PresenceTests {
     @Test("looks as the contract shows it")
     func contract() {
         let presence = Presence(
-            epoch: epoch, session: 7, phase: .foreground, at: Timestamp(microseconds: 1_700_000_000_000_000), reason: "start")
+            epoch: epoch, session: 7, phase: .foreground, at: Timestamp(microseconds: 1_700_000_000_000_000),
+            reason: "start")
         #expect(
             text(PresenceJSON.encode(presence))
                 == #"{"epoch":"e1","session":7,"phase":"foreground","at":1700000000000000,"reason":"start"}"#)
@@ -18,7 +19,8 @@ struct PresenceTests {
     func roundTrip(_ phase: Phase) throws {
         let presence = Presence(
             epoch: epoch, session: .max, phase: phase, at: Timestamp(microseconds: -5),
-            reason: "a \"quoted\" reason\\\n\u{1}\u{1F}ü€😀", dropped: [1...4, 7...9_007_199_254_740_991], droppedSamples: 99,
+            reason: "a \"quoted\" reason\\\n\u{1}\u{1F}ü€😀", dropped: [1...4, 7...9_007_199_254_740_991],
+            droppedSamples: 99,
             sources: ["simulate": "running", "gpsd://h:1 \"x\"": "stale: \t"])
         #expect(try PresenceJSON.decode(Data(PresenceJSON.encode(presence))) == presence)
         let bare = Presence(epoch: nil, session: nil, phase: phase, at: nil)
@@ -56,14 +58,17 @@ struct PresenceTests {
             (#"{"phase":"lost","dropped":[[1]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),
             (#"{"phase":"lost","dropped":[[0,1]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),
             (#"{"phase":"lost","dropped":[[2,1]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),
-            (#"{"phase":"lost","dropped":[[1,9007199254740992]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),
+            (
+                #"{"phase":"lost","dropped":[[1,9007199254740992]]}"#,
+                "'dropped' takes pairs [from, to] of batch numbers"
+            ),
             (#"{"phase":"lost","dropped":[1,2]}"#, "'dropped[0]' is not an array"),
             (#"{"phase":"lost","sources":{"a":1}}"#, "'sources.a' is not a text"),
             (#"{"phase":"lost","sources":[]}"#, "'sources' is not an object"),
-            (#"{"phase":"lost","epoch":"a b"}"#, "'a b' is not a epoch: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
+            (#"{"phase":"lost","epoch":"a b"}"#, "'a b' is not an epoch: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
         ])
     func rejected(_ payload: String, _ reason: String) {
         let error = #expect(throws: PayloadError.self) { try PresenceJSON.decode(data(payload)) }
-        #expect(error?.description.replacing("an epoch:", with: "a epoch:") == reason)
+        #expect(error?.description == reason)
     }
 }

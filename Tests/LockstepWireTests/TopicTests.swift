@@ -41,7 +41,9 @@ struct TopicTests {
 
     @Test(
         "can't have a root with wildcards, empty levels or a $ in front",
-        arguments: ["", "/", "a/", "/a", "a//b", "+", "a/#", "a/+/b", "$SYS", "a\0b", String(repeating: "x", count: 257)])
+        arguments: [
+            "", "/", "a/", "/a", "a//b", "+", "a/#", "a/+/b", "$SYS", "a\0b", String(repeating: "x", count: 257),
+        ])
     func badRoots(_ text: String) {
         let error = #expect(throws: TopicError.self) { try TopicRoot(text) }
         #expect(

@@ -13,7 +13,7 @@ struct BadInputTests {
     private static let cases: [(topic: String, payload: String, reason: String)] = [
         ("default/bad/motion/accelerometer", "{\"t\":1,", "not valid JSON"),
         ("default/bad/motion/accelerometer", "", "not valid JSON"),
-        ("default/bad/motion/accelerometer", "[1,2]", "''"),
+        ("default/bad/motion/accelerometer", "[1,2]", "the payload is not an object"),
         ("default/bad/motion/accelerometer", #"{"t":"now","dt":1,"# + batch, "'t' is not a whole number"),
         (
             "default/bad/motion/accelerometer", #"{"t":1,"dt":1,"x":["a",0],"y":[0,0],"z":[0,0]}"#,

@@ -51,13 +51,15 @@ public struct Coalescer: Sendable {
         }
     }
 
-    /// When something will be due, in µs of the boot clock.
-    public var nextDue: Int64? { full.isEmpty ? openedAt.map { $0 + limits.window } : .min }
+    /// When something will be due, in µs of the boot clock; 0 where something is due already.
+    public var nextDue: Int64? { full.isEmpty ? openedAt.map { $0 + limits.window } : 0 }
 
     /// Takes out what is due: full batches, and when the window is over everything.
     public mutating func takeDue(at boot: Int64) -> [SampleBlock] {
         if let openedAt, boot >= openedAt + limits.window { return takeAll() }
         defer { full.removeAll() }
+        // With nothing left the next sample opens a window of its own.
+        if open.allSatisfy(\.isEmpty) { openedAt = nil }
         return full
     }
 

@@ -113,6 +113,11 @@ public struct Delivery: Sendable {
 
     /// Sends the lowest batches again when nothing has been acknowledged for long.
     public mutating func tick(at boot: Int64) {
+        guard !awaiting.allSatisfy(\.isEmpty) else {
+            // Nobody is waited for.
+            progressAt = boot
+            return
+        }
         guard boot - progressAt >= patience else { return }
         progressAt = boot
         patience = min(patience * 2, Self.longestPatience)

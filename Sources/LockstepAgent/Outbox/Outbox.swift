@@ -113,8 +113,11 @@ public final class Outbox {
     }
 
     /// The batches dropped so far, of the present epoch.
-    public func droppedBatches() throws -> SequenceSet {
-        do { return try statements.droppedRanges(of: epoch) } catch { throw OutboxError(path: database.path, error) }
+    public func droppedBatches() throws -> SequenceSet { try allDroppedBatches()[epoch] ?? SequenceSet() }
+
+    /// The batches dropped so far.
+    public func allDroppedBatches() throws -> [Epoch: SequenceSet] {
+        do { return try statements.droppedRanges() } catch { throw OutboxError(path: database.path, error) }
     }
 
     /// Reads a batch back; nil if it is not held any more.
@@ -149,11 +152,14 @@ public final class Outbox {
         }
     }
 
+    /// The age of a batch of an earlier epoch is not known: the clock was stepped since, from 1970 for all one knows.
+    private func isTooOld(_ batch: OutboxStatements.Oldest, now: Timestamp) -> Bool {
+        batch.position.epoch == epoch && now.microseconds - batch.createdAt > limits.age
+    }
+
     private func enforceLimits(held: inout Int64, now: Timestamp) throws -> Dropped {
         var dropped = Dropped()
-        while let oldest = try statements.oldest(),
-            held > limits.bytes || now.microseconds - oldest.createdAt > limits.age
-        {
+        while let oldest = try statements.oldest(), held > limits.bytes || isTooOld(oldest, now: now) {
             try statements.drop(oldest)
             held -= oldest.bytes
             dropped.batches[oldest.position.epoch, default: SequenceSet()].insert(oldest.position.seq)

@@ -19,15 +19,25 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
         case let error as SQLiteError where error.isFull:
             isFull = true
             description = "the disk is full: the outbox \(path) can't grow"
+        case is NotAnOutboxError:
+            isFull = false
+            description = "\(path) is the database of another program: name another file with --outbox"
         case let error as SQLiteError where error.isCorrupt:
             isFull = false
             description = "\(path) is damaged or no outbox: move it away to start with a new one"
+        case FileLockError.cannotOpen:
+            isFull = false
+            description = Self.unwritable(path)
         case let error as SQLiteError where error.isReadOnlyOrCannotOpen:
             isFull = false
-            description = "the outbox \(path) can't be written: check that its folder exists and who owns it"
+            description = Self.unwritable(path)
         default:
             isFull = false
             description = "the outbox \(path) can't be used: \(error)"
         }
+    }
+
+    private static func unwritable(_ path: String) -> String {
+        "the outbox \(path) can't be written: check that its folder exists and who owns it"
     }
 }

@@ -41,9 +41,21 @@ enum OutboxSchema {
     /// sync a window.
     static func open(_ path: String) throws -> SQLiteDatabase {
         let database = try SQLiteDatabase(path: path)
+        guard try database.applicationID == applicationID || isEmpty(database) else { throw NotAnOutboxError() }
         try database.useWriteAheadLog()
         try database.execute("PRAGMA synchronous = FULL")
+        if try database.applicationID != applicationID { try database.setApplicationID(applicationID) }
         try migrations.apply(to: database)
         return database
     }
+
+    /// Marks the file as an outbox: `LKOB`.
+    private static let applicationID: Int32 = 0x4C4B_4F42
+
+    private static func isEmpty(_ database: SQLiteDatabase) throws -> Bool {
+        try database.integer("SELECT count(*) FROM sqlite_schema") == 0
+    }
 }
+
+/// The file is another program's database.
+struct NotAnOutboxError: Error {}

@@ -130,11 +130,13 @@ final class OutboxStatements {
         return result
     }
 
-    func droppedRanges(of epoch: Epoch) throws -> SequenceSet {
-        let query = try database.prepare("SELECT first, last FROM dropped WHERE epoch = ?")
-        try query.bind(epoch.rawValue, at: 1)
-        var result = SequenceSet()
-        while try query.step() { result.insert(query.int64(at: 0)...query.int64(at: 1)) }
+    func droppedRanges() throws -> [Epoch: SequenceSet] {
+        let query = try database.prepare("SELECT epoch, first, last FROM dropped")
+        var result: [Epoch: SequenceSet] = [:]
+        while try query.step() {
+            let epoch = try Epoch(validating: query.text(at: 0) ?? "")
+            result[epoch, default: SequenceSet()].insert(query.int64(at: 1)...query.int64(at: 2))
+        }
         return result
     }
 }

@@ -41,7 +41,11 @@ public final class Agent: Service {
                     }
                 }
             }
-            defer { group.cancelAll() }
+            defer {
+                // Without a loop nobody takes samples: a source that waits for room would wait for ever.
+                _ = inbox.close()
+                group.cancelAll()
+            }
             try await withTaskCancellationOrGracefulShutdownHandler {
                 try await runLoop()
             } onCancelOrGracefulShutdown: { [inbox] in

@@ -139,8 +139,7 @@ extension AgentLoop {
         while count > Self.mostUnsavedSamples, let oldest = unsaved.first {
             unsaved.removeFirst()
             count -= oldest.count
-            unsavedDropped += Int64(oldest.count)
-            announcement.unsavedDropped = unsavedDropped
+            announcement.unsavedDropped += Int64(oldest.count)
         }
     }
 

@@ -30,7 +30,6 @@ final class AgentLoop {
     var budget: ByteBudget
     /// Blocks that could not be written yet.
     var unsaved: [SampleBlock] = []
-    var unsavedDropped: Int64 = 0
     var removed: [Epoch: SequenceSet] = [:]
     var removeBy: Int64?
     var backlogFrom = Int64.max
@@ -145,7 +144,14 @@ final class AgentLoop {
     }
 
     /// Samples of a source: on the time line, and into the window.
-    private func take(_ block: SampleBlock, clock: SampleClock, at moment: Moment) {
+    private func take(_ given: SampleBlock, clock: SampleClock, at moment: Moment) {
+        let block = given.droppingIncomplete()
+        if block.count < given.count {
+            announcement.unsavedDropped += Int64(given.count - block.count)
+            if problems.isNew("incomplete \(block.stream)") {
+                logger.warning("samples of \(block.stream) without all their values are dropped, and counted")
+            }
+        }
         let stamped = clock == .boot ? stamper.stamp(block, on: line) : block
         if block.stream == .accelerometer, let counted = steps?.update(stamped) {
             coalescer.add(counted, at: moment.boot)

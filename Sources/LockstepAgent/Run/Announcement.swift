@@ -77,16 +77,26 @@ final class Announcement {
     func didConfirm(_ id: Int32) { unconfirmed.remove(id) }
 
     private func publish(at time: Timestamp, boot: Int64, over link: BrokerLink) {
-        let dropped = (try? outbox.droppedBatches()) ?? SequenceSet()
+        var dropped = (try? outbox.allDroppedBatches()) ?? [:]
+        let ours = dropped.removeValue(forKey: outbox.epoch) ?? SequenceSet()
         let presence = Presence(
             epoch: outbox.epoch, session: session, phase: phase, at: time, reason: reason,
-            dropped: Array(dropped.ranges.suffix(50)), droppedSamples: outbox.droppedSamples + unsavedDropped,
+            dropped: ours.ranges, droppedSamples: outbox.droppedSamples + unsavedDropped,
             sources: sources)
         do {
             guard let id = try link.publish(message(presence)) else { return }
             unconfirmed.insert(id)
             saidAt = boot
             isDue = false
+            // Of epochs that are over, beside the retained word: only the collector's books need it.
+            for (epoch, batches) in dropped {
+                var earlier = presence
+                earlier.epoch = epoch
+                earlier.dropped = batches.ranges
+                var message = message(earlier)
+                message.isRetained = false
+                try link.publish(message)
+            }
         } catch {
             logger.error("the presence can't be published: \(error)")
         }

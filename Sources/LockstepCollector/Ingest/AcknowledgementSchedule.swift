@@ -17,12 +17,12 @@ struct AcknowledgementSchedule {
 
     private var waiting: [DeviceEpoch: Waiting] = [:]
     private var sentAt: [DeviceEpoch: Int64] = [:]
-    private var lookAt: Int64 = .min
+    private var lookAt: Int64 = 0
 
     /// What is on disk of (device, epoch) has changed, or was asked for; `boot` in µs of the boot clock.
     mutating func note(_ key: DeviceEpoch, received: SequenceSet, at boot: Int64) {
+        lookAt = waiting.isEmpty ? boot + Self.delay : min(lookAt, boot + Self.delay)
         waiting[key] = Waiting(received: received, since: waiting[key]?.since ?? boot)
-        lookAt = min(lookAt, boot + Self.delay)
     }
 
     /// When to look next, in µs of the boot clock.

@@ -76,7 +76,7 @@ public struct LifecycleMachine: Sendable {
         }
         heardAt = moment.boot
         snapshot.phase = presence.phase
-        snapshot.restsOn = presence.at ?? snapshot.restsOn
+        snapshot.restsOn = presence.at.map { clamped($0, to: moment) } ?? snapshot.restsOn
         guard let next = Self.state(after: state, saying: presence.phase), next != state else { return nil }
         if next == .resumed { resumedAt = moment.boot }
         return move(
@@ -114,7 +114,9 @@ public struct LifecycleMachine: Sendable {
         }
         // The time of a will is that of its connection, not of its loss.
         guard presence.phase != .lost, let at = presence.at, let restsOn = snapshot.restsOn else { return false }
-        return at < restsOn
+        // The same word again, as when a broker hands out what it retained, is no sign of life either; another word may
+        // have been said within the same microsecond.
+        return at < restsOn || (at == restsOn && (presence.phase == snapshot.phase || snapshot.phase == .lost))
     }
 
     private static func state(after state: LifecycleState?, saying phase: Phase) -> LifecycleState? {

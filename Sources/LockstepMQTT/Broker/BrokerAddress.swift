@@ -81,7 +81,10 @@ private func percentDecoded(_ text: Substring) -> String? {
     var rest = text.utf8
     while let byte = rest.popFirst() {
         if byte == UInt8(ascii: "%") {
-            guard let code = UInt8(String(Substring(rest.prefix(2))), radix: 16), rest.count >= 2 else { return nil }
+            let digits = String(Substring(rest.prefix(2)))
+            guard digits.count == 2, digits.allSatisfy(\.isHexDigit), let code = UInt8(digits, radix: 16) else {
+                return nil
+            }
             bytes.append(code)
             rest = rest.dropFirst(2)
         } else {

@@ -20,8 +20,8 @@ public struct SequenceSet: Hashable, Sendable {
 
     /// The highest number below which, itself included, everything from 1 on is in the set; 0 where 1 is not.
     public var watermark: Int64 {
-        guard let first = ranges.first, first.lowerBound <= 1 else { return 0 }
-        return first.upperBound
+        // It is the first range but for numbers below 1, which no batch has.
+        ranges.first { $0.upperBound >= 1 }.flatMap { $0.contains(1) ? $0.upperBound : nil } ?? 0
     }
 
     /// The numbers from 1 to the highest that are not in the set.

@@ -35,7 +35,8 @@ public struct IdentifierError: Error, Hashable, CustomStringConvertible {
 
     public var description: String {
         let shown = text.count > 80 ? "\(text.prefix(80))…" : text
-        return "'\(shown)' is not a \(kind): use 1 to 64 characters of A-Z a-z 0-9 _ . -"
+        let article = kind.first.map { "aeiou".contains($0) } == true ? "an" : "a"
+        return "'\(shown)' is not \(article) \(kind): use 1 to 64 characters of A-Z a-z 0-9 _ . -"
     }
 }
 

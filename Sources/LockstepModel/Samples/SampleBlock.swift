@@ -36,6 +36,27 @@ public struct SampleBlock: Sendable {
         for index in columns.indices { columns[index].append(values[index]) }
     }
 
+    /// Whether every required value of every sample is there, and no value is infinite.
+    public var isComplete: Bool {
+        zip(stream.columns, columns).allSatisfy { column, values in
+            values.allSatisfy { column.isRequired ? $0.isFinite : !$0.isInfinite }
+        }
+    }
+
+    /// The block without the samples that lack a required value or have an infinite one.
+    public func droppingIncomplete() -> SampleBlock {
+        guard !isComplete else { return self }
+        var result = SampleBlock(stream: stream)
+        for index in times.indices {
+            let sample = SampleBlock(
+                stream: stream, times: [times[index]], columns: values(at: index).map { [$0] })
+            if sample.isComplete {
+                result.append(time: Timestamp(microseconds: times[index]), values: values(at: index))
+            }
+        }
+        return result
+    }
+
     /// The values of sample `index`, in the order of the stream's columns.
     public func values(at index: Int) -> [Double] { columns.map { $0[index] } }
 }

@@ -55,6 +55,9 @@ extension RecordingLayout.Part {
             guard let number = Double(text), number.isFinite else {
                 throw RowError("'\(text)' is not a number (\(column.name) of \(stream))")
             }
+            if column.kind == .integer, number.rounded() != number || abs(number) >= 0x1p53 {
+                throw RowError("'\(text)' is not a whole number (\(column.name) of \(stream))")
+            }
             values.append(number * scale)
             isEmpty = false
         }

@@ -12,6 +12,8 @@ public struct PayloadError: Error, Hashable, CustomStringConvertible {
         self.position = position
     }
 
+    static let notJSON = PayloadError("not valid JSON (which has no NaN and no Infinity: an unknown value is null)")
+
     /// The reason in a decoder's error, in a sentence and without its type names.
     init(decoding error: any Error) {
         guard let error = error as? DecodingError else {
@@ -22,11 +24,14 @@ public struct PayloadError: Error, Hashable, CustomStringConvertible {
         case .keyNotFound(let key, let context):
             self.init("'\(PayloadError.path(context.codingPath + [key]))' is missing")
         case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
-            self.init("'\(PayloadError.path(context.codingPath))' is not \(PayloadError.word(for: type))")
-        case .dataCorrupted(let context) where context.codingPath.isEmpty:
-            self.init("not valid JSON (which has no NaN and no Infinity: an unknown value is null)")
+            let place = context.codingPath.isEmpty ? "the payload" : "'\(PayloadError.path(context.codingPath))'"
+            self.init("\(place) is not \(PayloadError.word(for: type))")
+        case .dataCorrupted(let context)
+        where context.codingPath.isEmpty && context.debugDescription.contains("not valid JSON"):
+            self = .notJSON
         case .dataCorrupted(let context):
-            self.init("'\(PayloadError.path(context.codingPath))': \(context.debugDescription)")
+            let place = context.codingPath.isEmpty ? "" : "'\(PayloadError.path(context.codingPath))': "
+            self.init(place + context.debugDescription)
         @unknown default: self.init("\(error)")
         }
     }

@@ -23,6 +23,10 @@ extension BatchJSON {
         guard payload.count <= limits.bytes else {
             throw PayloadError("\(payload.count) bytes: a payload has at most \(limits.bytes)")
         }
+        // The decoder itself does not look into what nobody asks for.
+        guard payload.withUnsafeBytes({ String(validating: $0, as: UTF8.self) != nil }) else {
+            throw PayloadError.notJSON
+        }
         let decoder = JSONDecoder()
         let position = PositionBox()
         decoder.userInfo = [.stream: stream, .limits: limits, .position: position]
@@ -58,6 +62,19 @@ private struct Key: CodingKey {
     init?(intValue: Int) { nil }
 }
 
+extension KeyedDecodingContainer<Key> {
+    /// A whole number; nil where there is none.
+    ///
+    /// Foundation calls a number that is not whole, or too large, broken JSON.
+    fileprivate func wholeNumber(_ name: String) throws -> Int64? {
+        let key = Key(name)
+        do { return try decodeIfPresent(Int64.self, forKey: key) } catch {
+            guard (try? decode(Double.self, forKey: key)) != nil else { throw error }
+            throw PayloadError("'\(name)' is not a whole number")
+        }
+    }
+}
+
 private struct DecodedBatch: Decodable {
     let batch: Batch
 
@@ -68,7 +85,7 @@ private struct DecodedBatch: Decodable {
         else { preconditionFailure("BatchJSON.decode sets these") }
         let object = try decoder.container(keyedBy: Key.self)
 
-        let version = try object.decodeIfPresent(Int64.self, forKey: Key("v")) ?? BatchJSON.version
+        let version = try object.wholeNumber("v") ?? BatchJSON.version
         guard version <= BatchJSON.version else {
             throw PayloadError(
                 "payload version \(version) is newer than this program knows (\(BatchJSON.version)): upgrade it")
@@ -95,7 +112,7 @@ private struct DecodedBatch: Decodable {
 
     private static func position(in object: KeyedDecodingContainer<Key>) throws -> BatchPosition? {
         let epoch = try object.decodeIfPresent(String.self, forKey: Key("epoch"))
-        let seq = try object.decodeIfPresent(Int64.self, forKey: Key("seq"))
+        let seq = try object.wholeNumber("seq")
         switch (epoch, seq) {
         case (nil, nil): return nil
         case (let epoch?, let seq?):
@@ -109,7 +126,7 @@ private struct DecodedBatch: Decodable {
     }
 
     private static func times(in object: KeyedDecodingContainer<Key>, count: Int) throws -> [Int64] {
-        let first = try object.decode(Int64.self, forKey: Key("t"))
+        guard let first = try object.wholeNumber("t") else { throw PayloadError("'t' is missing") }
         var steps: [Int64] = []
         if count > 1 {
             if let step = try? object.decode(Int64.self, forKey: Key("dt")) {

@@ -53,8 +53,9 @@ extension JSONObjectWriter {
         guard value.isFinite else { return null() }
         switch kind {
         case .real: raw(value.description)
-        case .integer: raw(String(Int64(value)))
-        case .choice(let words): string(words[Int(value)])
+        case .integer: Int64(exactly: value).map { raw(String($0)) } ?? null()
+        case .choice(let words):
+            if let index = Int(exactly: value), words.indices.contains(index) { string(words[index]) } else { null() }
         }
     }
 }

@@ -47,10 +47,8 @@ struct CoalescerTests {
         let due = coalescer.nextDue
         coalescer.add(block([3]), at: 900)
         let next = coalescer.nextDue
-        withKnownIssue("openedAt is kept where only full batches were taken.") {
-            #expect(due == nil)
-            #expect(next == 1900)
-        }
+        #expect(due == nil)
+        #expect(next == 1900)
     }
 
     @Test("gives a batch at once when it has enough bytes", arguments: [(400, 10), (4000, 100), (1, 1), (0, 1)])
@@ -80,9 +78,13 @@ struct CoalescerTests {
             for _ in 0..<60 {
                 boot += .random(in: 0...200, using: &random)
                 let stream = [SensorStream.accelerometer, .steps, .location].randomElement(using: &random) ?? .steps
-                let times = (0..<Int.random(in: 0...40, using: &random)).map { _ in Int64.random(in: 0...99, using: &random) }
+                let times = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+                    Int64.random(in: 0...99, using: &random)
+                }
                 let samples = block(times, stream, x: Double(given[stream]?.count ?? 0))
-                for index in 0..<samples.count { given[stream, default: []].append([Double(times[index])] + samples.values(at: index)) }
+                for index in 0..<samples.count {
+                    given[stream, default: []].append([Double(times[index])] + samples.values(at: index))
+                }
                 coalescer.add(samples, at: boot)
                 if Bool.random(using: &random) { taken += coalescer.takeDue(at: boot) }
             }

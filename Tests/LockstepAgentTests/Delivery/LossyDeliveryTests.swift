@@ -55,7 +55,9 @@ private struct World {
         delivery.tick(at: boot)
     }
 
-    private mutating func chance(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &random) < probability }
+    private mutating func chance(_ probability: Double) -> Bool {
+        Double.random(in: 0..<1, using: &random) < probability
+    }
 
     private mutating func disconnect() {
         isUp = false
@@ -116,7 +118,8 @@ private struct World {
         for epoch in unsaid {
             if isUp, isCalm || chance(0.8) {
                 delivery.handle(
-                    Acknowledgement(epoch: epoch, received: received[epoch] ?? SequenceSet(), limit: gapLimit), at: boot)
+                    Acknowledgement(epoch: epoch, received: received[epoch] ?? SequenceSet(), limit: gapLimit), at: boot
+                )
             }
         }
         unsaid = []

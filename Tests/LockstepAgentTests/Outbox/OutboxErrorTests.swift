@@ -42,10 +42,8 @@ struct OutboxErrorTests {
         let path = TemporaryFolder.path + "/missing/outbox"
         let told = try error(path)
         #expect(told.description.hasPrefix("the outbox \(path) can't be "))
-        withKnownIssue("The lock file fails first, with a text of its own.") {
-            #expect(
-                told.description == "the outbox \(path) can't be written: check that its folder exists and who owns it")
-        }
+        #expect(
+            told.description == "the outbox \(path) can't be written: check that its folder exists and who owns it")
     }
 
     @Test("because it is a folder says so")

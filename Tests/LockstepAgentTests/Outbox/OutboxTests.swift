@@ -52,7 +52,8 @@ struct OutboxTests {
             #expect(entry.payload == entries[1].payload)
             let batch = try BatchJSON.decode(Data(entry.payload), stream: entry.stream)
             #expect(batch == Batch(position: BatchPosition(epoch: epoch, seq: 2), samples: samples))
-            _ = try outbox.commit(appending: [], removing: [epoch: [2...2, 50...60], Epoch(unchecked: "x"): [1...9]], at: time(0))
+            _ = try outbox.commit(
+                appending: [], removing: [epoch: [2...2, 50...60], Epoch(unchecked: "x"): [1...9]], at: time(0))
             #expect(try outbox.pending() == [epoch: [1...1]])
             #expect(outbox.bytes == Int64(entries[0].payload.count))
             #expect(try outbox.entry(at: BatchPosition(epoch: epoch, seq: 2)) == nil)
@@ -125,8 +126,10 @@ struct OutboxTests {
 struct OutboxLimitTests {
     private var size: Int64 {
         Int64(
-            BatchJSON.encode(Batch(position: BatchPosition(epoch: .random(), seq: 1), samples: block([start, start + 1])))
-                .count)
+            BatchJSON.encode(
+                Batch(position: BatchPosition(epoch: .random(), seq: 1), samples: block([start, start + 1]))
+            )
+            .count)
     }
 
     @Test("by size is the oldest, and is told by numbers and samples, also after a restart")
@@ -185,15 +188,24 @@ struct OutboxLimitTests {
 
     @Test("is of the epoch in which it was numbered")
     func epochs() throws {
-        do {
-            let outbox = try openOutbox(limits: .init(age: 1000))
-            let old = outbox.epoch
-            _ = try outbox.commit(appending: [block([1])], at: time(0))
-            try outbox.startEpoch()
-            let dropped = try outbox.commit(appending: [block([1])], at: time(5000)).dropped
-            #expect(dropped.batches == [old: [1...1]])
-            #expect(try outbox.droppedBatches().isEmpty)
-            #expect(outbox.droppedSamples == 1)
-        }
+        var size: Int64 = 0
+        do { size = Int64(try openOutbox().commit(appending: [block([1])], at: time(0)).entries[0].payload.count) }
+        // Room for the batch that is there, and not for one more.
+        let outbox = try openOutbox(limits: .init(bytes: size + size / 2))
+        let old = outbox.epoch
+        try outbox.startEpoch()
+        let dropped = try outbox.commit(appending: [block([1])], at: time(0)).dropped
+        #expect(dropped.batches == [old: [1...1]])
+        #expect(try outbox.droppedBatches().isEmpty)
+        #expect(try outbox.allDroppedBatches() == [old: [1...1]])
+        #expect(outbox.droppedSamples == 1)
+    }
+
+    @Test("is not what a step of the clock makes look old")
+    func ageAfterStep() throws {
+        let outbox = try openOutbox(limits: .init(age: 1000))
+        _ = try outbox.commit(appending: [block([1])], at: time(0))
+        try outbox.startEpoch()
+        #expect(try outbox.commit(appending: [block([1])], at: time(5000)).dropped == Outbox.Dropped())
     }
 }

@@ -10,7 +10,10 @@ struct SampleStamperTests {
     func stamping() {
         var stamper = SampleStamper()
         let stamped = stamper.stamp(block([10, 20]), on: line)
-        #expect(stamped == SampleBlock(stream: .accelerometer, times: [start + 10, start + 20], columns: block([1, 2]).columns))
+        #expect(
+            stamped
+                == SampleBlock(
+                    stream: .accelerometer, times: [start + 10, start + 20], columns: block([1, 2]).columns))
     }
 
     @Test("moves a tie up by a microsecond, also over blocks")

@@ -23,7 +23,9 @@ struct TimeLineTests {
         }
     }
 
-    @Test("slews a greater difference to nothing, by 1 µs a millisecond", arguments: [201, -201, 10_000, -10_000, 400_000] as [Int64])
+    @Test(
+        "slews a greater difference to nothing, by 1 µs a millisecond",
+        arguments: [201, -201, 10_000, -10_000, 400_000] as [Int64])
     func slewing(_ offset: Int64) {
         var line = TimeLine(at: moment(boot: 0))
         for second in 1...450 as ClosedRange<Int64> {
@@ -33,7 +35,9 @@ struct TimeLineTests {
         }
     }
 
-    @Test("slews within its rate, and arrives, however often it looks", arguments: [100, 999, 1000, 1500, 33_333, 5_000_000] as [Int64])
+    @Test(
+        "slews within its rate, and arrives, however often it looks",
+        arguments: [100, 999, 1000, 1500, 33_333, 5_000_000] as [Int64])
     func frequency(_ interval: Int64) {
         var line = TimeLine(at: moment(boot: 0))
         var boot: Int64 = 0
@@ -51,7 +55,9 @@ struct TimeLineTests {
         #expect(corrected == offset)
     }
 
-    @Test("moves at once with a step of more than half a second, and says by how much", arguments: [500_001, -500_001, 3_600_000_000] as [Int64])
+    @Test(
+        "moves at once with a step of more than half a second, and says by how much",
+        arguments: [500_001, -500_001, 3_600_000_000] as [Int64])
     func steps(_ offset: Int64) {
         var line = TimeLine(at: moment(boot: 0))
         #expect(line.observe(moment(boot: 1_000_000, offset: offset)) == .stepped(by: offset))

@@ -92,8 +92,14 @@ struct RejectionTests {
     @Test(
         "is kept with its topic, reason, size and first bytes",
         arguments: [
-            ("lockstep/lab/pi/steps", "{", "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"),
-            ("lockstep/lab/pi/steps", "", "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"),
+            (
+                "lockstep/lab/pi/steps", "{",
+                "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"
+            ),
+            (
+                "lockstep/lab/pi/steps", "",
+                "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"
+            ),
             (IntakeTests.topic, #"{"t":1,"x":[1],"y":[1]}"#, "'z' is missing"),
             ("lockstep/lab/pi/presence", "{}", "'phase' is missing"),
             ("lockstep/lab/pi/nonsense", "x", "'nonsense' is no channel (and a device id can't have a '/')"),

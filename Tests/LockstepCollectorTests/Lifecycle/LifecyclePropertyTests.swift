@@ -91,7 +91,9 @@ struct LifecyclePropertyTests {
             case 0..<3: return (now, live(said))
             case 3..<5: return (now, .tick)
             default:
-                let session: Int64? = Int.random(in: 0..<8, using: &random) == 0 ? nil : Int64(now / 60) + .random(in: -1...1, using: &random)
+                let session: Int64? =
+                    Int.random(in: 0..<8, using: &random) == 0
+                    ? nil : Int64(now / 60) + .random(in: -1...1, using: &random)
                 let phase = Phase.allCases.randomElement(using: &random) ?? .lost
                 return (now, presence(phase, Bool.random(using: &random) ? said : nil, session: session))
             }

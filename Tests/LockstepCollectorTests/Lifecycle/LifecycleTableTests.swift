@@ -42,7 +42,9 @@ struct LifecycleTableTests {
         #expect(machine.nextTick == nil)
     }
 
-    @Test("is resumed when it is back in the foreground", arguments: [Way.declaredBackground, .lost, .silent, .terminated])
+    @Test(
+        "is resumed when it is back in the foreground",
+        arguments: [Way.declaredBackground, .lost, .silent, .terminated])
     func resumedByPresence(_ way: Way) {
         var machine = way.machine
         #expect(machine.move(presence(.foreground, 101, reason: "wake"), 101) == Move(.resumed, "wake"))

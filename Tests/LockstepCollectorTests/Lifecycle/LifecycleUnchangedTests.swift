@@ -19,7 +19,9 @@ struct LifecycleUnchangedTests {
         #expect(machine.move(presence(phase, 50, session: 4), 50) == nil)
     }
 
-    @Test("by a presence of the same session that is overtaken", arguments: [Phase.foreground, .inactive, .background, .terminated])
+    @Test(
+        "by a presence of the same session that is overtaken",
+        arguments: [Phase.foreground, .inactive, .background, .terminated])
     func overtaken(_ phase: Phase) {
         var machine = LifecycleMachine(after: [(0, presence(.foreground, 0)), (20, presence(.inactive, 20))])
         #expect(machine.move(presence(phase, 19.999_999), 21) == nil)
@@ -84,7 +86,9 @@ struct LifecycleUnchangedTests {
         #expect(machine.nextTick == moment(101 + 75).boot)
     }
 
-    @Test("by time where it is in background or has ended", arguments: [Way.declaredBackground, .lost, .silent, .terminated])
+    @Test(
+        "by time where it is in background or has ended",
+        arguments: [Way.declaredBackground, .lost, .silent, .terminated])
     func time(_ way: Way) {
         var machine = way.machine
         #expect(machine.move(.tick, 1_000_000) == nil)
@@ -94,8 +98,6 @@ struct LifecycleUnchangedTests {
     func repeated(_ way: Way) {
         var machine = way.machine
         let again = machine.move(presence(.foreground, 0), 101)
-        withKnownIssue("A retained presence that comes again, with the time on which the state rests, resumes the device.") {
-            #expect(again == nil)
-        }
+        #expect(again == nil)
     }
 }

@@ -19,7 +19,8 @@ func moment(_ seconds: Double) -> Moment {
     return Moment(wall: time(seconds), boot: boot, awake: boot)
 }
 
-func presence(_ phase: Phase, _ seconds: Double?, session: Int64? = 1, reason: String? = nil) -> LifecycleMachine.Event {
+func presence(_ phase: Phase, _ seconds: Double?, session: Int64? = 1, reason: String? = nil) -> LifecycleMachine.Event
+{
     .presence(Presence(epoch: epoch, session: session, phase: phase, at: seconds.map(time), reason: reason))
 }
 
@@ -50,7 +51,7 @@ struct Move: Equatable {
     init(_ to: LifecycleState, _ reason: String) { self.init(to: to, reason: reason) }
 }
 
-/// Ways into each state, with the time at which it holds.
+/// Ways into each state.
 enum Way: CaseIterable {
     case active, inactive, declaredBackground, lost, silent, terminated, resumed
 
@@ -64,7 +65,7 @@ enum Way: CaseIterable {
         }
     }
 
-    /// A machine in the state at 100 s; its device spoke last at 10 s, as resumed at 100 s.
+    /// A machine that came into the state at 99 s.
     var machine: LifecycleMachine {
         let begin = (0.0, presence(.foreground, 0))
         switch self {

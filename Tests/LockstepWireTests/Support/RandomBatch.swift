@@ -13,7 +13,8 @@ extension Batch {
                 values: stream.columns.map { value(of: $0, using: &random) })
             time += step ?? .random(in: 1...1_000_000, using: &random)
         }
-        let position = Bool.random(using: &random)
+        let position =
+            Bool.random(using: &random)
             ? BatchPosition(epoch: .random(using: &random), seq: .random(in: 1...1 << 40, using: &random)) : nil
         return Batch(position: position, isLive: Bool.random(using: &random), samples: block)
     }

@@ -1,0 +1,48 @@
+import LockstepAgent
+import LockstepMQTT
+import LockstepModel
+import LockstepSensors
+import Logging
+import Synchronization
+import Testing
+
+@Suite("An agent", .temporaryFolder)
+struct AgentTests {
+    @Test("whose outbox can't be opened ends with the reason, also where a source waits for room")
+    func noOutbox() async throws {
+        let configuration = AgentConfiguration(
+            address: DeviceAddress(group: .standard, device: DeviceID(unchecked: "pi")),
+            broker: BrokerAddress(host: "localhost", port: 1), sources: [FloodingSource()],
+            outboxPath: TemporaryFolder.path + "/missing/outbox")
+        let agent = Agent(configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let end = End()
+        Task {
+            do {
+                try await agent.run()
+                end.reason.withLock { $0 = "no error" }
+            } catch {
+                end.reason.withLock { $0 = "\(error)" }
+            }
+        }
+        let deadline = ContinuousClock.now + .seconds(30)
+        while end.reason.withLock({ $0 }) == nil, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        let reason = end.reason.withLock { $0 }
+        #expect(reason?.contains("missing/outbox") == true)
+    }
+}
+
+private final class End: Sendable {
+    let reason = Mutex<String?>(nil)
+}
+
+/// A recording read at full speed: more than the inbox takes.
+private struct FloodingSource: SensorSource {
+    let name = "flood"
+    let streams = [SensorStream.accelerometer]
+
+    func run(into sink: any SampleSink) async throws {
+        for _ in 0..<10 { await sink.accept(block(0..<1000), clock: .own) }
+    }
+}

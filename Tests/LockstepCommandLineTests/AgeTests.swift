@@ -1,0 +1,41 @@
+import LockstepCommandLine
+import LockstepModel
+import Testing
+
+@Suite("A time for people")
+struct AgeTests {
+    private let now = Timestamp(microseconds: 1_700_000_000_123_456)
+
+    @Test(
+        "tells its age in the largest unit that says something",
+        arguments: [
+            (0, "0s"), (-5, "0s"), (99, "99s"), (100, "1m"), (5999, "99m"), (6000, "1h"), (172_799, "47h"),
+            (172_800, "2d"), (31_536_000, "365d"),
+        ] as [(Int64, String)])
+    func age(_ seconds: Int64, _ text: String) {
+        #expect((now - seconds * 1_000_000).age(at: now) == text)
+    }
+
+    @Test("is shown to the second")
+    func toTheSecond() { #expect(now.toTheSecond == "2023-11-14T22:13:20Z") }
+
+    @Test(
+        "is read as it is written, or as a span before now",
+        arguments: [
+            ("now", 1_700_000_000_123_456), ("-5m", 1_699_999_700_123_456), ("-250ms", 1_699_999_999_873_456),
+            ("1700000000000000", 1_700_000_000_000_000), ("2023-11-14T22:13:20Z", 1_700_000_000_000_000),
+            ("2023-11-14", 1_699_920_000_000_000),
+        ] as [(String, Int64)])
+    func reading(_ text: String, _ microseconds: Int64) throws {
+        #expect(try time(text, now: now).microseconds == microseconds)
+    }
+
+    @Test("that can't be read says what to write", arguments: ["", "yesterday", "-", "-5x", "+5m"])
+    func refused(_ text: String) {
+        let error = #expect(throws: CommandFailure.self) { try time(text, now: now) }
+        #expect(
+            error?.description
+                == "'\(text)' is no time: write 2026-11-21T09:30:00Z, µs since 1970, now, or a span before now such as -5m"
+        )
+    }
+}
