@@ -5,7 +5,7 @@ import PackageDescription
 /// What every target of this package is compiled with.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),  // a boxed protocol costs; it should show in the source
-    .enableUpcomingFeature("InternalImportsByDefault"),  // what a module exposes of another is said with `public import`
+    .enableUpcomingFeature("InternalImportsByDefault"),  // `public import` says what a module exposes
     .enableUpcomingFeature("MemberImportVisibility"),  // a file imports what it uses, not what a neighbour imported
     .treatAllWarnings(as: .error),  // a warning that may stay is never read again
 ]

@@ -68,7 +68,7 @@ struct WrongUseTests {
             #expect(await first.waitForOutput("connected to"))
             _ = try system.start(
                 "lockstep-collector", ["--broker", system.broker.url, "--store", "sqlite:\(system.folder)/other.db"])
-            #expect(await first.waitForOutput("give each its own --id"), "\(first.text)")
+            #expect(await first.waitForOutput("give each its own --id", within: .seconds(60)), "\(first.text)")
         }
     }
 
@@ -83,7 +83,9 @@ struct WrongUseTests {
                     "--broker", system.broker.url, "--device", "walker", "--source", "simulate", "--outbox",
                     system.folder + "/second.outbox",
                 ])
-            #expect(await first.waitForOutput("another agent runs as device default/walker"), "\(first.text)")
+            #expect(
+                await first.waitForOutput("another agent runs as device default/walker", within: .seconds(60)),
+                "\(first.text)")
         }
     }
 

@@ -41,10 +41,13 @@ extension BatchJSON {
 }
 
 extension CodingUserInfoKey {
-    // A key of a non-empty text is never nil.
-    fileprivate static let stream = CodingUserInfoKey(rawValue: "stream")!  // swift-format-ignore: NeverForceUnwrap
-    fileprivate static let limits = CodingUserInfoKey(rawValue: "limits")!  // swift-format-ignore: NeverForceUnwrap
-    fileprivate static let position = CodingUserInfoKey(rawValue: "position")!  // swift-format-ignore: NeverForceUnwrap
+    // A key made of a text is never nil.
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let stream = CodingUserInfoKey(rawValue: "stream")!
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let limits = CodingUserInfoKey(rawValue: "limits")!
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let position = CodingUserInfoKey(rawValue: "position")!
 }
 
 /// Carries the batch's number out of a decoding that fails later.

@@ -35,7 +35,7 @@ public enum PresenceJSON {
             return Presence(
                 epoch: try wire.epoch.map { try Epoch(validating: $0) }, session: wire.session, phase: phase,
                 at: wire.at, reason: wire.reason.map { String($0.prefix(200)) },
-                dropped: dropped ?? [], droppedSamples: wire.dropped_samples ?? 0, sources: wire.sources ?? [:])
+                dropped: dropped ?? [], droppedSamples: wire.droppedSamples ?? 0, sources: wire.sources ?? [:])
         } catch let error as IdentifierError {
             throw PayloadError(error.description)
         } catch {
@@ -50,7 +50,12 @@ public enum PresenceJSON {
         var at: Timestamp?
         var reason: String?
         var dropped: [[Int64]]?
-        var dropped_samples: Int64?  // swift-format-ignore: AlwaysUseLowerCamelCase
+        var droppedSamples: Int64?
         var sources: [String: String]?
+
+        enum CodingKeys: String, CodingKey {
+            case epoch, session, phase, at, reason, dropped, sources
+            case droppedSamples = "dropped_samples"
+        }
     }
 }
