@@ -76,7 +76,7 @@ public struct LifecycleMachine: Sendable {
         }
         heardAt = moment.boot
         snapshot.phase = presence.phase
-        snapshot.restsOn = presence.at.map { clamped($0, to: moment) } ?? snapshot.restsOn
+        if let at = presence.at { snapshot.restsOn = clamped(at, to: moment) }
         guard let next = Self.state(after: state, saying: presence.phase), next != state else { return nil }
         if next == .resumed { resumedAt = moment.boot }
         return move(
