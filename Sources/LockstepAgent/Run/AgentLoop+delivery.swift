@@ -21,6 +21,8 @@ extension AgentLoop {
             for entry in entries { publishLive(entry) }
         } catch {
             keepUnsaved(blocks)
+            // What was acknowledged leaves a little later: a removal that stays due would keep the loop spinning.
+            if removeBy != nil { removeBy = moment.boot + 1_000_000 }
             if problems.isNew("outbox") { logger.error("\(error); samples wait in memory") }
         }
     }

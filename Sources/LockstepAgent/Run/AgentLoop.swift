@@ -97,7 +97,7 @@ final class AgentLoop {
 
     private func observeClocks(_ moment: Moment) {
         if case .stepped(let by) = line.observe(moment) { startEpoch(steppedBy: by, at: moment) }
-        if let began = suspend.observe(moment) {
+        if let began = suspend.observe(moment), announcement.phase == .foreground {
             // The phases as they were: the machine slept, and is back.
             announcement.say(.background, reason: "suspend", at: line.timestamp(boot: began), over: link)
             announcement.say(.foreground, reason: "wake", at: line.timestamp(boot: moment.boot), over: link)
@@ -117,6 +117,8 @@ final class AgentLoop {
         stamper.startEpoch()
         // The session's number, and the will the broker holds, belong to the old epoch.
         link.reconnect()
+        delivery.didDisconnect()
+        backlogFrom = .max
     }
 
     private func handle(_ item: Inbox.Item, at moment: Moment) {

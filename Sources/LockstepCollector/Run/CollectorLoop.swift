@@ -42,7 +42,8 @@ final class CollectorLoop {
         logger.info("collector \(configuration.id) knows \(book.deviceCount) devices")
         while !isStopping() {
             let boot = Moment.now().boot
-            let due = min(boot + 500_000, schedule.nextDue ?? .max)
+            // Without a connection acknowledgements stay due: waiting for them would be spinning.
+            let due = min(boot + 500_000, link.isUp ? schedule.nextDue ?? .max : .max)
             link.wait(until: .now + .microseconds(max(0, due - boot)))
             turn()
         }
