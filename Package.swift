@@ -123,8 +123,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "LockstepTestSupport", "LockstepAgent", "LockstepModel", "LockstepStore", "lockstep", "lockstep-agent",
-                "lockstep-collector",
+                "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
+                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector",
             ]),
         // Everything killed at random, and nothing lost.
         .testTarget(

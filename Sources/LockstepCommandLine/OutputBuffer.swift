@@ -1,6 +1,7 @@
 /// Collects output and writes it in large pieces.
 public struct OutputBuffer {
-    private var bytes: [UInt8] = []
+    /// What was not written yet.
+    public private(set) var bytes: [UInt8] = []
 
     public init() { bytes.reserveCapacity(Self.limit + 4096) }
 
@@ -8,6 +9,37 @@ public struct OutputBuffer {
 
     public mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
     public mutating func append(_ more: [UInt8]) { bytes.append(contentsOf: more) }
+    public mutating func append(byte: UInt8) { bytes.append(byte) }
+
+    /// Adds a whole number.
+    public mutating func append(_ number: Int64) {
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        var digits = 1
+        var rest = number.magnitude
+        while rest >= 10 {
+            rest /= 10
+            digits += 1
+        }
+        append(number.magnitude, digits: digits)
+    }
+
+    /// Adds the last `digits` digits of a number, with leading zeros.
+    ///
+    /// Digit by digit, because a text of each number would cost more than the rest of a row.
+    public mutating func append(_ number: UInt64, digits: Int) {
+        let start = bytes.count
+        bytes.append(contentsOf: repeatElement(0, count: digits))
+        var rest = number
+        for index in stride(from: start + digits - 1, through: start, by: -1) {
+            bytes[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+    }
+
+    /// Adds `count` spaces.
+    public mutating func append(spaces count: Int) {
+        if count > 0 { bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count)) }
+    }
 
     /// Ends a line; writes when enough has come together.
     public mutating func endLine() {

@@ -17,13 +17,12 @@ public struct Terminal: Sendable {
     public let isInteractive: Bool
     private let hasColours: Bool
 
-    /// Standard output, as it is. `NO_COLOR` (see no-color.org) and `TERM=dumb` turn colours off.
+    /// Standard output, as it is. `NO_COLOR` (see no-color.org) turns colours off, `TERM=dumb` lines written over too.
     public static let output: Terminal = {
         let environment = ProcessInfo.processInfo.environment
-        let isTerminal = isatty(STDOUT_FILENO) == 1
+        let isTerminal = isatty(STDOUT_FILENO) == 1 && environment["TERM"] != "dumb"
         return Terminal(
-            isInteractive: isTerminal,
-            hasColours: isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb")
+            isInteractive: isTerminal, hasColours: isTerminal && environment["NO_COLOR", default: ""].isEmpty)
     }()
 
     public init(isInteractive: Bool, hasColours: Bool) {
@@ -44,16 +43,42 @@ public struct Terminal: Sendable {
 
     public func write(_ text: String) { write(Array(text.utf8)) }
 
-    /// Writes everything, at once. Ends the program quietly when nobody reads any more, as a filter does.
+    /// Writes everything, at once. Ends the program quietly when nobody reads any more, as a filter does, and with a
+    /// word on standard error when there is no room for it.
     public func write(_ bytes: [UInt8]) {
         var offset = 0
         while offset < bytes.count {
             let count = bytes[offset...].withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            if count < 0 {
-                if errno == EINTR { continue }
-                exit(errno == EPIPE ? 0 : 1)
+            if count >= 0 {
+                offset += count
+                continue
             }
-            offset += count
+            switch errno {
+            case EINTR: continue
+            case EAGAIN:
+                // Another program made the shared terminal or pipe non-blocking.
+                var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+                poll(&output, 1, -1)
+            case EPIPE: exit(0)
+            case let code:
+                Terminal.complain("the output can't be written: \(String(cString: strerror(code)))")
+                exit(1)
+            }
         }
+    }
+
+    /// Says something on standard error.
+    public static func complain(_ text: String) {
+        let bytes = Array((text + "\n").utf8)
+        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+    }
+}
+
+extension String {
+    /// The text without control characters: what comes from elsewhere must not steer a terminal, nor break a line.
+    public var printable: String {
+        let isControl = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
+        guard unicodeScalars.contains(where: isControl) else { return self }
+        return String(String.UnicodeScalarView(unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
     }
 }

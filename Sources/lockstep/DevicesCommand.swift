@@ -17,7 +17,9 @@ struct DevicesCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let devices = try options.reader().devices().filter { group == nil || $0.address.group == group }
+        let all = try options.reader().devices()
+        if let group { try checkGroup(group, among: all.map(\.address)) }
+        let devices = all.filter { group == nil || $0.address.group == group }
         if json {
             Terminal.output.write("[" + devices.map(Self.json).joined(separator: ",\n ") + "]\n")
         } else if devices.isEmpty {

@@ -29,9 +29,3 @@ final class Interrupt {
 
     var hasCome: Bool { flag.isSet.withLock { $0 } }
 }
-
-/// Says something on standard error.
-func complain(_ text: String) {
-    let bytes = Array((text + "\n").utf8)
-    _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
-}

@@ -1,3 +1,4 @@
+import Glibc
 import LockstepAgent
 import LockstepCommandLine
 import LockstepModel
@@ -24,20 +25,18 @@ struct JournalCheck {
     private let device: DeviceAddress
 
     /// - Parameter specification: `[[GROUP/]DEVICE=]OUTBOX`; without a device, the one whose epochs the journal has.
+    /// - Throws: ``CommandFailure`` or an `OutboxError`; also where the journal is empty, since it would prove nothing.
     init(specification: String, devices: [DeviceVerification]) throws {
-        if let equals = specification.lastIndex(of: "="), equals != specification.startIndex {
-            path = String(specification[specification.index(after: equals)...])
-            let parts = specification[..<equals].split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count <= 2 else {
-                throw CommandFailure("--journal \(specification): write GROUP/DEVICE=PATH, DEVICE=PATH or PATH")
-            }
-            device = DeviceAddress(
-                group: parts.count == 2 ? try GroupID(validating: String(parts[0])) : .standard,
-                device: try DeviceID(validating: String(parts[parts.count - 1])))
-        } else {
-            path = specification
-            device = try Self.device(of: specification, among: devices)
+        let named = try Self.split(specification)
+        path = named.path
+        guard access(path, F_OK) == 0 else {
+            throw CommandFailure("--journal \(specification): there is no file '\(path)'")
         }
+        let epochs = try Self.epochs(in: path)
+        guard !epochs.isEmpty else {
+            throw CommandFailure("\(path) has an empty journal: was its agent run with --journal?")
+        }
+        device = try named.device ?? Self.owner(of: epochs, in: path, among: devices)
     }
 
     func run(_ reader: StoreReader) throws -> Outcome {
@@ -57,19 +56,39 @@ struct JournalCheck {
         return outcome
     }
 
-    private static func device(of path: String, among devices: [DeviceVerification]) throws -> DeviceAddress {
+    private static func split(_ specification: String) throws -> (device: DeviceAddress?, path: String) {
+        guard let equals = specification.firstIndex(of: "=") else { return (nil, specification) }
+        let parts = specification[..<equals].split(separator: "/", omittingEmptySubsequences: false)
+        let path = String(specification[specification.index(after: equals)...])
+        guard parts.count <= 2, !path.isEmpty,
+            let group = parts.count == 2 ? GroupID(rawValue: String(parts[0])) : .standard,
+            let device = parts.last.flatMap({ DeviceID(rawValue: String($0)) })
+        else {
+            throw CommandFailure("--journal \(specification): write GROUP/DEVICE=PATH, DEVICE=PATH or PATH")
+        }
+        return (DeviceAddress(group: group, device: device), path)
+    }
+
+    private static func epochs(in path: String) throws -> Set<Epoch> {
         var epochs: Set<Epoch> = []
-        try Journal.read(path: path) { batch in
-            if let position = batch.position { epochs.insert(position.epoch) }
+        do {
+            try Journal.read(path: path) { batch in
+                if let position = batch.position { epochs.insert(position.epoch) }
+            }
+        } catch {
+            throw CommandFailure("--journal takes an agent's outbox; is '\(path)' one? \(error)")
         }
+        return epochs
+    }
+
+    private static func owner(
+        of epochs: Set<Epoch>, in path: String, among devices: [DeviceVerification]
+    ) throws -> DeviceAddress {
         let owners = devices.filter { device in device.epochs.contains { epochs.contains($0.epoch) } }
-        guard owners.count == 1, let owner = owners.first else {
-            throw CommandFailure(
-                epochs.isEmpty
-                    ? "\(path) has an empty journal: was its agent run with --journal?"
-                    : "the store has no batch of the agent of \(path), or of several devices: name it with GROUP/DEVICE=\(path)"
-            )
-        }
-        return owner.address
+        if owners.count == 1 { return owners[0].address }
+        let found = owners.map(\.address.description).joined(separator: ", ")
+        throw CommandFailure(
+            (owners.isEmpty ? "the store has no batch of the agent of \(path)" : "\(path) may be of \(found)")
+                + ": name its device with --journal GROUP/DEVICE=\(path)")
     }
 }

@@ -8,8 +8,9 @@ struct LockstepCommand: ParsableCommand {
         commandName: "lockstep",
         abstract: "Looks at a Lockstep: its devices, its samples, and whether all of them are there.",
         discussion: """
-            --store is also LOCKSTEP_STORE in the environment and 'store: …' in the YAML file named with --config, \
-            and so for every option with a value. The command line comes first, then the environment, then the file.
+            --store is also LOCKSTEP_STORE in the environment and 'store: …' in the YAML file named with --config or \
+            LOCKSTEP_CONFIG; --root, --broker and what belongs to it as well. The command line comes first, then the \
+            environment, then the file.
 
             EXAMPLES
               lockstep watch --broker mqtt://localhost

@@ -27,3 +27,12 @@ struct StoreOptions: ParsableArguments {
 /// The device and group that a command is limited to.
 func deviceID(_ text: String) throws -> DeviceID { try DeviceID(validating: text) }
 func groupID(_ text: String) throws -> GroupID { try GroupID(validating: text) }
+
+/// A group that is not there is a mistake, not an empty answer.
+func checkGroup(_ group: GroupID, among known: [DeviceAddress]) throws {
+    guard !known.contains(where: { $0.group == group }) else { return }
+    let groups = Set(known.map(\.group)).sorted().map(\.rawValue)
+    throw CommandFailure(
+        "the store knows no group '\(group)'"
+            + (groups.isEmpty ? ": no device has been heard of yet" : "; known are \(groups.joined(separator: ", "))"))
+}

@@ -26,10 +26,17 @@ struct VerifyCommand: ParsableCommand {
 
     func run() throws {
         let reader = try options.reader()
-        let findings = try reader.integrityCheck()
-        let devices = try reader.verification()
-        let checks = try journal.map { try JournalCheck(specification: $0, devices: devices).run(reader) }
-        let report = VerifyReport(findings: findings, devices: devices, journals: checks)
+        var report = VerifyReport(findings: try reader.integrityCheck())
+        do {
+            report.devices = try reader.verification()
+            report.journals = try journal.map {
+                try JournalCheck(specification: $0, devices: report.devices).run(reader)
+            }
+        } catch {
+            guard !report.findings.isEmpty else { throw error }
+            // A damaged file can't always be read to its end; what the damage is has still to be told.
+            report.findings.append("\(error)")
+        }
         Terminal.output.write(json ? report.json : report.text(for: .output))
         if !report.isComplete { throw ExitCode(1) }
     }

@@ -6,20 +6,25 @@ import LockstepWire
 /// What `lockstep verify` found, as text and as JSON.
 struct VerifyReport {
     /// What SQLite's own check found wrong.
-    let findings: [String]
-    let devices: [DeviceVerification]
-    let journals: [JournalCheck.Outcome]
+    var findings: [String]
+    var devices: [DeviceVerification] = []
+    var journals: [JournalCheck.Outcome] = []
 
     /// What is wrong, a phrase each; nothing if all is there.
     var problems: [String] {
         var problems: [String] = []
-        func note(_ count: Int64, _ what: String) { if count > 0 { problems.append("\(count) \(what)") } }
-        note(Int64(findings.count), "findings of SQLite's integrity check")
+        func note(_ count: Int64, _ one: String, _ many: String) {
+            if count > 0 { problems.append("\(count) \(count == 1 ? one : many)") }
+        }
+        note(Int64(findings.count), "finding of the integrity check", "findings of the integrity check")
         let epochs = devices.flatMap(\.epochs)
-        note(epochs.reduce(0) { $0 + $1.gaps.count }, "batches missing")
-        note(epochs.reduce(0) { $0 + $1.dropped.count }, "batches dropped")
-        note(journals.reduce(0) { $0 + $1.missing.sampleCount }, "accepted samples missing")
-        note(journals.reduce(0) { $0 + $1.different.sampleCount }, "accepted samples stored with other values")
+        note(epochs.reduce(0) { $0 + $1.gaps.count }, "batch missing", "batches missing")
+        note(epochs.reduce(0) { $0 + $1.dropped.count }, "batch dropped", "batches dropped")
+        note(
+            journals.reduce(0) { $0 + $1.missing.sampleCount }, "accepted sample missing", "accepted samples missing")
+        note(
+            journals.reduce(0) { $0 + $1.different.sampleCount }, "accepted sample stored with other values",
+            "accepted samples stored with other values")
         return problems
     }
 
@@ -43,15 +48,20 @@ struct VerifyReport {
             for sample in device.samples {
                 let name = sample.stream.name + String(repeating: " ", count: width - sample.stream.name.count)
                 let count = "\(sample.count)"
-                lines.append("  \(name)  \(String(repeating: " ", count: countWidth - count.count))\(count) samples")
+                let padding = String(repeating: " ", count: countWidth - count.count)
+                lines.append("  \(name)  \(padding)\(count) \(sample.count == 1 ? "sample" : "samples")")
             }
             if device.conflicts > 0 {
-                lines.append(terminal.styled("  \(device.conflicts) conflicts: see the view v_conflicts", .yellow))
+                let word = device.conflicts == 1 ? "conflict" : "conflicts"
+                lines.append(terminal.styled("  \(device.conflicts) \(word): see the view v_conflicts", .yellow))
             }
         }
         for journal in journals {
             lines.append(
                 "journal of \(journal.device): \(journal.accepted) samples accepted, \(journal.stored) stored once")
+            if !devices.contains(where: { $0.address == journal.device }) {
+                lines.append(terminal.styled("  the store knows no device \(journal.device)", .red))
+            }
             lines += details(of: journal.missing, "missing", terminal)
             lines += details(of: journal.different, "stored with other values", terminal)
         }
@@ -65,7 +75,9 @@ struct VerifyReport {
         }
         let accepted = journals.reduce(0) { $0 + $1.accepted }
         let proof = journals.isEmpty ? "" : ", all \(accepted) accepted samples among them"
-        return terminal.styled("complete: \(sampleCount) samples of \(devices.count) devices\(proof)", .green)
+        return terminal.styled(
+            "complete: \(sampleCount) samples of \(devices.count) \(devices.count == 1 ? "device" : "devices")\(proof)",
+            .green)
     }
 
     private func details(of findings: [JournalCheck.Finding], _ what: String, _ terminal: Terminal) -> [String] {

@@ -9,7 +9,7 @@ struct WatchLines {
     func line(for event: WatchModel.Event, at now: Timestamp) -> String {
         switch event {
         case .state(let device, let transition):
-            return line("state", device.description, now, "\(arrow(transition)) (\(transition.reason))") { object in
+            return line("state", .device(device), now, "\(arrow(transition)) (\(transition.reason))") { object in
                 object.member("state", transition.to.rawValue)
                 object.member("previous", ifPresent: transition.from?.rawValue)
                 object.member("since", transition.since.microseconds)
@@ -20,7 +20,7 @@ struct WatchLines {
             let sources = presence.sources.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
             let text = ([presence.phase.rawValue + (presence.reason.map { " (\($0))" } ?? "")] + sources)
                 .joined(separator: "; ")
-            return line("presence", device.description, now, text) { object in
+            return line("presence", .device(device), now, text) { object in
                 object.member("phase", presence.phase.rawValue)
                 object.member("reason", ifPresent: presence.reason)
                 object.member("dropped_samples", presence.droppedSamples)
@@ -28,22 +28,24 @@ struct WatchLines {
             }
         case .collector(let group, let id, let health):
             let problem = health.problem.map { ": \($0)" } ?? ""
-            return line("collector", "\(group)/\(id)", now, health.status.rawValue + problem) { object in
+            return line("collector", .collector(group, id), now, health.status.rawValue + problem) { object in
                 object.member("status", health.status.rawValue)
                 object.member("problem", ifPresent: health.problem)
             }
         case .unreadable(let topic, let reason):
-            return line("unreadable", topic, now, reason) { $0.member("reason", reason) }
+            return line("unreadable", .topic(topic), now, reason) { $0.member("reason", reason) }
         }
     }
 
-    /// The rates of one device; nil while it sends nothing.
+    /// The rates of one device; nil while nothing comes and nothing is expected.
     func rates(of address: DeviceAddress, _ device: WatchModel.Device, at moment: Moment) -> String? {
-        let rates = SensorStream.all.map { ($0.name, device.rate(of: $0, at: moment.boot)) }.filter { $0.1 > 0 }
-        guard !rates.isEmpty else { return nil }
+        var rates = SensorStream.all.map { ($0.name, device.rate(of: $0, at: moment.boot)) }
+        rates.append(("backlog", device.backlogRate(at: moment.boot)))
+        rates.removeAll { $0.1 <= 0 }
+        guard !rates.isEmpty || device.transition?.to == .active else { return nil }
         let text = rates.map { "\($0.0) \(WatchDisplay.rateText($0.1))/s" }.joined(separator: ", ")
-        return line("rates", address.description, moment.wall, text) { object in
-            for (name, rate) in rates { object.member(name, [rate]) { $0.raw("\($1)") } }
+        return line("rates", .device(address), moment.wall, text.isEmpty ? "no samples" : text) { object in
+            object.raw(#","rates":{"# + rates.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}")
         }
     }
 
@@ -51,16 +53,40 @@ struct WatchLines {
         (transition.from.map { "\($0.rawValue) → " } ?? "") + transition.to.rawValue
     }
 
+    /// What a line is about.
+    private enum Subject {
+        case device(DeviceAddress)
+        case collector(GroupID, CollectorID)
+        case topic(String)
+    }
+
     private func line(
-        _ kind: String, _ subject: String, _ now: Timestamp, _ text: String, _ members: (inout JSONObjectWriter) -> Void
+        _ kind: String, _ subject: Subject, _ now: Timestamp, _ text: String,
+        _ members: (inout JSONObjectWriter) -> Void
     ) -> String {
         guard isJSON else {
-            return "\(now.toTheSecond)  \(kind)\(String(repeating: " ", count: 10 - kind.count))  \(subject)  \(text)\n"
+            let name =
+                switch subject {
+                case .device(let address): address.description
+                case .collector(let group, let id): "\(group)/\(id)"
+                case .topic(let topic): topic
+                }
+            let padding = String(repeating: " ", count: 10 - kind.count)
+            return "\(now.toTheSecond)  \(kind)\(padding)  \(name)  \(text)".printable + "\n"
         }
         var object = JSONObjectWriter()
         object.member("at", now.microseconds)
+        object.member("time", now.description)
         object.member("event", kind)
-        object.member("subject", subject)
+        switch subject {
+        case .device(let address):
+            object.member("group", address.group.rawValue)
+            object.member("device", address.device.rawValue)
+        case .collector(let group, let id):
+            object.member("group", group.rawValue)
+            object.member("collector", id.rawValue)
+        case .topic(let topic): object.member("topic", topic)
+        }
         members(&object)
         return String(decoding: object.finish(), as: UTF8.self) + "\n"
     }

@@ -5,26 +5,53 @@ import LockstepWire
 
 /// What `lockstep watch` knows of the devices: messages in, events out.
 struct WatchModel {
-    /// Seconds over which a rate is taken: batches come about once a second.
+    /// The span over which a rate is taken, in µs: batches come about once a second.
     static let rateWindow: Int64 = 5_000_000
 
     struct Device {
         var transition: LifecycleTransition?
         var presence: Presence?
         var newest: Timestamp?
-        /// When samples came and how many, of the last seconds, by stream.
-        fileprivate(set) var arrivals: [SensorStream: [(at: Int64, count: Int)]] = [:]
+        /// When live samples came and how many, of the last seconds, by stream.
+        fileprivate(set) var arrivals: [SensorStream: [Arrival]] = [:]
+        /// The same of what was sent late or again, all streams together.
+        fileprivate(set) var backlog: [Arrival] = []
+        /// When the first samples came since this program listens, in µs since boot.
+        fileprivate var listeningSince: Int64?
 
-        /// Samples a second of a stream.
-        func rate(of stream: SensorStream, at boot: Int64) -> Double {
-            let recent = arrivals[stream, default: []].filter { boot - $0.at < WatchModel.rateWindow }
-            return Double(recent.reduce(0) { $0 + $1.count }) * 1e6 / Double(WatchModel.rateWindow)
+        /// Live samples a second of a stream.
+        func rate(of stream: SensorStream, at boot: Int64) -> Double { rate(arrivals[stream, default: []], boot) }
+
+        /// Samples a second that were sent late or again.
+        func backlogRate(at boot: Int64) -> Double { rate(backlog, boot) }
+
+        private func rate(_ arrivals: [Arrival], _ boot: Int64) -> Double {
+            let count = arrivals.reduce(0) { boot - $1.at < WatchModel.rateWindow ? $0 + $1.count : $0 }
+            // Whole seconds, so that a rate is right from the first batch on.
+            let seconds = (boot - (listeningSince ?? boot)) / 1_000_000 + 1
+            return Double(count) / Double(min(seconds, WatchModel.rateWindow / 1_000_000))
+        }
+
+        fileprivate mutating func count(_ batch: Batch, at boot: Int64) {
+            let arrival = Arrival(at: boot, count: batch.samples.count)
+            listeningSince = listeningSince ?? boot
+            if batch.isLive {
+                arrivals[batch.samples.stream, default: []].append(arrival, at: boot)
+            } else {
+                backlog.append(arrival, at: boot)
+            }
         }
 
         /// What sources have to say, other than that they run.
         var troubles: [String] {
             (presence?.sources ?? [:]).filter { $0.value != "running" }.map { "\($0.key): \($0.value)" }.sorted()
         }
+    }
+
+    /// Samples of one message, and when it came, in µs since boot.
+    struct Arrival {
+        let at: Int64
+        let count: Int
     }
 
     enum Event {
@@ -44,6 +71,15 @@ struct WatchModel {
     init(root: TopicRoot, device: DeviceID?) {
         self.root = root
         self.device = device
+    }
+
+    /// Forgets rates: nothing was heard while the connection was down.
+    mutating func startListening() {
+        for address in devices.keys {
+            devices[address]?.arrivals = [:]
+            devices[address]?.backlog = []
+            devices[address]?.listeningSince = nil
+        }
     }
 
     mutating func handle(topic: String, payload: Data, at moment: Moment) -> Event? {
@@ -74,6 +110,8 @@ struct WatchModel {
         case .presence:
             let presence = try PresenceJSON.decode(payload)
             let before = known.presence
+            // The will of a session that a later one has followed.
+            if let last = before?.session, let session = presence.session, session < last { return nil }
             known.presence = presence
             // A heartbeat that says nothing new is no event.
             let isNews =
@@ -81,10 +119,10 @@ struct WatchModel {
                 || before?.sources != presence.sources || before?.droppedSamples != presence.droppedSamples
             return isNews ? .presence(address, presence) : nil
         case .stream(let stream):
-            let samples = try BatchJSON.decode(payload, stream: stream).samples
-            known.newest = max(known.newest ?? .init(microseconds: 0), Timestamp(microseconds: samples.times.last ?? 0))
-            known.arrivals[stream, default: []].removeAll { moment.boot - $0.at >= Self.rateWindow }
-            known.arrivals[stream, default: []].append((moment.boot, samples.count))
+            let batch = try BatchJSON.decode(payload, stream: stream)
+            let last = batch.samples.times.last.map(Timestamp.init(microseconds:))
+            known.newest = [known.newest, last].compactMap(\.self).max()
+            known.count(batch, at: moment.boot)
             return nil
         case .ack, .command, .commandReply, .clockPing, .clockPong: return nil
         }
@@ -97,5 +135,13 @@ struct WatchModel {
         let before = collectors.updateValue(health, forKey: "\(group)/\(id)")
         return before?.status == health.status && before?.problem == health.problem
             ? nil : .collector(group, id, health)
+    }
+}
+
+extension [WatchModel.Arrival] {
+    /// Adds one, and forgets those that no rate needs any more.
+    fileprivate mutating func append(_ arrival: WatchModel.Arrival, at boot: Int64) {
+        removeAll { boot - $0.at >= WatchModel.rateWindow }
+        append(arrival)
     }
 }

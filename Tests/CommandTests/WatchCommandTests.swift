@@ -40,7 +40,8 @@ struct WatchCommandTests {
             let line = try #require(watch.text.split(separator: "\n").first)
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
             #expect(object?["event"] as? String == "presence")
-            #expect(object?["subject"] as? String == "lab/phone")
+            #expect(object?["group"] as? String == "lab")
+            #expect(object?["device"] as? String == "phone")
             #expect(object?["phase"] as? String == "background")
         }
     }
@@ -57,6 +58,56 @@ struct WatchCommandTests {
                 Programs.built("lockstep"), ["watch", "--broker", "mqtt://127.0.0.1:\(port)", "--seconds", "3"])
             #expect(alone.status == 0)
             #expect(alone.text == "mqtt://127.0.0.1:\(port): Connection refused; trying on\n")
+        }
+    }
+
+    @Test(
+        "on a terminal it draws on a screen of its own, and leaves it as it was",
+        .enabled(if: Programs.isInstalled("script"), "script is not installed"), arguments: [SIGTERM, SIGINT])
+    func terminal(_ signal: Int32) async throws {
+        try await withSystem { system in
+            let client = try await system.connect()
+            let published = await client.publish(
+                "lockstep/lab/phone/presence", #"{"phase":"background","at":1}"#, isRetained: true)
+            #expect(published)
+            let pidFile = system.folder + "/watch.pid"
+            // `script` gives the program a terminal.
+            let screen = try RunningProgram(
+                try #require(Programs.installed("script")),
+                [
+                    "-qec",
+                    "echo $$ > \(pidFile); exec \(Programs.built("lockstep")) watch --broker \(system.broker.url)",
+                    "/dev/null",
+                ], environment: ["TERM": "xterm", "NO_COLOR": ""])
+            #expect(await screen.waitForOutput("\u{1B}[1mlab/phone\u{1B}[0m"), "\(screen.text)")
+            #expect(screen.text.hasPrefix("\u{1B}[?1049h\u{1B}[?25l"))
+            // Nothing is ever cleared as a whole: that would flicker.
+            #expect(!screen.text.contains("\u{1B}[2J"))
+            let pid = try #require(
+                Int32(String(contentsOfFile: pidFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
+            kill(pid, signal)
+            #expect(await screen.waitForExit() == 0)
+            #expect(await screen.waitForOutput("\u{1B}[?25h\u{1B}[?1049l"))
+            #expect(screen.text.hasSuffix("\u{1B}[?25h\u{1B}[?1049l"), "\(screen.text)")
+        }
+    }
+
+    @Test(
+        "what was retained shows at once, and NO_COLOR is honoured",
+        .enabled(if: Programs.isInstalled("script"), "script is not installed"))
+    func withoutColours() async throws {
+        try await withSystem { system in
+            let client = try await system.connect()
+            let published = await client.publish(
+                "lockstep/lab/phone/state", #"{"state":"active","since":1,"reason":"start","seq":1}"#, isRetained: true)
+            #expect(published)
+            let run = try await RunningProgram.run(
+                try #require(Programs.installed("script")),
+                ["-qec", "\(Programs.built("lockstep")) watch --seconds 2 --broker \(system.broker.url)", "/dev/null"],
+                environment: ["TERM": "xterm", "NO_COLOR": "1"])
+            #expect(run.status == 0)
+            #expect(run.text.contains("lab/phone  active"), "\(run.text)")
+            #expect(!run.text.contains("\u{1B}[32m"))
         }
     }
 }

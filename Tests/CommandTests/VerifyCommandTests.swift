@@ -1,0 +1,166 @@
+import Foundation
+import LockstepAgent
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@Suite("lockstep verify")
+struct VerifyCommandTests {
+    @Test("names gaps, and its exit code tells")
+    func gaps() async throws {
+        try await withStore { store in
+            let run = try await lockstep(["verify"], store)
+            #expect(run.status == 1)
+            #expect(
+                run.text == """
+                    default/left
+                      epoch e1  received 1, 3
+                        missing 2
+                      motion/accelerometer  2 samples
+                      location              1 sample
+                    lab/right
+                      motion/accelerometer  1 sample
+                    incomplete: 1 batch missing
+
+                    """)
+            let json = try await lockstep(["verify", "--json"], store)
+            #expect(json.status == 1)
+            #expect(
+                json.text.hasPrefix(
+                    #"{"complete":false,"problems":["1 batch missing"],"integrity":[],"devices":[{"group":"default","#))
+        }
+    }
+
+    @Test("says complete where every accepted sample is stored, and finds the journal's device itself")
+    func complete() async throws {
+        try await withJournal { outbox, blocks, position, store in
+            try write(
+                IngestGroup(batches: [
+                    received(blocks[0], "left", position(1)), received(blocks[1], "left", position(2)),
+                ]), to: store)
+            let run = try await lockstep(["verify", "--journal", outbox], store)
+            #expect(run.status == 0)
+            #expect(
+                run.text.hasSuffix(
+                    """
+                    journal of default/left: 3 samples accepted, 3 stored once
+                    complete: 3 samples of 1 device, all 3 accepted samples among them
+
+                    """), "\(run.text)")
+        }
+    }
+
+    @Test("tells accepted samples that are missing, such as those still in the outbox, or stored otherwise")
+    func journals() async throws {
+        try await withJournal { outbox, blocks, position, store in
+            try write(IngestGroup(batches: [received(blocks[0], "left", position(1))]), to: store)
+            let missing = try await lockstep(["verify", "--journal", outbox], store)
+            #expect(missing.status == 1)
+            #expect(missing.text.contains("journal of default/left: 3 samples accepted, 2 stored once"))
+            #expect(missing.text.hasSuffix("incomplete: 1 accepted sample missing\n"), "\(missing.text)")
+
+            try write(IngestGroup(batches: [received(block([3000], x: [4]), "left", position(2))]), to: store)
+            let different = try await lockstep(["verify", "--journal", outbox], store)
+            #expect(different.status == 1)
+            #expect(different.text.contains("stored with other values: 1 of motion/accelerometer, batch 2"))
+            #expect(different.text.hasSuffix("incomplete: 1 accepted sample stored with other values\n"))
+        }
+    }
+
+    @Test("compares with the device that is named, with or without a group")
+    func namedDevices() async throws {
+        try await withJournal { outbox, blocks, position, store in
+            try write(IngestGroup(batches: [received(blocks[0], "left", position(1))]), to: store)
+            let other = try await lockstep(["verify", "--journal", "lab/right=\(outbox)", "--json"], store)
+            #expect(other.status == 1)
+            #expect(other.text.contains(#""device":"right","accepted":3,"stored":0,"missing":3"#), "\(other.text)")
+            let told = try await lockstep(["verify", "--journal", "lab/right=\(outbox)"], store)
+            #expect(told.text.contains("  the store knows no device lab/right\n"), "\(told.text)")
+            let own = try await lockstep(["verify", "--journal", "left=\(outbox)"], store)
+            #expect(own.text.contains("journal of default/left: 3 samples accepted, 2 stored once"), "\(own.text)")
+        }
+    }
+
+    @Test("asks for the device where the journal's epoch is in no device, or in two")
+    func unknownOwner() async throws {
+        try await withJournal { outbox, blocks, position, store in
+            try write(IngestGroup(batches: [received(blocks[0], "left", nil)]), to: store)
+            let none = try await lockstep(["verify", "--journal", outbox], store)
+            #expect(none.status == 1)
+            #expect(
+                none.text.contains(
+                    "no batch of the agent of \(outbox): name its device with --journal GROUP/DEVICE=\(outbox)"))
+            try write(
+                IngestGroup(batches: [
+                    received(blocks[0], "left", position(1)),
+                    received(blocks[0], "right", position(1), group: "lab"),
+                ]), to: store)
+            let two = try await lockstep(["verify", "--journal", outbox], store)
+            #expect(two.status == 1)
+            #expect(two.text.contains("\(outbox) may be of default/left, lab/right: name its device"), "\(two.text)")
+        }
+    }
+
+    @Test("takes an empty journal for no proof, also of a device that is named")
+    func emptyJournal() async throws {
+        try await withStore { store in
+            let outbox = store + ".outbox"
+            do {
+                let open = try Outbox(path: outbox, keepsJournal: false)
+                _ = try open.commit(appending: [block([1000], x: [1])], at: Timestamp(microseconds: 5000))
+            }
+            for journal in [outbox, "left=\(outbox)"] {
+                let run = try await lockstep(["verify", "--journal", journal], store)
+                #expect(run.status == 1)
+                #expect(run.text.contains("has an empty journal: was its agent run with --journal?"), "\(run.text)")
+            }
+        }
+    }
+
+    @Test("says what is wrong with a journal that is none", arguments: ["a/b/c=store.db", "left=", "a b=store.db"])
+    func wrongSpecification(_ journal: String) async throws {
+        try await withStore { store in
+            let run = try await lockstep(["verify", "--journal", journal], store)
+            #expect(run.status == 1)
+            #expect(run.text.contains("write GROUP/DEVICE=PATH, DEVICE=PATH or PATH"), "\(run.text)")
+            let other = try await lockstep(["verify", "--journal", store], store)
+            #expect(other.text.contains("--journal takes an agent's outbox; is '\(store)' one?"), "\(other.text)")
+        }
+    }
+
+    @Test("tells a damaged file, even one that can't be read to its end")
+    func damage() async throws {
+        try await withTemporaryFolder { folder in
+            let store = folder + "/store.db"
+            let times = Array(Int64(1)...20_000)
+            try write(IngestGroup(batches: [received(block(times, x: times.map(Double.init)), "left", nil)]), to: store)
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: store))
+            let pages = Int(try file.seekToEnd()) / 4096
+            for page in stride(from: pages / 2, to: pages - 1, by: 7) {
+                try file.seek(toOffset: UInt64(page * 4096))
+                try file.write(contentsOf: Data(repeating: 0xA5, count: 4096))
+            }
+            try file.close()
+            let run = try await lockstep(["verify"], store)
+            #expect(run.status == 1)
+            #expect(run.text.hasPrefix("damaged: "), "\(run.text)")
+            #expect(run.text.split(separator: "\n").last?.hasPrefix("incomplete: ") == true, "\(run.text)")
+            #expect(run.text.contains("of the integrity check"), "\(run.text)")
+        }
+    }
+
+    /// An outbox with a journal of two batches, their positions, and the path of a store to be.
+    private func withJournal(
+        _ body: (String, [SampleBlock], (Int64) -> BatchPosition, String) async throws -> Void
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            let outbox = folder + "/agent.outbox"
+            let blocks = [block([1000, 2000], x: [1, 2]), block([3000], x: [3])]
+            let open = try Outbox(path: outbox, keepsJournal: true)
+            _ = try open.commit(appending: blocks, at: Timestamp(microseconds: 5000))
+            let epoch = open.epoch
+            try await body(outbox, blocks, { BatchPosition(epoch: epoch, seq: $0) }, folder + "/store.db")
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import LockstepCommandLine
+import LockstepModel
+import LockstepWire
+import Testing
+
+@testable import lockstep
+
+@Suite("What lockstep watch knows")
+struct WatchModelTests {
+    private var model = WatchModel(root: .standard, device: nil)
+    private let left = DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))
+
+    @Test("rates are right from the first batch on, and over five seconds later")
+    mutating func rates() throws {
+        for second in 0..<8 {
+            hear(100, at: second)
+            let rate = try #require(model.devices[left]).rate(of: .accelerometer, at: moment(second).boot + 900_000)
+            #expect(rate == 100, "after \(second) s")
+        }
+        let device = try #require(model.devices[left])
+        #expect(device.rate(of: .accelerometer, at: moment(9).boot) == 60)
+        #expect(device.rate(of: .accelerometer, at: moment(20).boot) == 0)
+    }
+
+    @Test("backlog is no rate of a stream, it has its own")
+    mutating func backlog() throws {
+        hear(100, at: 0)
+        hear(700, at: 0, live: false)
+        let device = try #require(model.devices[left])
+        #expect(device.rate(of: .accelerometer, at: moment(0).boot) == 100)
+        #expect(device.backlogRate(at: moment(0).boot) == 700)
+    }
+
+    @Test("rates start over with a new connection")
+    mutating func reconnect() throws {
+        for second in 0..<5 { hear(100, at: second) }
+        model.startListening()
+        #expect(try #require(model.devices[left]).rate(of: .accelerometer, at: moment(5).boot) == 0)
+        hear(100, at: 6)
+        #expect(try #require(model.devices[left]).rate(of: .accelerometer, at: moment(6).boot) == 100)
+    }
+
+    @Test("a heartbeat that says nothing new is no event, and the will of an older session changes nothing")
+    mutating func presence() throws {
+        #expect(say(.foreground, session: 2, at: 1) != nil)
+        #expect(say(.foreground, session: 2, at: 2) == nil)
+        #expect(say(.lost, session: 1, at: 3) == nil)
+        #expect(model.devices[left]?.presence?.phase == .foreground)
+        #expect(say(.lost, session: 2, at: 4) != nil)
+        #expect(model.devices[left]?.presence?.phase == .lost)
+    }
+
+    @Test("what can't be read is an event with its reason")
+    mutating func unreadable() throws {
+        let event = model.handle(topic: "lockstep/default/left/state", payload: Data("{".utf8), at: moment(0))
+        guard case .unreadable(let topic, let reason) = event else {
+            Issue.record("\(String(describing: event))")
+            return
+        }
+        #expect(topic == "lockstep/default/left/state")
+        #expect(reason.hasPrefix("not valid JSON"))
+    }
+
+    @Test("the screen has a line a device, and below it what is not well")
+    mutating func screen() throws {
+        let transition = LifecycleTransition(
+            from: nil, to: .active, since: moment(0).wall - 60_000_000, reason: "start", seq: 1)
+        _ = handle("state", StateJSON.encode(transition), at: 0)
+        _ = say(.foreground, session: 1, at: 0, sources: ["gpsd": "no \u{1B}[31mfix", "simulate:1": "running"])
+        hear(100, at: 0)
+        let display = WatchDisplay(terminal: Terminal(isInteractive: true, hasColours: false))
+        #expect(
+            display.lines(model, connection: "mqtt://localhost:1883", at: moment(0)) == [
+                "lockstep watch  mqtt://localhost:1883  2023-11-14T22:13:20Z",
+                "",
+                "DEVICE        STATE   FOR  ACCE  GYRO  MAGN  STEP  LOCA  LAST  PHASE",
+                "default/left  active  60s   100     -     -     -     -    0s  foreground",
+                "",
+                // What comes over the network must not steer the terminal.
+                "default/left  gpsd: no \u{FFFD}[31mfix",
+                "",
+                "Streams in samples/s. ^C ends.",
+            ])
+    }
+
+    @Test("rates are a line: as text, as JSON, and where an active device sends nothing")
+    mutating func rateLines() throws {
+        hear(100, at: 0)
+        let device = try #require(model.devices[left])
+        #expect(
+            WatchLines(isJSON: false).rates(of: left, device, at: moment(0))
+                == "2023-11-14T22:13:20Z  rates       default/left  motion/accelerometer 100/s\n")
+        #expect(
+            WatchLines(isJSON: true).rates(of: left, device, at: moment(0))
+                == #"{"at":1700000000000000,"time":"2023-11-14T22:13:20.000000Z","event":"rates","group":"default","#
+                + #""device":"left","rates":{"motion/accelerometer":100.0}}"# + "\n")
+        #expect(WatchLines(isJSON: false).rates(of: left, device, at: moment(20)) == nil)
+        let transition = LifecycleTransition(from: nil, to: .active, since: moment(0).wall, reason: "start", seq: 1)
+        _ = handle("state", StateJSON.encode(transition), at: 20)
+        #expect(
+            WatchLines(isJSON: false).rates(of: left, try #require(model.devices[left]), at: moment(20))
+                == "2023-11-14T22:13:40Z  rates       default/left  no samples\n")
+    }
+
+    private func moment(_ second: Int) -> Moment {
+        let microseconds = Int64(second) * 1_000_000
+        return Moment(
+            wall: Timestamp(microseconds: 1_700_000_000_000_000 + microseconds), boot: 50_000_000 + microseconds,
+            awake: 50_000_000 + microseconds)
+    }
+
+    private mutating func handle(_ channel: String, _ payload: [UInt8], at second: Int) -> WatchModel.Event? {
+        model.handle(topic: "lockstep/default/left/\(channel)", payload: Data(payload), at: moment(second))
+    }
+
+    private mutating func hear(_ count: Int64, at second: Int, live: Bool = true) {
+        let end = moment(second).wall.microseconds
+        let times = (1...count).map { end - (count - $0) * 1000 }
+        let batch = Batch(position: nil, isLive: live, samples: block(times, x: times.map { _ in 0 }))
+        _ = handle("motion/accelerometer", BatchJSON.encode(batch), at: second)
+    }
+
+    private mutating func say(
+        _ phase: Phase, session: Int64, at second: Int, sources: [String: String] = [:]
+    ) -> WatchModel.Event? {
+        let presence = Presence(
+            epoch: nil, session: session, phase: phase, at: moment(second).wall, sources: sources)
+        return handle("presence", PresenceJSON.encode(presence), at: second)
+    }
+}
