@@ -1,0 +1,131 @@
+import Glibc
+
+/// The gyroscope's bias by a Kalman filter: at rest it is what the gyroscope reads; in motion it shows in how fast the
+/// inclination has to be corrected.
+struct BiasEstimator: Sendable {
+    /// rad/s.
+    private(set) var bias: SIMD3<Double>
+    /// Covariance, in (0.01 °/s)².
+    private var covariance: SymmetricMatrix
+    private let initialVariance: Double
+    private let largest: Double
+    private let parameters: VQFParameters
+
+    // What follows from the interval of the accelerometer: growth of the variance a sample, and the weights of
+    // measurements such that the filter converges to the standard deviations of the parameters.
+    private var growth = 0.0
+    private var restWeight = 0.0
+    private var motionWeight = 0.0
+    private var verticalWeight = 0.0
+
+    // Low-passed like the acceleration, so that both belong to the same time: the rows of the rotation from the device to
+    // the earth, each with what the bias is along it.
+    private var rows = (LowPass<SIMD4<Double>>(), LowPass<SIMD4<Double>>(), LowPass<SIMD4<Double>>())
+
+    init(_ parameters: VQFParameters, interval: Double, bias: SIMD3<Double> = SIMD3(0, 0, 0)) {
+        self.parameters = parameters
+        self.bias = bias
+        initialVariance = pow(parameters.initialBiasSigma * 100, 2)
+        largest = parameters.largestBias * .pi / 180
+        covariance = SymmetricMatrix(diagonal: initialVariance)
+        tune(interval: interval)
+    }
+
+    /// Standard deviation in the worst direction, in rad/s.
+    @inline(__always)
+    var sigma: Double { min(covariance.rowSumNorm, initialVariance).squareRoot() / 100 * .pi / 180 }
+
+    /// One step, with each accelerometer sample.
+    /// - Parameters:
+    ///   - attitude: from the device to the earth.
+    ///   - up: the low-passed acceleration's direction, before it was made vertical.
+    ///   - restRate: at rest the low-passed rotation rate in rad/s; nil in motion.
+    @inline(__always)
+    mutating func update(
+        attitude: Quaternion, up: SIMD3<Double>, restRate: SIMD3<Double>?, filter: LowPassCoefficients,
+        interval: Double
+    ) {
+        let (east, north, vertical) = smoothedRows(of: attitude, filter, interval)
+        covariance.xx += covariance.xx < initialVariance ? growth : 0
+        covariance.yy += covariance.yy < initialVariance ? growth : 0
+        covariance.zz += covariance.zz < initialVariance ? growth : 0
+        if let restRate {
+            correct(
+                by: restRate - bias, along: SIMD3(1, 0, 0), SIMD3(0, 1, 0), SIMD3(0, 0, 1),
+                weights: SIMD3(restWeight, restWeight, restWeight))
+        } else {
+            let (x, y, z) = (axis(east), axis(north), axis(vertical))
+            let error = SIMD3(
+                -up.y / interval + east.w - dot(x, bias), up.x / interval + north.w - dot(y, bias), -dot(z, bias))
+            correct(by: error, along: x, y, z, weights: SIMD3(motionWeight, motionWeight, verticalWeight))
+        }
+    }
+
+    mutating func retune(interval: Double, from old: LowPassCoefficients, to new: LowPassCoefficients) {
+        rows.0.adapt(from: old, to: new)
+        rows.1.adapt(from: old, to: new)
+        rows.2.adapt(from: old, to: new)
+        tune(interval: interval)
+    }
+
+    private mutating func tune(interval: Double) {
+        growth = pow(0.1 * 100, 2) * interval / parameters.biasForgettingTime
+        func weight(_ sigma: Double) -> Double {
+            let variance = pow(sigma * 100, 2)
+            return variance * variance / growth + variance
+        }
+        restWeight = weight(parameters.restBiasSigma)
+        motionWeight = weight(parameters.motionBiasSigma)
+        verticalWeight = motionWeight / max(parameters.verticalForgettingFactor, 1e-10)
+    }
+
+    @inline(__always)
+    private mutating func smoothedRows(
+        of attitude: Quaternion, _ filter: LowPassCoefficients, _ interval: Double
+    ) -> (SIMD4<Double>, SIMD4<Double>, SIMD4<Double>) {
+        let (w, x, y, z) = (attitude.scalar, attitude.vector.x, attitude.vector.y, attitude.vector.z)
+        let east = SIMD3(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (w * y + x * z))
+        let north = SIMD3(2 * (w * z + x * y), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x))
+        let up = SIMD3(2 * (x * z - w * y), 2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+        let time = parameters.accelerometerTime
+        return (
+            rows.0.update(
+                SIMD4(east.x, east.y, east.z, dot(east, bias)), filter, settling: time, interval: interval),
+            rows.1.update(
+                SIMD4(north.x, north.y, north.z, dot(north, bias)), filter, settling: time, interval: interval),
+            rows.2.update(SIMD4(up.x, up.y, up.z, 0), filter, settling: time, interval: interval)
+        )
+    }
+
+    /// The Kalman filter's correction by a measurement of the bias along three directions.
+    @inline(__always)
+    private mutating func correct(
+        by error: SIMD3<Double>, along x: SIMD3<Double>, _ y: SIMD3<Double>, _ z: SIMD3<Double>,
+        weights: SIMD3<Double>
+    ) {
+        // Also bounds the harm of the first correction of the inclination, which may be a large one.
+        let limit = SIMD3(repeating: largest)
+        let clipped = error.clamped(lowerBound: -limit, upperBound: limit)
+        let (px, py, pz) = (covariance * x, covariance * y, covariance * z)
+        let inverse = SymmetricMatrix(
+            xx: weights.x + dot(x, px), xy: dot(x, py), xz: dot(x, pz), yy: weights.y + dot(y, py), yz: dot(y, pz),
+            zz: weights.z + dot(z, pz)
+        ).inverse
+        let solved = inverse * clipped
+        bias = (bias + px * solved.x + py * solved.y + pz * solved.z)
+            .clamped(lowerBound: -limit, upperBound: limit)
+        // P - G S⁻¹ Gᵀ with the columns of G: px, py, pz.
+        let gx = px * inverse.xx + py * inverse.xy + pz * inverse.xz
+        let gy = px * inverse.xy + py * inverse.yy + pz * inverse.yz
+        let gz = px * inverse.xz + py * inverse.yz + pz * inverse.zz
+        covariance.xx -= gx.x * px.x + gy.x * py.x + gz.x * pz.x
+        covariance.xy -= gx.x * px.y + gy.x * py.y + gz.x * pz.y
+        covariance.xz -= gx.x * px.z + gy.x * py.z + gz.x * pz.z
+        covariance.yy -= gx.y * px.y + gy.y * py.y + gz.y * pz.y
+        covariance.yz -= gx.y * px.z + gy.y * py.z + gz.y * pz.z
+        covariance.zz -= gx.z * px.z + gy.z * py.z + gz.z * pz.z
+    }
+}
+
+@inline(__always)
+private func axis(_ row: SIMD4<Double>) -> SIMD3<Double> { SIMD3(row.x, row.y, row.z) }

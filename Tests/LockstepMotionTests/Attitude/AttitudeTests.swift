@@ -1,0 +1,89 @@
+import Glibc
+import LockstepModel
+import LockstepMotion
+import SensorTestSupport
+import Testing
+
+@Suite("An attitude")
+struct AttitudeTests {
+    private func attitude(yaw: Double, pitch: Double, roll: Double) -> Attitude {
+        Attitude(
+            quaternion: Quaternion(angle: yaw, axis: SIMD3(0, 0, 1)) * Quaternion(angle: pitch, axis: SIMD3(1, 0, 0))
+                * Quaternion(angle: roll, axis: SIMD3(0, 1, 0)))
+    }
+
+    @Test("is told as the roll, pitch and yaw that it was made of")
+    func angles() {
+        var random = seeded("roll, pitch, yaw").random
+        for _ in 0..<1000 {
+            let yaw = Double.random(in: -3.1...3.1, using: &random)
+            let pitch = Double.random(in: -1.5...1.5, using: &random)
+            let roll = Double.random(in: -3.1...3.1, using: &random)
+            let told = attitude(yaw: yaw, pitch: pitch, roll: roll)
+            #expect(abs(told.yaw - yaw) < 1e-9 && abs(told.pitch - pitch) < 1e-9 && abs(told.roll - roll) < 1e-9)
+        }
+    }
+
+    @Test("with the top straight up or down has all of its turn in the yaw")
+    func upright() {
+        for pitch in [Double.pi / 2, -.pi / 2] {
+            let told = attitude(yaw: 0.4, pitch: pitch, roll: 0.3)
+            #expect(abs(told.pitch - pitch) < 1e-6 && told.roll == 0)
+            let again = attitude(yaw: told.yaw, pitch: told.pitch, roll: 0)
+            let difference = again.multiplied(byInverseOf: told)
+            #expect(length(difference.quaternion.rotationVector) < 1e-6)
+        }
+    }
+
+    @Test("turns vectors as its matrix does")
+    func matrix() {
+        let some = attitude(yaw: 1, pitch: 0.5, roll: -2)
+        let vector = SIMD3(0.3, -1, 2)
+        #expect(length(some.rotationMatrix.rotate(vector) - some.quaternion.rotate(vector)) < 1e-12)
+        // Its top points up by the pitch.
+        #expect(abs(some.rotationMatrix.m32 - sin(0.5)) < 1e-12)
+    }
+
+    @Test("changes by what came after another")
+    func change() {
+        let before = attitude(yaw: 1, pitch: 0.5, roll: -0.2)
+        let turn = Quaternion(angle: 0.25, axis: SIMD3(0, 1, 0))
+        var after = Attitude(quaternion: before.quaternion * turn)
+        after.multiply(byInverseOf: before)
+        #expect(length(after.quaternion.rotationVector - SIMD3(0, 0.25, 0)) < 1e-12)
+    }
+
+    @Test("flat with its top to the north has no yaw, and in Core Motion's frame that of its x axis")
+    func north() {
+        let flat = attitude(yaw: 0, pitch: 0, roll: 0)
+        #expect(flat.yaw == 0)
+        // There x is north and y west: the device's x axis, which points east, lies along -y.
+        let x = flat.withXNorth.quaternion.rotate(SIMD3(1, 0, 0))
+        #expect(length(x - SIMD3(0, -1, 0)) < 1e-12)
+    }
+
+    @Test("as a row of motion/device is read back to what sensors resolve")
+    func rows() throws {
+        var motion = DeviceMotion(
+            timestamp: Timestamp(microseconds: start), attitude: attitude(yaw: 1, pitch: 0.5, roll: -2),
+            referenceFrame: .trueNorth, gravity: SIMD3(0.1, 0.2, -0.9), userAcceleration: SIMD3(1, 2, 3),
+            rotationRate: SIMD3(0.5, 0.25, -8),
+            magneticField: CalibratedMagneticField(field: SIMD3(1, -20.25, 44), accuracy: .high))
+        func again() throws -> DeviceMotion {
+            var block = SampleBlock(stream: .deviceMotion)
+            block.append(time: motion.timestamp, values: motion.values)
+            #expect(block.isComplete)
+            return try #require(DeviceMotion(block, at: 0))
+        }
+        var read = try again()
+        let difference = read.attitude.multiplied(byInverseOf: motion.attitude).quaternion.rotationVector
+        #expect(length(difference) < 3e-5)
+        read.attitude = motion.attitude
+        #expect(read == motion)
+        motion.rotationRate = nil
+        motion.magneticField = nil
+        motion.referenceFrame = .arbitrary
+        read = try again()
+        #expect(read.rotationRate == nil && read.magneticField == nil && read.referenceFrame == .arbitrary)
+    }
+}

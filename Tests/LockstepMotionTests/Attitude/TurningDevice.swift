@@ -1,0 +1,70 @@
+import Glibc
+import LockstepModel
+import LockstepMotion
+
+/// A device that turns about all of its axes in one place, with known truth; µs and s from the same beginning.
+struct TurningDevice {
+    /// The earth's field in µT, east, north, up.
+    var earthField = SIMD3(0.0, 20, -44)
+    /// The device's own, along its axes.
+    var hardIron = SIMD3(0.0, 0, 0)
+    /// rad/s.
+    var gyroscopeBias = SIMD3(0.0, 0, 0)
+    /// How much it turns: 0 is at rest.
+    var liveliness = 1.0
+
+    func attitude(at time: Double) -> Quaternion {
+        let yaw = Quaternion(angle: liveliness * 0.7 * time, axis: SIMD3(0, 0, 1))
+        let pitch = Quaternion(angle: liveliness * 1.3 * sin(0.9 * time), axis: SIMD3(1, 0, 0))
+        let roll = Quaternion(angle: liveliness * 1.8 * sin(0.53 * time), axis: SIMD3(0, 1, 0))
+        return yaw * pitch * roll
+    }
+
+    func rotationRate(at time: Double) -> SIMD3<Double> {
+        let half = 1e-4
+        return (attitude(at: time - half).inverse * attitude(at: time + half)).rotationVector / (2 * half)
+    }
+
+    func sample(_ stream: SensorStream, at time: Double) -> SIMD3<Double> {
+        switch stream {
+        case .gyroscope: rotationRate(at: time) + gyroscopeBias
+        case .magnetometer: attitude(at: time).inverse.rotate(earthField) + hardIron
+        default: attitude(at: time).inverse.rotate(SIMD3(0, 0, -1))
+        }
+    }
+
+    func samples(_ stream: SensorStream, at times: some Sequence<Int64>) -> SampleBlock {
+        var block = SampleBlock(stream: stream)
+        for time in times {
+            let value = sample(stream, at: Double(time) / 1e6)
+            block.append(time: Timestamp(microseconds: time), values: [value.x, value.y, value.z])
+        }
+        return block
+    }
+
+    /// Device motion of `seconds` at 100 Hz, handed over in blocks of 200 ms.
+    func motions(
+        from estimator: inout DeviceMotionEstimator, seconds: Range<Int64>,
+        streams: [SensorStream] = [.accelerometer, .gyroscope, .magnetometer]
+    ) -> [DeviceMotion] {
+        var motions: [DeviceMotion] = []
+        for start in stride(from: seconds.lowerBound * 1_000_000, to: seconds.upperBound * 1_000_000, by: 200_000) {
+            for stream in streams {
+                motions += estimator.update(samples(stream, at: stride(from: start, to: start + 200_000, by: 10_000)))
+            }
+        }
+        return motions
+    }
+
+    /// rad between what was told and the truth.
+    func error(of motion: DeviceMotion) -> Double {
+        let truth = attitude(at: Double(motion.timestamp.microseconds) / 1e6)
+        return length((truth.inverse * motion.attitude.quaternion).rotationVector)
+    }
+
+    /// rad between what was told to be down and what is.
+    func gravityError(of motion: DeviceMotion) -> Double {
+        let truth = attitude(at: Double(motion.timestamp.microseconds) / 1e6).inverse.rotate(SIMD3(0, 0, -1))
+        return length(truth - motion.gravity)
+    }
+}

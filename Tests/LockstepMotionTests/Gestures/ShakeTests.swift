@@ -1,0 +1,96 @@
+import Glibc
+import LockstepModel
+import LockstepMotion
+import SensorTestSupport
+import Testing
+
+@testable import LockstepSensors
+
+@Suite("Shakes")
+struct ShakeTests {
+    private func shakes(_ block: SampleBlock) -> [Shake] {
+        var detector = ShakeDetector()
+        return block.times.indices.compactMap { index in
+            let sample = block.values(at: index)
+            return detector.update(time: block.times[index], x: sample[0], y: sample[1], z: sample[2])
+        }
+    }
+
+    /// A hand that shakes along `axis` from 1 s on for `seconds`, gravity with it; the last second is calm.
+    private func shaken(
+        frequency: Double, strength: Double, rate: Double, seconds: Double = 1.5,
+        axis: SIMD3<Double> = SIMD3(1, 0, 0)
+    ) -> SampleBlock {
+        var block = SampleBlock(stream: .accelerometer)
+        let count = Int((seconds + 2) * rate)
+        for index in 0..<count {
+            let elapsed = Double(index) / rate
+            let isShaking = elapsed >= 1 && elapsed < 1 + seconds
+            let swing = isShaking ? strength * sin(2 * .pi * frequency * (elapsed - 1)) : 0
+            let value = swing * axis + SIMD3(0.1, -0.6, -0.79)
+            block.append(
+                time: Timestamp(microseconds: Int64(elapsed * 1e6)), values: [value.x, value.y, value.z])
+        }
+        return block
+    }
+
+    @Test("walking is no shake", .enabled(if: sharedData != nil))
+    func walks() throws {
+        var seen = 0
+        for walk in try truthTable("walks/truth.csv") {
+            let file = try #require(walk["file"])
+            let recording = try Recording(file: sharedFile("walks/\(file)"))
+            let samples = try #require(recording.samples(of: .accelerometer))
+            let found = shakes(samples)
+            #expect(found.isEmpty, "\(file)")
+            seen += 1
+        }
+        #expect(seen == 15)
+    }
+
+    @Test(
+        "a hand that shakes is seen once, within a second",
+        arguments: [25.0, 50, 100, 400], [(3.0, 1.5), (3, 3), (4, 2), (5, 1.5), (5, 3)])
+    func synthetic(rate: Double, shake: (frequency: Double, strength: Double)) throws {
+        for axis in [SIMD3(1.0, 0, 0), SIMD3(0, 0.6, 0.8)] {
+            let found = shakes(
+                shaken(frequency: shake.frequency, strength: shake.strength, rate: rate, axis: axis))
+            #expect(found.count == 1)
+            let first = try #require(found.first)
+            #expect((1_000_000..<1_300_000).contains(first.start))
+            #expect(first.recognized - first.start < 1_000_000)
+            #expect(first.strength > 1 && first.strength < 1.2 * shake.strength)
+        }
+    }
+
+    @Test("a shake that goes on is told once, and another after a pause is another")
+    func pause() {
+        let long = shakes(shaken(frequency: 4, strength: 2, rate: 100, seconds: 20))
+        #expect(long.count == 1)
+        var twice = shaken(frequency: 4, strength: 2, rate: 100)
+        let again = twice
+        let shift = (twice.times.last ?? 0) + 10_000
+        for index in again.times.indices {
+            twice.append(time: Timestamp(microseconds: again.times[index] + shift), values: again.values(at: index))
+        }
+        let found = shakes(twice)
+        #expect(found.count == 2)
+    }
+
+    @Test("a weak, a slow and a short swing are none, nor is turning the device over")
+    func others() {
+        let weak = shakes(shaken(frequency: 4, strength: 0.8, rate: 100))
+        #expect(weak.isEmpty)
+        let slow = shakes(shaken(frequency: 1, strength: 2, rate: 100, seconds: 5))
+        #expect(slow.isEmpty)
+        let short = shakes(shaken(frequency: 4, strength: 3, rate: 100, seconds: 0.4))
+        #expect(short.isEmpty)
+        var turning = SampleBlock(stream: .accelerometer)
+        for index in 0..<1000 {
+            let angle = Double(index) / 100 * 2 * .pi
+            turning.append(time: Timestamp(microseconds: Int64(index) * 10_000), values: [0, sin(angle), cos(angle)])
+        }
+        let turned = shakes(turning)
+        #expect(turned.isEmpty)
+    }
+}

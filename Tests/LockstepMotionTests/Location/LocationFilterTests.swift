@@ -1,0 +1,123 @@
+import LockstepModel
+import LockstepMotion
+import Testing
+
+/// A fix `north` m north of a village in the Alps, `seconds` after a time in November 2026.
+func fix(
+    _ seconds: Double, north: Double = 0, accuracy: Double? = 5, receiver: Timestamp? = nil
+) -> LocationFix {
+    let begin = Timestamp(microseconds: 1_795_000_000_000_000)
+    var fix = LocationFix(
+        coordinate: Coordinate(latitude: 46.5 + north / 111_170, longitude: 7.5),
+        time: begin + Int64(seconds * 1e6))
+    fix.horizontalAccuracy = accuracy
+    fix.fixTime = receiver ?? fix.time
+    return fix
+}
+
+extension LocationDecision {
+    var isAccepted: Bool { if case .accepted = self { true } else { false } }
+    var reason: LocationWithholding? { if case .withheld(let reason) = self { reason } else { nil } }
+}
+
+@Suite("Location filter")
+struct LocationFilterTests {
+    private func filter(_ change: (inout LocationFilter.Settings) -> Void = { _ in }) -> LocationFilter {
+        var settings = LocationFilter.Settings()
+        change(&settings)
+        return LocationFilter(settings)
+    }
+
+    @Test("an accepted fix comes with the one before")
+    func previous() {
+        var filter = filter()
+        let first = filter.update(fix(0))
+        #expect(first == .accepted(previous: nil, current: fix(0)))
+        let second = filter.update(fix(1, north: 10))
+        #expect(second == .accepted(previous: fix(0), current: fix(1, north: 10)))
+        #expect(filter.current == fix(1, north: 10))
+        #expect(filter.previous == fix(0))
+    }
+
+    @Test("fixes less accurate than desired are withheld, those of unknown accuracy are not")
+    func accuracy() {
+        var filter = filter { $0.desiredAccuracy = 10 }
+        let poor = filter.update(fix(0, accuracy: 30))
+        #expect(poor == .withheld(.inaccurate(30)))
+        let good = filter.update(fix(1, accuracy: 10))
+        #expect(good.isAccepted)
+        let unknown = filter.update(fix(2, accuracy: nil))
+        #expect(unknown.isAccepted)
+    }
+
+    @Test("the distance filter counts from the last fix that was accepted")
+    func distance() {
+        var filter = filter { $0.distanceFilter = 100 }
+        let accepted = (0..<50).filter { filter.update(fix(Double($0), north: Double($0) * 30)).isAccepted }
+        #expect(accepted == [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48])
+        guard case .near(let distance)? = filter.update(fix(60, north: 1440)).reason else {
+            Issue.record("a fix of the same place is accepted")
+            return
+        }
+        #expect(distance < 1)
+    }
+
+    @Test("an old position is marked, and withheld where old ones are refused")
+    func stale() {
+        var marking = filter()
+        let old = fix(100, receiver: fix(80).time)
+        guard case .accepted(_, let current) = marking.update(old) else {
+            Issue.record("an old position is not accepted")
+            return
+        }
+        #expect(current.isStale)
+        guard case .accepted(_, let fresh) = marking.update(fix(101, receiver: fix(100).time)) else {
+            Issue.record("a new position is not accepted")
+            return
+        }
+        #expect(!fresh.isStale)
+        #expect(!marking.isStale(at: fix(105).time))
+        #expect(marking.isStale(at: fix(115).time))
+
+        var refusing = filter { $0.refusesStale = true }
+        #expect(refusing.isStale(at: fix(0).time))
+        let refused = refusing.update(old)
+        #expect(refused == .withheld(.stale(20)))
+        // One that was fresh when it came, asked for later: a place from memory.
+        let remembered = refusing.update(fix(101), now: fix(130).time)
+        #expect(remembered == .withheld(.stale(29)))
+    }
+
+    @Test("what is not a place, and what is not later, is withheld")
+    func nonsense() {
+        var filter = filter()
+        var nowhere = fix(0, accuracy: nil)
+        nowhere.coordinate = Coordinate(latitude: 0, longitude: 0)
+        let island = filter.update(nowhere)
+        #expect(island == .withheld(.noPlace))
+        for (latitude, longitude) in [(91.0, 0.0), (0, 181), (.nan, 0), (1, -.infinity)] {
+            var outside = fix(0)
+            outside.coordinate = Coordinate(latitude: latitude, longitude: longitude)
+            let decision = filter.update(outside)
+            #expect(decision == .withheld(.noPlace))
+        }
+        let good = filter.update(fix(1))
+        #expect(good.isAccepted)
+        let repeated = filter.update(fix(1, north: 3))
+        #expect(repeated == .withheld(.notLater))
+        // A ship in the Gulf of Guinea knows how well it knows.
+        nowhere.horizontalAccuracy = 4
+        var ship = self.filter()
+        let aboard = ship.update(nowhere)
+        #expect(aboard.isAccepted)
+    }
+
+    @Test("a row without position is an unknown location")
+    func noFix() {
+        var filter = filter()
+        let decision = filter.update(
+            time: fix(0).time, values: [.nan, .nan, .nan, .nan, .nan, .nan, .nan, 1, .nan])
+        #expect(decision == .failed(.locationUnknown("the receiver has no fix")))
+        #expect("\(LocationError.locationUnknown("no fix"))" == "location unknown, still trying: no fix")
+    }
+}

@@ -1,0 +1,120 @@
+import LockstepModel
+import LockstepSensors
+import SensorTestSupport
+import Testing
+
+@testable import LockstepMotion
+
+/// What is promised of real recordings: errors as parts of the true count, and false steps a minute.
+@Suite("Steps of real recordings", .enabled(if: sharedData != nil))
+struct RecordedStepTests {
+    private struct Errors {
+        var mean: Double
+        var worst: Double
+    }
+
+    private func errors(
+        _ walks: [RecordedWalk], parameters: StepParameters = StepParameters(), tell: Bool = false,
+        change: (SampleBlock) -> SampleBlock = { $0 }
+    ) -> Errors {
+        let errors = walks.map { walk in
+            let count = steps(in: change(walk.samples), parameters: parameters).count
+            if tell { print("steps of \(walk.name): \(count) of \(walk.steps)") }
+            return abs(Double(count - walk.steps)) / Double(walk.steps)
+        }
+        return Errors(mean: errors.reduce(0, +) / Double(errors.count), worst: errors.max() ?? .infinity)
+    }
+
+    @Test("walks with a phone in hand, pocket, pouch or purse are counted within 1.5 % on average, 5 % each")
+    func walks() throws {
+        let walks = try RecordedWalk.walks.get()
+        let found = errors(walks, tell: true)
+        print("walks: mean error \(found.mean), worst \(found.worst)")
+        #expect(walks.count == 15)
+        #expect(found.mean <= 0.015)
+        #expect(found.worst <= 0.05)
+    }
+
+    @Test("walks with a sensor on the wrist, however slow, are counted within 10 % each")
+    func wrist() throws {
+        let walks = try RecordedWalk.wrist.get().filter { $0.steps > 0 }
+        let found = errors(walks, tell: true)
+        #expect(walks.count == 6)
+        #expect(found.worst <= 0.1)
+    }
+
+    @Test("at a desk there are at most five false steps a minute")
+    func desk() throws {
+        let work = try RecordedWalk.wrist.get().filter { $0.steps == 0 }
+        #expect(work.count == 4)
+        for recording in work {
+            let count = steps(in: recording.samples).count
+            print("steps of \(recording.name): \(count)")
+            #expect(Double(count) / recording.duration * 60 <= 5, "\(recording.name): \(count)")
+        }
+    }
+
+    @Test("neither sign nor side matters")
+    func signs() throws {
+        let walk = try #require(try RecordedWalk.walks.get().first).samples
+        let times = steps(in: walk).map(\.time)
+        let turned = walk.mapped { _, time, sample in (time, SIMD3(-sample.y, sample.z, -sample.x)) }
+        #expect(steps(in: turned).map(\.time) == times)
+    }
+
+    @Test("walks that are sampled at 25, 50 or 100 a second count the same", arguments: [25.0, 50, 100])
+    func rates(rate: Double) throws {
+        let found = errors(try RecordedWalk.walks.get()) { $0.averaged(to: rate) }
+        print("walks at \(rate): mean error \(found.mean), worst \(found.worst)")
+        #expect(found.mean <= 0.018)
+        #expect(found.worst <= 0.055)
+    }
+
+    @Test("walks a tenth weaker, stronger, slower or faster count as well", arguments: [0.9, 1.1])
+    func changed(factor: Double) throws {
+        let walks = try RecordedWalk.walks.get().map { walk in
+            RecordedWalk(name: walk.name, steps: walk.steps, samples: walk.samples.averaged(to: 50))
+        }
+        let work = try RecordedWalk.wrist.get().filter { $0.steps == 0 }
+        let scaled = { (block: SampleBlock) in block.mapped { _, time, sample in (time, sample * factor) } }
+        let stretched = { (block: SampleBlock) in
+            block.mapped { _, time, sample in (Int64(Double(time) * factor), sample) }
+        }
+        for change in [scaled, stretched] {
+            let found = errors(walks, change: change)
+            print("walks changed by \(factor): mean error \(found.mean), worst \(found.worst)")
+            #expect(found.mean <= 0.02)
+            #expect(found.worst <= 0.06)
+            for recording in work {
+                let count = steps(in: change(recording.samples)).count
+                #expect(Double(count) / recording.duration * 60 <= 10, "\(recording.name): \(count)")
+            }
+        }
+    }
+
+    @Test("no parameter has to be exact: each may be a tenth off", arguments: [0.9, 1.1])
+    func parameters(factor: Double) throws {
+        // A third of the walks, for the sake of time.
+        let walks = try RecordedWalk.walks.get().enumerated().filter { $0.offset % 3 == 0 }.map { _, walk in
+            RecordedWalk(name: walk.name, steps: walk.steps, samples: walk.samples.averaged(to: 50))
+        }
+        let work = try RecordedWalk.wrist.get().filter { $0.steps == 0 }
+        let all: [WritableKeyPath<StepParameters, Double>] = [
+            \.slowest, \.fastest, \.leastRegularSwing, \.leastIrregularSwing, \.regular, \.irregular, \.swingPart,
+            \.swingMemory, \.window, \.shortestStep, \.longestStep, \.spreadWeight,
+            \.leastQuality, \.fading, \.walkMemory,
+        ]
+        for (index, path) in all.enumerated() {
+            var parameters = StepParameters()
+            parameters[keyPath: path] *= factor
+            let found = errors(walks, parameters: parameters)
+            #expect(found.mean <= 0.02, "parameter \(index) times \(factor)")
+            #expect(found.worst <= 0.06, "parameter \(index) times \(factor)")
+            for recording in work {
+                let count = steps(in: recording.samples, parameters: parameters).count
+                let perMinute = Double(count) / recording.duration * 60
+                #expect(perMinute <= 10, "\(recording.name), parameter \(index) times \(factor)")
+            }
+        }
+    }
+}
