@@ -8,11 +8,20 @@ public struct SourceOptions: Sendable, Hashable {
     public var stamping: Stamping
     /// Samples a second of each motion stream of the simulator.
     public var simulatedRate: Double
+    /// Where the sensors of this machine are described.
+    public var sysfsRoot: String
+    /// Where their character devices are.
+    public var devRoot: String
 
-    public init(speed: ReplaySpeed = .realTime, stamping: Stamping = .now, simulatedRate: Double = 100) {
+    public init(
+        speed: ReplaySpeed = .realTime, stamping: Stamping = .now, simulatedRate: Double = 100,
+        sysfsRoot: String = "/sys", devRoot: String = "/dev"
+    ) {
         self.speed = speed
         self.stamping = stamping
         self.simulatedRate = simulatedRate
+        self.sysfsRoot = sysfsRoot
+        self.devRoot = devRoot
     }
 }
 
@@ -26,7 +35,7 @@ public struct SourceSpecificationError: Error, Hashable, CustomStringConvertible
 /// The sources there are, by what people call them.
 public enum SensorSources {
     /// The forms that ``make(_:options:)`` knows, for help texts.
-    public static let forms = "simulate[:seed], replay:FILE.csv or gpsd[://host:port]"
+    public static let forms = "iio, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"
 
     /// The source of a text such as `simulate:7`, `replay:walk.csv` or `gpsd://localhost:2947`.
     ///
@@ -37,6 +46,11 @@ public enum SensorSources {
         let kind = text.prefix { $0 != ":" }
         let rest = text.dropFirst(kind.count)
         switch kind {
+        case "iio":
+            guard rest.isEmpty else {
+                throw SourceSpecificationError("'\(text)' says more than 'iio', which are all sensors of this machine")
+            }
+            return IIOSource(sysfsRoot: options.sysfsRoot, devRoot: options.devRoot)
         case "simulate": return try simulator(rest, in: text, rate: options.simulatedRate)
         case "replay":
             guard rest.count > 1 else { throw SourceSpecificationError("'\(text)' names no file: use replay:FILE.csv") }

@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepSensors
+import SensorTestSupport
 import Testing
 
 @Suite("Source texts")
@@ -7,7 +8,7 @@ struct SourceSpecificationTests {
     @Test(
         "each form gives its source, named in full",
         arguments: [
-            ("simulate", "simulate:1"), ("simulate:7", "simulate:7"), ("gpsd", "gpsd://localhost:2947"),
+            ("iio", "iio"), ("simulate", "simulate:1"), ("simulate:7", "simulate:7"), ("gpsd", "gpsd://localhost:2947"),
             ("gpsd://box", "gpsd://box:2947"), ("gpsd://192.0.2.7:3000", "gpsd://192.0.2.7:3000"),
             ("gpsd://[2001:db8::1]:3000", "gpsd://[2001:db8::1]:3000"), ("gpsd://[::1]", "gpsd://[::1]:2947"),
             ("gpsd://:3000", "gpsd://localhost:3000"), ("gpsd://", "gpsd://localhost:2947"),
@@ -19,8 +20,9 @@ struct SourceSpecificationTests {
     @Test(
         "a text that names no source is refused with the forms there are",
         arguments: [
-            ("foo", "unknown source 'foo': use simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
-            ("", "unknown source '': use simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
+            ("foo", "unknown source 'foo': use iio, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
+            ("", "unknown source '': use iio, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
+            ("iio:0", "'iio:0' says more than 'iio', which are all sensors of this machine"),
             ("replay", "'replay' names no file: use replay:FILE.csv"),
             ("replay:", "'replay:' names no file: use replay:FILE.csv"),
             (
@@ -40,13 +42,15 @@ struct SourceSpecificationTests {
 
     @Test("options reach the source")
     func options() async throws {
-        let options = SourceOptions(speed: .maximum, stamping: .own, simulatedRate: 25)
+        let options = SourceOptions(speed: .maximum, stamping: .own, simulatedRate: 25, sysfsRoot: "/a", devRoot: "/b")
         try await withFile("t_us,x_g,y_g,z_g\n0,0,0,-1\n") { file in
             let replay = try #require(SensorSources.make("replay:\(file)", options: options) as? ReplaySource)
             #expect(replay.speed == .maximum && replay.stamping == .own && replay.file == file)
         }
         #expect(try (SensorSources.make("gpsd", options: options) as? GpsdSource)?.stamping == .own)
         #expect(try (SensorSources.make("simulate", options: options) as? SimulatedSource)?.rate == 25)
+        let iio = try #require(SensorSources.make("iio", options: options) as? IIOSource)
+        #expect(iio.sysfsRoot == "/a" && iio.devRoot == "/b")
         #expect(throws: SourceSpecificationError.self) {
             _ = try SensorSources.make("simulate", options: SourceOptions(simulatedRate: 0))
         }

@@ -43,6 +43,9 @@ final class GpsdSockets: Sendable {
         close(wakeEnd)
     }
 
+    /// Whether it has been woken, for good.
+    var isWoken: Bool { resolving.withLock { $0.isWoken } }
+
     /// Ends every wait, now and from now on.
     func wake() {
         // One byte always fits into an empty pipe.

@@ -8,12 +8,15 @@ public import LockstepModel
 /// the receiver's own time: passed on as it is, even where a receiver is wrong by twenty years.
 ///
 /// When the fix is lost, or there is none from the start, one sample without position says so, with `fix` 1. The
-/// source reconnects by itself, after 0.5 s to 30 s.
+/// source reconnects by itself, after 0.5 s to 30 s. While nobody wants locations it hangs up, and gpsd may let the
+/// receiver sleep.
 public struct GpsdSource: SensorSource {
     public let address: GpsdAddress
     public let stamping: Stamping
     /// The age of the last fix, in s, from which on the source is reported as stale.
     public let staleAfter: Double
+
+    private let interest = Interest()
 
     /// - Parameters:
     ///   - stamping: ``Stamping/now``: a sample's timestamp is when its first report arrived. ``Stamping/own``: the
@@ -30,14 +33,20 @@ public struct GpsdSource: SensorSource {
 
     public var streams: [SensorStream] { [.location] }
 
+    public func setRates(_ rates: [SensorStream: Double]) { interest.set(rates[.location] != nil) }
+
     /// Reads until the task is cancelled.
     /// - Throws: ``GpsdConnectionError`` only if this process has no file descriptor left to begin with.
     public func run(into sink: any SampleSink) async throws {
-        let sockets = try GpsdSockets()
-        await withTaskCancellationHandler {
-            await run(into: sink, through: sockets)
-        } onCancel: {
-            sockets.wake()
+        while !Task.isCancelled {
+            let sockets = try GpsdSockets()
+            await withTaskCancellationHandler {
+                interest.onLoss { sockets.wake() }
+                await run(into: sink, through: sockets)
+            } onCancel: {
+                sockets.wake()
+            }
+            await interest.wait()
         }
     }
 
@@ -46,7 +55,7 @@ public struct GpsdSource: SensorSource {
             stamping: stamping, assembler: FixAssembler(staleAfter: Int64(staleAfter * 1e6)))
         var backoff = Backoff()
         var generator = SystemRandomNumberGenerator()
-        while !Task.isCancelled {
+        while !Task.isCancelled, !sockets.isWoken {
             let reason: String
             do {
                 let connection = try await sockets.connect(to: address)
@@ -56,7 +65,7 @@ public struct GpsdSource: SensorSource {
                 reason = error.reason
             }
             if conversation.isGreeted { backoff.reset() }
-            if Task.isCancelled { return }
+            if Task.isCancelled || sockets.isWoken { return }
             await perform(conversation.disconnected("gpsd at \(address): \(reason)"), on: sink)
             // Only a cancelled task wakes early, and the loop sees that.
             try? await Task.sleep(for: .seconds(backoff.next(using: &generator)))

@@ -6,6 +6,8 @@ package struct RecordingRow: Sendable {
     package let time: Int64
     /// For each part of the layout the values of its stream's columns; nil where the row has none.
     package let values: [[Double]?]
+    /// For each extra column of the layout its value; not a number where it is empty or missing.
+    package let extras: [Double]
 }
 
 extension RecordingLayout {
@@ -18,7 +20,11 @@ extension RecordingLayout {
         }
         var values: [[Double]?] = []
         for part in parts { try values.append(part.values(fields)) }
-        return RecordingRow(time: try time(fields[timeField]), values: values)
+        var extras: [Double] = []
+        for field in extraFields {
+            if let field { try extras.append(number(fields[field])) } else { extras.append(.nan) }
+        }
+        return RecordingRow(time: try time(fields[timeField]), values: values, extras: extras)
     }
 
     /// The time of a row, without looking at the rest.
@@ -28,6 +34,13 @@ extension RecordingLayout {
             throw RowError("\(fields.count) fields where the header has \(fieldCount)")
         }
         return try time(fields[timeField])
+    }
+
+    private func number(_ field: ArraySlice<UInt8>) throws(RowError) -> Double {
+        let text = text(field)
+        if text.isEmpty { return .nan }
+        guard let number = Double(text), number.isFinite else { throw RowError("'\(text)' is not a number") }
+        return number
     }
 
     private func time(_ field: ArraySlice<UInt8>) throws(RowError) -> Int64 {
@@ -48,6 +61,10 @@ extension RecordingLayout.Part {
         var isEmpty = true
         for (column, field) in zip(stream.columns, fields) {
             guard let field, case let text = text(row[field]), !text.isEmpty else {
+                if field == nil, fillsWithZero {
+                    values.append(0)
+                    continue
+                }
                 if column.isRequired, firstMissing == nil { firstMissing = column.name }
                 values.append(.nan)
                 continue

@@ -8,6 +8,7 @@ public import LockstepModel
 /// |---|---|
 /// | `x_g,y_g,z_g` or `ax_g,…` | accelerometer, as it stands |
 /// | `ax_m_s2,ay_m_s2,az_m_s2` or `x_m_s2,…` | accelerometer: specific force in m/s², +9.8 up at rest, turned to our -1 g |
+/// | `magnitude_g` | accelerometer of which only the magnitude is known, put on the z axis |
 /// | `gx_rad_s,gy_rad_s,gz_rad_s` | gyroscope |
 /// | `mx_uT,my_uT,mz_uT` | magnetometer |
 /// | `lat,lon` and any of `alt,hacc,vacc,speed,course,fix,at` | location |

@@ -2,7 +2,7 @@ public import LockstepModel
 
 /// A walking body in place of hardware: a person who stands 3 s, walks about 28 s, and again, round a circle in a park.
 ///
-/// Accelerometer, gyroscope and magnetometer at ``rate``, location once a second, on an exact grid of the boot clock
+/// Accelerometer, gyroscope and magnetometer at ``rate`` unless told otherwise, location once a second, on an exact grid of the boot clock
 /// that begins when ``run(into:)`` is called. The same seed gives the same values, with the noise of plausible sensors;
 /// a gyroscope bias is not simulated. After a suspend, or a receiver that was behind for longer, it goes on with the
 /// last 10 s: older samples are left out.
@@ -14,6 +14,10 @@ public struct SimulatedSource: SensorSource {
 
     /// How long samples are gathered before they are handed over.
     private static let interval = Duration.milliseconds(50)
+    /// How often it looks whether something is wanted again.
+    private static let idleInterval = Duration.milliseconds(250)
+
+    private let wanted = WantedRates()
 
     /// A simulated source.
     /// - Parameter rate: samples a second of each motion stream: above 0, at most 10,000.
@@ -29,14 +33,26 @@ public struct SimulatedSource: SensorSource {
 
     public var streams: [SensorStream] { [.accelerometer, .gyroscope, .magnetometer, .location] }
 
+    public func sensors() -> [SensorDescription] {
+        streams.map {
+            SensorDescription(
+                name: name, stream: $0, rates: $0 == .location ? 1...1 : 0.001...10_000, access: "simulated")
+        }
+    }
+
+    public func ownRate(of stream: SensorStream) -> Double? { stream == .location ? nil : rate }
+
+    public func setRates(_ rates: [SensorStream: Double]) { wanted.set(rates) }
+
     /// Gives samples as they become due, until the task is cancelled; it never throws.
     public func run(into sink: any SampleSink) async {
         var schedule = SimulationSchedule(body: WalkingBody(seed: seed), rate: rate, start: Moment.now().boot)
         sink.report(.running, from: name)
         while !Task.isCancelled {
+            if let rates = wanted.takeChange() { schedule.setRates(rates) }
             for block in schedule.take(through: Moment.now().boot) { await sink.accept(block, clock: .boot) }
             // Only a cancelled task wakes early, and the loop sees that.
-            try? await Task.sleep(for: Self.interval)
+            try? await Task.sleep(for: schedule.isIdle ? Self.idleInterval : Self.interval)
         }
     }
 }

@@ -1,9 +1,10 @@
 package import LockstepModel
+import LockstepMotion
 
 /// Which samples of a simulated body are due, as a value: time in, blocks out.
 ///
-/// Every stream has its grid of times from the start, so nothing drifts; sample `n` of a stream has the same values
-/// whenever it is asked for.
+/// Every stream has its grid of times from the start, so nothing drifts; at the same rate sample `n` of a stream has the
+/// same values whenever it is asked for.
 package struct SimulationSchedule: Sendable {
     /// A sample older than this when it comes up, in µs, is left out: after a suspend nobody wants a flood of what was
     /// not measured.
@@ -14,53 +15,79 @@ package struct SimulationSchedule: Sendable {
     package let start: Int64
     /// Samples a second of accelerometer, gyroscope and magnetometer.
     package let rate: Double
-
-    private var nextMotion: Int64 = 0
-    private var nextLocation: Int64 = 0
+    /// Samples a second of the streams that are wanted.
+    private var rates: [SensorStream: Double]
+    /// The number of the next sample of each stream, on the grid of its rate.
+    private var next: [SensorStream: Int64] = [:]
+    /// All up to this time, in µs, has been given.
+    private var takenThrough: Int64
 
     package init(body: WalkingBody, rate: Double, start: Int64) {
         self.body = body
         self.rate = rate
         self.start = start
+        takenThrough = start - 1
+        rates = [.accelerometer: rate, .gyroscope: rate, .magnetometer: rate, .location: 1]
     }
+
+    /// Goes on with these rates, in samples a second: of motion at the most 10,000, and ``rate`` where infinite; of
+    /// locations one.
+    package mutating func setRates(_ wanted: [SensorStream: Double]) {
+        var rates: [SensorStream: Double] = [:]
+        for (stream, wanted) in wanted where wanted > 0 {
+            rates[stream] = stream == .location ? 1 : wanted.isInfinite ? rate : min(wanted, 10_000)
+        }
+        for (stream, rate) in rates where rate != self.rates[stream] {
+            next[stream] = Self.end(elapsed: takenThrough - start, rate: rate)
+        }
+        self.rates = rates
+    }
+
+    /// Whether anything is wanted.
+    package var isIdle: Bool { rates.isEmpty }
 
     /// The samples with times up to `now` that were not yet given, a block a stream; none of them is empty.
     package mutating func take(through now: Int64) -> [SampleBlock] {
-        let motion = Self.due(from: &nextMotion, elapsed: now - start, rate: rate)
-        let location = Self.due(from: &nextLocation, elapsed: now - start, rate: 1)
-        var blocks: [SampleBlock] = []
-        if !motion.isEmpty {
-            blocks.append(
-                axes(.accelerometer, of: motion, lane: 1, noise: WalkingBody.accelerometerNoise, body.accelerometer))
-            blocks.append(axes(.gyroscope, of: motion, lane: 2, noise: WalkingBody.gyroscopeNoise, body.rotationRate))
-            blocks.append(
-                axes(.magnetometer, of: motion, lane: 3, noise: WalkingBody.magnetometerNoise, body.magnetometer))
-        }
-        if !location.isEmpty {
-            var block = SampleBlock(stream: .location)
-            for index in location {
-                block.append(
-                    time: Timestamp(microseconds: start + index * 1_000_000),
-                    values: body.fix(at: Double(index), index: index))
-            }
-            blocks.append(block)
-        }
-        return blocks
+        defer { takenThrough = max(takenThrough, now) }
+        return [
+            axes(
+                .accelerometer, through: now, lane: 1, noise: WalkingBody.accelerometerNoise, body.accelerometer),
+            axes(.gyroscope, through: now, lane: 2, noise: WalkingBody.gyroscopeNoise, body.rotationRate),
+            axes(.magnetometer, through: now, lane: 3, noise: WalkingBody.magnetometerNoise, body.magnetometer),
+            locations(through: now),
+        ].filter { !$0.isEmpty }
     }
 
-    /// The numbers of the samples that are due, and moves `next` behind them.
-    private static func due(from next: inout Int64, elapsed: Int64, rate: Double) -> Range<Int64> {
-        let end = elapsed < 0 ? 0 : Int64((Double(elapsed) * rate / 1e6 + 1e-6).rounded(.down)) + 1
-        let oldest = Int64((Double(elapsed - longestDelay) * rate / 1e6).rounded(.up))
-        let first = max(next, oldest)
-        next = max(next, end)
-        return first..<max(first, end)
+    /// The numbers of the samples that are due; they count as given.
+    private mutating func due(_ stream: SensorStream, through now: Int64) -> (indices: Range<Int64>, rate: Double) {
+        guard let rate = rates[stream] else { return (0..<0, 1) }
+        let elapsed = now - start
+        let end = Self.end(elapsed: elapsed, rate: rate)
+        let oldest = Int64((Double(elapsed - Self.longestDelay) * rate / 1e6).rounded(.up))
+        let first = max(next[stream] ?? 0, oldest)
+        next[stream] = max(next[stream] ?? 0, end)
+        return (first..<max(first, end), rate)
     }
 
-    private func axes(
-        _ stream: SensorStream, of indices: Range<Int64>, lane: UInt64, noise: Double,
-        _ value: (Double) -> SIMD3<Double>
+    /// How many samples there are up to a time.
+    private static func end(elapsed: Int64, rate: Double) -> Int64 {
+        elapsed < 0 ? 0 : Int64((Double(elapsed) * rate / 1e6 + 1e-6).rounded(.down)) + 1
+    }
+
+    private mutating func locations(through now: Int64) -> SampleBlock {
+        var block = SampleBlock(stream: .location)
+        for index in due(.location, through: now).indices {
+            block.append(
+                time: Timestamp(microseconds: start + index * 1_000_000),
+                values: body.fix(at: Double(index), index: index))
+        }
+        return block
+    }
+
+    private mutating func axes(
+        _ stream: SensorStream, through now: Int64, lane: UInt64, noise: Double, _ value: (Double) -> SIMD3<Double>
     ) -> SampleBlock {
+        let (indices, rate) = due(stream, through: now)
         var block = SampleBlock(stream: stream)
         for index in indices {
             let seconds = Double(index) / rate

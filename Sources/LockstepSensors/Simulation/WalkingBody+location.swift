@@ -1,4 +1,5 @@
 import Glibc
+import LockstepMotion
 
 /// A satellite receiver on the body.
 extension WalkingBody {

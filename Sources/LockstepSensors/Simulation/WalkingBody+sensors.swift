@@ -1,12 +1,11 @@
 import Glibc
+import LockstepMotion
 
 /// What sensors on the body read, without and with noise.
 ///
 /// Derivatives are central differences over ±1 ms. For the fastest motion a seed can choose their error is below
 /// 0.001 m/s² and 0.0001 rad/s, well below the noise.
 extension WalkingBody {
-    /// Standard gravity in m/s²: 1 g.
-    package static let gravity = 9.80665
 
     private static let half = 0.001
 
@@ -29,8 +28,8 @@ extension WalkingBody {
 
     /// The accelerometer in g, in the frame of the device: gravity minus acceleration, so (0, 0, -1) at rest, face up.
     package func accelerometer(at time: Double) -> SIMD3<Double> {
-        let specificForce = acceleration(at: time) + SIMD3(0, 0, Self.gravity)
-        return attitude(at: time).inverse.rotate(-specificForce / Self.gravity)
+        let specificForce = acceleration(at: time) + SIMD3(0, 0, standardGravity)
+        return attitude(at: time).inverse.rotate(-specificForce / standardGravity)
     }
 
     /// Rotation rate in rad/s about the axes of the device.

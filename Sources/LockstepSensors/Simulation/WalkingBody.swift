@@ -1,4 +1,5 @@
 import Glibc
+package import LockstepMotion
 
 /// A walking body with known truth: where it is, how it is turned and how many steps it has taken at any time.
 ///

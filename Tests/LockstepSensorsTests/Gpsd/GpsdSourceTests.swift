@@ -1,4 +1,5 @@
 import LockstepModel
+import SensorTestSupport
 import Testing
 
 @testable import LockstepSensors
@@ -8,7 +9,7 @@ struct GpsdSourceTests {
     static let isPossible = sharedData != nil && GpsFake.isInstalled
 
     /// Long, for the machine may be busy with other tests; without an end to the waits it would be forever.
-    static let promptly = Duration.seconds(3)
+    static let promptly = Duration.seconds(30)
 
     private func source(_ port: UInt16, stamping: Stamping = .now) -> GpsdSource {
         GpsdSource(address: GpsdAddress(host: "localhost", port: port), stamping: stamping)
@@ -16,7 +17,7 @@ struct GpsdSourceTests {
 
     @Test(
         "fixes of real receivers through the real gpsd are those of its regression tests, each once",
-        .enabled(if: isPossible), .timeLimit(.minutes(2)),
+        .enabled(if: isPossible), .timeLimit(.minutes(10)),
         arguments: ["bu303-moving", "bu353s4", "quectel", "sirfstarv-nmea"])
     func receivers(log: String) async throws {
         let check = try GpsdCheckFile(log)
@@ -48,7 +49,7 @@ struct GpsdSourceTests {
 
     @Test(
         "when gpsd dies it is said once, and when it returns fixes come again", .enabled(if: isPossible),
-        .timeLimit(.minutes(2)))
+        .timeLimit(.minutes(10)))
     func reconnect() async throws {
         let port = try freePort()
         let log = sharedFile("gps/navisys-gr701w.log")
@@ -86,7 +87,7 @@ struct GpsdSourceTests {
         #expect(seen.blocks.isEmpty)
     }
 
-    @Test("a server that never says a word does not hold up a cancellation", .timeLimit(.minutes(1)))
+    @Test("a server that never says a word does not hold up a cancellation", .timeLimit(.minutes(10)))
     func silent() async throws {
         let server = try SilentServer()
         let port = server.port
@@ -94,13 +95,34 @@ struct GpsdSourceTests {
         let running = Task {
             try await GpsdSource(address: GpsdAddress(host: "127.0.0.1", port: port)).run(into: RecordingSink())
         }
-        try server.connected()
+        try await server.connected()
         // Lets the source come to where it waits for words. Too short a time proves less, it does not fail.
         try await Task.sleep(for: .milliseconds(100))
         let cancelled = clock.now
         running.cancel()
         try await running.value
         #expect(clock.now - cancelled < Self.promptly)
+        _ = consume server
+    }
+
+    @Test("while nobody wants locations it hangs up, and it comes back when someone does", .timeLimit(.minutes(10)))
+    func unwanted() async throws {
+        let server = try SilentServer()
+        let port = server.port
+        let source = GpsdSource(address: GpsdAddress(host: "127.0.0.1", port: port))
+        let sink = RecordingSink()
+        let running = Task { try await source.run(into: sink) }
+        for _ in 1...3 {
+            try await server.connected()
+            source.setRates([.accelerometer: 100])
+            try await server.closed()
+            source.setRates([.location: .infinity])
+        }
+        try await server.connected()
+        #expect(sink.seen.statuses.isEmpty)
+        source.setRates([:])
+        running.cancel()
+        try await running.value
         _ = consume server
     }
 

@@ -1,4 +1,5 @@
 import LockstepModel
+import SensorTestSupport
 import Testing
 
 @testable import LockstepSensors
@@ -15,7 +16,7 @@ struct ReplayErrorTests {
     static let cases = [
         Case(text: "", line: nil, reason: "the file is empty"),
         Case(text: "0,0.1,0.2,1\n", line: 1, reason: "no header, or one without t_us; a recording has t_us with x_g"),
-        Case(text: "t_us,magnitude_g\n0,1\n", line: 1, reason: "the header names no stream; a recording has t_us with"),
+        Case(text: "t_us,pascal\n0,1\n", line: 1, reason: "the header names no stream; a recording has t_us with"),
         Case(text: "t_us,x_g,y_g\n0,1,1\n", line: 1, reason: "the header names no stream"),
         Case(text: "t_us,x_g,y_g,z_g,x_g\n0,1,1,1,1\n", line: 1, reason: "the header names 'x_g' twice"),
         Case(text: "t_us,x_g,y_g,z_g\n\r\n\n", line: nil, reason: "no rows after the header"),

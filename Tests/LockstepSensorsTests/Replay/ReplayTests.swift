@@ -1,4 +1,5 @@
 import LockstepModel
+import SensorTestSupport
 import Testing
 
 @testable import LockstepSensors
@@ -137,9 +138,22 @@ struct ReplayTests {
                 cancelled = clock.now
                 return sink
             }
-            #expect(clock.now - cancelled < .seconds(3))
+            #expect(clock.now - cancelled < .seconds(60))
             return sink.seen.statuses
         }
         #expect(statuses == [.running])
+    }
+
+    @Test("a recording is read whole, with columns that are no stream's")
+    func whole() async throws {
+        try await withFile("t_us,magnitude_g,qw,movement\n0,1.5,,0\n40000,0.5,0.25,1\n") { file in
+            let recording = try Recording(file: file, extras: ["qw", "movement", "missing"])
+            #expect(recording.times == [0, 40_000])
+            #expect(recording.samples(of: .accelerometer)?.columns == [[0, 0], [0, 0], [-1.5, -0.5]])
+            #expect(recording.samples(of: .gyroscope) == nil)
+            #expect(recording.column("qw").map { $0[0].isNaN && $0[1] == 0.25 } == true)
+            #expect(recording.column("movement") == [0, 1])
+            #expect(recording.column("missing") == nil)
+        }
     }
 }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepMotion
 import Testing
 
 @testable import LockstepSensors
@@ -86,8 +87,8 @@ struct WalkingBodyTests {
         var previous = SIMD3<Double>(0, 0, 0)
         for index in 1...5000 {
             let time = 2 + Double(index) * step
-            let force = body.attitude(at: time).rotate(body.accelerometer(at: time)) * -WalkingBody.gravity
-            let acceleration = force - SIMD3(0, 0, WalkingBody.gravity)
+            let force = body.attitude(at: time).rotate(body.accelerometer(at: time)) * -standardGravity
+            let acceleration = force - SIMD3(0, 0, standardGravity)
             let before = velocity
             velocity += (previous + acceleration) / 2 * step
             position += (before + velocity) / 2 * step

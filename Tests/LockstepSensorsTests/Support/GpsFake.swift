@@ -1,5 +1,7 @@
+import Dispatch
 import Glibc
 import LockstepSensors
+import SensorTestSupport
 
 /// gpsfake with a gpsd of its own that plays a receiver's log, over and over.
 struct GpsFake {
@@ -15,7 +17,7 @@ struct GpsFake {
         for attempt in 1...4 {
             let fake = try GpsFake(log: log, port: port, delay: delay)
             defer { fake.stop() }
-            let isReady = await sink.wait(seconds: 10) { $0.statuses.last == .running }
+            let isReady = await sink.wait(seconds: 20) { $0.statuses.last == .running }
             if isReady || attempt == 4 { return try await body() }
         }
         throw FileError(reason: "gpsfake does not start")
@@ -80,10 +82,34 @@ struct SilentServer: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Waits until someone has connected.
-    func connected() throws {
-        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&polled, 1, 10_000) == 1 else { throw FileError(reason: "nobody connected") }
+    /// Waits until someone has connected; on a thread of its own, for who connects may need this one.
+    func connected() async throws {
+        let descriptor = descriptor
+        let isThere = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                continuation.resume(returning: poll(&polled, 1, 120_000) == 1)
+            }
+        }
+        guard isThere else { throw FileError(reason: "nobody connected") }
+    }
+
+    /// Waits until someone has connected, and until that connection is closed at the other end.
+    func closed() async throws {
+        try await connected()
+        let connection = accept(descriptor, nil, nil)
+        defer { close(connection) }
+        let isClosed = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                var bytes = [UInt8](repeating: 0, count: 256)
+                var limit = timeval(tv_sec: 120, tv_usec: 0)
+                setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+                var count = 1
+                while count > 0 { count = recv(connection, &bytes, bytes.count, 0) }
+                continuation.resume(returning: count == 0)
+            }
+        }
+        guard isClosed else { throw FileError(reason: "the connection stays open") }
     }
 }
 

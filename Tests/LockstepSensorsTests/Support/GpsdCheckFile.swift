@@ -1,4 +1,5 @@
 import LockstepModel
+import SensorTestSupport
 
 @testable import LockstepSensors
 

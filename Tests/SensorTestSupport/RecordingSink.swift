@@ -1,16 +1,16 @@
-import LockstepModel
-import LockstepSensors
+public import LockstepModel
+public import LockstepSensors
 import Synchronization
 
 /// Keeps what a source gives, and lets a test wait for it.
-final class RecordingSink: SampleSink {
-    struct Seen: Sendable {
-        var blocks: [SampleBlock] = []
-        var clocks: Set<SampleClock> = []
-        var statuses: [SourceStatus] = []
+public final class RecordingSink: SampleSink {
+    public struct Seen: Sendable {
+        public var blocks: [SampleBlock] = []
+        public var clocks: Set<SampleClock> = []
+        public var statuses: [SourceStatus] = []
 
         /// All samples of a stream as one block.
-        func samples(_ stream: SensorStream) -> SampleBlock {
+        public func samples(_ stream: SensorStream) -> SampleBlock {
             var all = SampleBlock(stream: stream)
             for block in blocks where block.stream == stream {
                 for index in block.times.indices {
@@ -34,21 +34,23 @@ final class RecordingSink: SampleSink {
 
     private let state = Mutex(State())
 
-    var seen: Seen { state.withLock { $0.seen } }
+    public init() {}
 
-    func accept(_ samples: SampleBlock, clock: SampleClock) async {
+    public var seen: Seen { state.withLock { $0.seen } }
+
+    public func accept(_ samples: SampleBlock, clock: SampleClock) async {
         change {
             $0.blocks.append(samples)
             $0.clocks.insert(clock)
         }
     }
 
-    func report(_ status: SourceStatus, from source: String) {
+    public func report(_ status: SourceStatus, from source: String) {
         change { $0.statuses.append(status) }
     }
 
     /// Waits until `isMet`; false when the deadline came first.
-    func wait(seconds: Double = 30, until isMet: @escaping @Sendable (Seen) -> Bool) async -> Bool {
+    public func wait(seconds: Double = 120, until isMet: @escaping @Sendable (Seen) -> Bool) async -> Bool {
         let number = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
@@ -80,7 +82,7 @@ final class RecordingSink: SampleSink {
 }
 
 /// Runs a source for as long as `body` takes, then cancels it and waits for its end.
-func withRunning<Result: Sendable>(
+public func withRunning<Result: Sendable>(
     _ source: any SensorSource, body: (RecordingSink) async throws -> Result
 ) async throws -> Result {
     let sink = RecordingSink()
@@ -98,7 +100,7 @@ func withRunning<Result: Sendable>(
 }
 
 /// Runs a source to its end.
-func play(_ source: any SensorSource) async throws -> RecordingSink.Seen {
+public func play(_ source: any SensorSource) async throws -> RecordingSink.Seen {
     let sink = RecordingSink()
     try await source.run(into: sink)
     return sink.seen

@@ -1,7 +1,8 @@
+import FoundationEssentials
 import Glibc
 
 /// The real recordings beside the checkout (`../shared/data`); nil where they are missing.
-let sharedData: String? = {
+public let sharedData: String? = {
     var folder = Substring(#filePath)
     while let slash = folder.lastIndex(of: "/"), slash != folder.startIndex {
         folder = folder[..<slash]
@@ -12,12 +13,16 @@ let sharedData: String? = {
 }()
 
 /// A file of `folder` within the real recordings. Tests that ask are skipped where there are none.
-func sharedFile(_ name: String) -> String { (sharedData ?? "shared/data is missing") + "/" + name }
+public func sharedFile(_ name: String) -> String { (sharedData ?? "shared/data is missing") + "/" + name }
 
-struct FileError: Error { let reason: String }
+public struct FileError: Error {
+    public let reason: String
+
+    public init(reason: String) { self.reason = reason }
+}
 
 /// A whole text file.
-func contents(of path: String) throws -> String {
+public func contents(of path: String) throws -> String {
     guard let file = fopen(path, "r") else { throw FileError(reason: "\(path): \(String(cString: strerror(errno)))") }
     defer { fclose(file) }
     var bytes: [UInt8] = []
@@ -27,21 +32,15 @@ func contents(of path: String) throws -> String {
 }
 
 /// Gives `body` a file with this text and removes it afterwards.
-func withFile<Result>(_ text: String, body: (String) async throws -> Result) async throws -> Result {
-    var template = Array("/tmp/lockstep-test-XXXXXX.csv".utf8CString)
-    let descriptor = mkstemps(&template, 4)
-    guard descriptor >= 0 else { throw FileError(reason: String(cString: strerror(errno))) }
-    let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+public func withFile<Result>(_ text: String, body: (String) async throws -> Result) async throws -> Result {
+    let path = FileManager.default.temporaryDirectory.path + "/lockstep-test-\(UUID().uuidString).csv"
     defer { unlink(path) }
-    let bytes = Array(text.utf8)
-    let count = write(descriptor, bytes, bytes.count)
-    close(descriptor)
-    guard count == bytes.count else { throw FileError(reason: "\(path): not written whole") }
+    try text.write(toFile: path, atomically: false, encoding: .utf8)
     return try await body(path)
 }
 
 /// The rows of a recording's truth table, by their headers.
-func truthTable(_ name: String) throws -> [[String: String]] {
+public func truthTable(_ name: String) throws -> [[String: String]] {
     let lines = try contents(of: sharedFile(name)).split(whereSeparator: \.isNewline)
     let header = lines[0].split(separator: ",").map(String.init)
     return lines.dropFirst().map { line in

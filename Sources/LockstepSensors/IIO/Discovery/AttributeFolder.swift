@@ -1,0 +1,103 @@
+import Glibc
+
+/// A folder of sysfs: short texts, read and written whole.
+package struct AttributeFolder: Sendable, Hashable {
+    package let path: String
+
+    package init(_ path: String) { self.path = path }
+
+    package subscript(name: String) -> String { "\(path)/\(name)" }
+
+    package func contains(_ name: String) -> Bool { access(self[name], F_OK) == 0 }
+
+    /// The text of an attribute without white space around it; nil where it can't be read.
+    package func text(_ name: String) -> String? { try? read(name) }
+
+    /// The text of an attribute without white space around it.
+    /// - Throws: ``IIOError`` that names the file.
+    package func read(_ name: String) throws(IIOError) -> String {
+        try AttributeFile(self[name]).text()
+    }
+
+    /// Replaces the text of an attribute.
+    /// - Throws: ``IIOError`` that names the file.
+    package func write(_ name: String, _ text: String) throws(IIOError) {
+        // Truncated, for the plain files of a tree that is not the kernel's.
+        let descriptor = open(self[name], O_WRONLY | O_CLOEXEC | O_TRUNC)
+        guard descriptor >= 0 else { throw IIOError(path: self[name], errno: errno) }
+        defer { close(descriptor) }
+        let bytes = Array(text.utf8)
+        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw IIOError(path: self[name], errno: errno)
+        }
+    }
+
+    /// Why an attribute can't be opened for `mode` (`R_OK`, `W_OK`); nil where it can.
+    package func refusal(_ name: String, _ mode: Int32) -> IIOError? {
+        access(self[name], mode) == 0 ? nil : IIOError(path: self[name], errno: errno)
+    }
+
+    /// The names in the folder; none where it can't be read.
+    package var names: [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// The folders called `prefix` and a number, by their numbers.
+    package func numbered(_ prefix: String) -> [(number: Int, name: String)] {
+        names.compactMap { name in
+            guard name.hasPrefix(prefix), let number = Int(name.dropFirst(prefix.count)), number >= 0 else {
+                return nil
+            }
+            return (number, name)
+        }.sorted { $0.number < $1.number }
+    }
+}
+
+/// An attribute that is kept open and read again and again; closes it when the last reference goes.
+final class AttributeFile: Sendable {
+    private let path: String
+    private let descriptor: Int32
+
+    /// - Throws: ``IIOError`` that names the file.
+    init(_ path: String) throws(IIOError) {
+        self.path = path
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw IIOError(path: path, errno: errno) }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// What it says now, without white space around it.
+    func text() throws(IIOError) -> String {
+        var code: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, filled in
+            let count = pread(descriptor, buffer.baseAddress, buffer.count, 0)
+            code = count < 0 ? errno : 0
+            filled = max(0, count)
+        }
+        guard code == 0 else { throw IIOError(path: path, errno: code) }
+        let isSpace = { (byte: UInt8) in byte <= UInt8(ascii: " ") }
+        guard let first = bytes.firstIndex(where: { !isSpace($0) }),
+            let last = bytes.lastIndex(where: { !isSpace($0) })
+        else { return "" }
+        return String(decoding: bytes[first...last], as: UTF8.self)
+    }
+
+    /// The number that it says now.
+    func number() throws(IIOError) -> Double {
+        let text = try text()
+        guard let number = Double(text), number.isFinite else {
+            throw IIOError(text.isEmpty ? "\(path) is empty: the sensor is gone" : "\(path): '\(text)' is no number")
+        }
+        return number
+    }
+}

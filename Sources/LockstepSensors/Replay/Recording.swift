@@ -1,0 +1,42 @@
+public import LockstepModel
+
+/// A whole recording in memory, for analysis.
+public struct Recording: Sendable {
+    /// µs, as in the file, a row each; not decreasing.
+    public let times: [Int64]
+    /// What the file holds, a block a stream, with the file's times.
+    public let blocks: [SampleBlock]
+
+    private let extras: [String: [Double]]
+
+    /// Reads a file.
+    /// - Parameter extras: headers of columns to read beside those of the streams, such as a reference.
+    /// - Throws: ``ReplayError`` at the first thing that is wrong.
+    public init(file: String, extras names: [String] = []) throws(ReplayError) {
+        var reader = try RecordingReader.open(file, extras: names)
+        var times: [Int64] = []
+        var blocks = reader.layout.parts.map { SampleBlock(stream: $0.stream) }
+        var extras = names.map { _ in [Double]() }
+        while let row = try reader.next() {
+            times.append(row.time)
+            for (index, values) in row.values.enumerated() {
+                guard let values else { continue }
+                blocks[index].append(time: Timestamp(microseconds: row.time), values: values)
+            }
+            for (index, value) in row.extras.enumerated() { extras[index].append(value) }
+        }
+        self.times = times
+        self.blocks = blocks
+        var named: [String: [Double]] = [:]
+        for (index, name) in names.enumerated() where reader.layout.extraFields[index] != nil {
+            named[name] = extras[index]
+        }
+        self.extras = named
+    }
+
+    /// The samples of a stream; nil where the file has none.
+    public func samples(of stream: SensorStream) -> SampleBlock? { blocks.first { $0.stream == stream } }
+
+    /// An extra column, a value a row, not a number where the row's field is empty; nil where the header lacks it.
+    public func column(_ name: String) -> [Double]? { extras[name] }
+}

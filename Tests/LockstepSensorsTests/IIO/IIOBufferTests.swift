@@ -1,0 +1,241 @@
+import LockstepModel
+import LockstepSensors
+import SensorTestSupport
+import Testing
+
+@Suite("Buffered IIO sensors")
+struct IIOBufferTests {
+    private let device = "iio:device0"
+
+    @Test("scans come through with their own times, in our units, turned by the mount matrix")
+    func scans() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(
+                ["accel", "anglvel"],
+                more: ["in_accel_scale": "9.80665", "in_accel_mount_matrix": "0, 1, 0; 1, 0, 0; 0, 0, -1"])
+            let writer = try fake.makeNode(device)
+            try await withRunning(fake.source) { sink in
+                try await fake.wait(device, "buffer/enable", for: "1")
+                let boot = Moment.now().boot
+                for number in 0..<3 {
+                    let turn = Int16(number + 1) * 1000
+                    try writer.write(
+                        bytes(Int16(1)) + bytes(Int16(-2)) + bytes(Int16(3)) + bytes(turn) + bytes(-turn)
+                            + bytes(Int16(0)) + [0, 0, 0, 0] + bytes((boot + Int64(number)) * 1000))
+                }
+                #expect(await sink.wait { $0.samples(.gyroscope).count == 3 && $0.samples(.accelerometer).count == 3 })
+                let acceleration = sink.seen.samples(.accelerometer)
+                #expect(acceleration.times == [boot, boot + 1, boot + 2])
+                #expect(acceleration.values(at: 0) == [2, -1, 3])
+                #expect(sink.seen.samples(.gyroscope).columns == [[1, 2, 3], [-1, -2, -3], [0, 0, 0]])
+                #expect(await sink.wait { $0.statuses == [.running, .running, .running] })
+            }
+        }
+    }
+
+    @Test("only what is wanted is switched on, at the nearest rate, on the boot clock, and off again at the end")
+    func settings() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(
+                ["accel", "anglvel"], more: ["scan_elements/in_anglvel_x_en": "1", "buffer/enable": "1"])
+            _ = try fake.makeNode(device)
+            let source = fake.source
+            source.setRates([.accelerometer: 30])
+            try await withRunning(source) { sink in
+                // The file said 1 already: the clock is set between off and on.
+                try await fake.wait(device, "current_timestamp_clock", for: "boottime")
+                try await fake.wait(device, "buffer/enable", for: "1")
+                let settings = [
+                    "current_timestamp_clock", "sampling_frequency", "scan_elements/in_accel_x_en",
+                    "scan_elements/in_anglvel_x_en", "scan_elements/in_timestamp_en", "buffer/watermark",
+                    "buffer/length",
+                ].map { fake.text(device, $0) }
+                #expect(settings == ["boottime", "50", "1", "0", "1", "2", "100"])
+                source.setRates([.gyroscope: .infinity])
+                try await fake.wait(device, "scan_elements/in_anglvel_x_en", for: "1")
+                try await fake.wait(device, "buffer/enable", for: "1")
+                #expect(fake.text(device, "sampling_frequency") == "100")
+                #expect(fake.text(device, "scan_elements/in_accel_x_en") == "0")
+                source.setRates([:])
+                try await fake.wait(device, "buffer/enable", for: "0")
+                source.setRates([.accelerometer: 1000])
+                try await fake.wait(device, "buffer/enable", for: "1")
+                #expect(fake.text(device, "sampling_frequency") == "200")
+            }
+            #expect(fake.text(device, "buffer/enable") == "0")
+        }
+    }
+
+    @Test("big ends, shifts, signs and padding are as the types say; half a scan waits for its rest")
+    func layout() async throws {
+        try await withFakeIIO { fake in
+            let more = Dictionary(
+                uniqueKeysWithValues: ["x", "y", "z"].map { ("scan_elements/in_accel_\($0)_type", "be:s12/16>>4") })
+            try fake.addBuffered(["accel"], more: more.merging(["in_accel_scale": "9.80665"]) { $1 })
+            let writer = try fake.makeNode(device)
+            try await withRunning(fake.source) { sink in
+                try await fake.wait(device, "buffer/enable", for: "1")
+                let boot = Moment.now().boot
+                let scan: [UInt8] = [0xFF, 0xFF, 0x80, 0x0F, 0x00, 0x10, 0xAA, 0xAA] + bytes(boot * 1000)
+                try writer.write(scan + scan.prefix(5))
+                #expect(await sink.wait { $0.samples(.accelerometer).count == 1 })
+                try writer.write(Array(scan.dropFirst(5).dropLast(8)) + bytes((boot + 7) * 1000))
+                #expect(await sink.wait { $0.samples(.accelerometer).count == 2 })
+                let samples = sink.seen.samples(.accelerometer)
+                #expect(samples.columns == [[1, 1], [2048, 2048], [-1, -1]])
+                #expect(samples.times == [boot, boot + 7])
+                // -2048 is the least that 12 bits can say.
+                #expect(
+                    await sink.wait {
+                        $0.statuses.last
+                            == .degraded(
+                                "iio:device0 (bmi160): y at the end of the range (-2048 or 2047): "
+                                    + "choose a larger in_accel_scale")
+                    })
+            }
+        }
+    }
+
+    @Test("a clock that is the boot clock already stays")
+    func bootClock() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"], more: ["current_timestamp_clock": "boottime"])
+            _ = try fake.makeNode(device)
+            try await withRunning(fake.source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
+            #expect(fake.text(device, "current_timestamp_clock") == "boottime")
+        }
+    }
+
+    @Test("a device with no trigger yet gets its own")
+    func trigger() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"], more: ["trigger/current_trigger": ""])
+            try fake.add("trigger0", ["name": "timer"])
+            try fake.add("trigger1", ["name": "bmi160-dev0"])
+            _ = try fake.makeNode(device)
+            try await withRunning(fake.source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
+            #expect(fake.text(device, "trigger/current_trigger") == "bmi160-dev0")
+        }
+    }
+
+    @Test("a clock that can be stepped is not used: samples are stamped on arrival, and that is said")
+    func arrival() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"])
+            try fake.remove(device, "current_timestamp_clock")
+            let writer = try fake.makeNode(device)
+            try await withRunning(fake.source) { sink in
+                try await fake.wait(device, "buffer/enable", for: "1")
+                let before = Moment.now().boot
+                try writer.writeScan(1, 2, 3, at: 5)
+                #expect(await sink.wait { $0.samples(.accelerometer).count == 1 })
+                let time = sink.seen.samples(.accelerometer).times[0]
+                #expect(time >= before && time <= Moment.now().boot)
+                #expect(
+                    await sink.wait {
+                        $0.statuses.last
+                            == .degraded(
+                                "iio:device0 (bmi160): stamped on arrival, because its clock 'realtime' can be stepped")
+                    })
+            }
+        }
+    }
+
+    @Test("a sample whose time goes backward is dropped and reported")
+    func backward() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"])
+            let writer = try fake.makeNode(device)
+            try await withRunning(fake.source) { sink in
+                try await fake.wait(device, "buffer/enable", for: "1")
+                let boot = Moment.now().boot
+                for time in [boot, boot - 5, boot + 5] { try writer.writeScan(1, 2, 3, at: time) }
+                #expect(await sink.wait { $0.samples(.accelerometer).count == 2 })
+                #expect(sink.seen.samples(.accelerometer).times == [boot, boot + 5])
+                #expect(
+                    await sink.wait {
+                        $0.statuses.contains(
+                            .degraded("iio:device0 (bmi160): 1 sample dropped whose time went backward"))
+                    })
+            }
+        }
+    }
+
+    @Test("a device whose file ends is reported, looked for again, and taken up again")
+    func gone() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"])
+            let writer = try fake.makeNode(device)
+            try await withRunning(fake.source) { sink in
+                try await fake.wait(device, "buffer/enable", for: "1")
+                try writer.writeScan(1, 2, 3, at: Moment.now().boot)
+                #expect(await sink.wait { $0.samples(.accelerometer).count == 1 })
+                writer.end()
+                let reason = "unavailable: iio:device0 (bmi160): \(fake.dev)/iio:device0 has ended: the sensor is gone"
+                #expect(await sink.wait { $0.statuses.last?.description == reason })
+                #expect(fake.text(device, "buffer/enable") == "0")
+                let again = try fake.makeNode(device)
+                try await fake.wait(device, "buffer/enable", for: "1")
+                try again.writeScan(1, 2, 3, at: Moment.now().boot)
+                #expect(await sink.wait { $0.samples(.accelerometer).count == 2 && $0.statuses.last == .running })
+            }
+        }
+    }
+
+    @Test("a buffer that refuses its settings leaves the sensor to be polled, and that is said")
+    func refused() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"])
+            _ = try fake.makeNode(device)
+            // A file of the kernel's that takes no 0.
+            try fake.link(device, "buffer/enable", to: "/proc/self/clear_refs")
+            try await withRunning(fake.source) { sink in
+                #expect(await sink.wait { $0.samples(.accelerometer).count >= 2 && $0.statuses.last != .running })
+                let status = sink.seen.statuses.last?.description ?? ""
+                #expect(status.hasPrefix("degraded: iio:device0 (bmi160): polled: "))
+                #expect(status.hasSuffix("/buffer/enable: Invalid argument"))
+            }
+        }
+    }
+
+    @Test("a buffer that gives nothing is reported once, and is heard when it does")
+    func silence() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"])
+            let writer = try fake.makeNode(device)
+            let source = fake.source
+            try await withRunning(source) { sink in
+                let silent = SourceStatus.waiting(
+                    "iio:device0 (bmi160) says nothing: is the interrupt or trigger of its buffer connected?")
+                #expect(await sink.wait { $0.statuses.last == silent })
+                // It looks now and then whether the device is still there.
+                #expect(source.wakeups <= 10)
+                try writer.writeScan(1, 2, 3, at: Moment.now().boot)
+                #expect(await sink.wait { $0.statuses.last == .running })
+                let stale = SourceStatus.stale("iio:device0 (bmi160) says nothing for 5 s")
+                #expect(await sink.wait { $0.statuses.last == stale })
+            }
+        }
+    }
+
+    @Test("the reader wakes once for all that has come, and not between")
+    func wakeups() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"])
+            let writer = try fake.makeNode(device)
+            let source = fake.source
+            try await withRunning(source) { sink in
+                try await fake.wait(device, "buffer/enable", for: "1")
+                for round in 1...10 {
+                    let boot = Moment.now().boot
+                    let values: [UInt8] = [1, 0, 2, 0, 3, 0, 0, 0]
+                    var scans: [UInt8] = []
+                    for number in 0..<20 { scans += values + bytes((boot - 20 + Int64(number)) * 1000) }
+                    try writer.write(scans)
+                    #expect(await sink.wait { $0.samples(.accelerometer).count == round * 20 })
+                }
+                #expect(source.wakeups <= 20, "\(source.wakeups) wakeups for 10 pieces")
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+import Glibc
+import LockstepModel
+import LockstepSensors
+import SensorTestSupport
+import Testing
+
+@Suite("Looking for IIO sensors")
+struct IIODiscoveryTests {
+    @Test("a buffered sensor is described with its rates, its matrix and its device")
+    func buffered() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel", "anglvel"], more: ["in_mount_matrix": "0, 1, 0; 1, 0, 0; 0, 0, -1"])
+            _ = try fake.makeNode("iio:device0")
+            let expected = [SensorStream.accelerometer, .gyroscope].map {
+                SensorDescription(
+                    name: "bmi160", stream: $0, rates: 25...200, mountMatrix: [[0, 1, 0], [1, 0, 0], [0, 0, -1]],
+                    access: "buffered, \(fake.dev)/iio:device0")
+            }
+            #expect(fake.source.sensors() == expected)
+            #expect(fake.source.streams == [.accelerometer, .gyroscope])
+            #expect(fake.source.ownRate(of: .accelerometer) == 100)
+            #expect(fake.source.ownRate(of: .steps) == nil)
+        }
+    }
+
+    @Test("a sensor without buffer is polled, and a step counter is one")
+    func polled() async throws {
+        try await withFakeIIO { fake in
+            try fake.addPolledAccelerometer()
+            try fake.add("iio:device0", ["in_steps_input": "7"])
+            #expect(
+                fake.source.sensors() == [
+                    SensorDescription(
+                        name: "lis3dh", stream: .accelerometer, rates: 0.001...100, access: "polled"),
+                    SensorDescription(name: "lis3dh", stream: .steps, access: "polled"),
+                ])
+            #expect(fake.source.ownRate(of: .accelerometer) == 50)
+        }
+    }
+
+    @Test("values that are in units already need no scale, and a name may be a label")
+    func processed() async throws {
+        try await withFakeIIO { fake in
+            try fake.add(
+                "iio:device3",
+                ["label": "compass", "in_magn_x_input": "1", "in_magn_y_input": "2", "in_magn_z_input": "3"])
+            #expect(fake.source.sensors().map(\.name) == ["compass"])
+            #expect(fake.source.streams == [.magnetometer])
+            // Nothing is known of how fine they are.
+            let conversion = fake.tree.devices()[0].sensors[0].conversion
+            #expect(conversion.values(of: SIMD3(0.123456789, 0.00000001, -1)) == [12.3456789, 0.000001, -100])
+        }
+    }
+
+    @Test("of two devices that give a stream the first is used, by number")
+    func twice() async throws {
+        try await withFakeIIO { fake in
+            try fake.addPolledAccelerometer("iio:device10", name: "second")
+            try fake.addPolledAccelerometer("iio:device2", name: "first")
+            let sensors = fake.source.sensors()
+            #expect(sensors.map(\.name) == ["first", "second"])
+            #expect(
+                sensors.map(\.problem) == [nil, "not used: iio:device2 gives motion/accelerometer already"])
+        }
+    }
+
+    @Test("a device is found again under a new number, but another of its kind is not taken for it")
+    func again() async throws {
+        try await withFakeIIO { fake in
+            try fake.addPolledAccelerometer("iio:device0")
+            try fake.addPolledAccelerometer("iio:device1")
+            let selection = IIOSelection(fake.tree.devices())
+            let part = try #require(selection.parts.first)
+            let others = selection.deviceIDs.subtracting([part.deviceID])
+            #expect(try part.find(in: fake.tree, except: others).id == "iio:device0")
+            try fake.remove("iio:device0")
+            let error = try #require(throws: IIOError.self) { try part.find(in: fake.tree, except: others) }
+            #expect(
+                error.description
+                    == "it is not in \(fake.sysfs)/bus/iio/devices any more; connect it again or load its driver")
+            try fake.addPolledAccelerometer("iio:device2")
+            #expect(try part.find(in: fake.tree, except: others).id == "iio:device2")
+        }
+    }
+
+    @Test("a sensor that can't be used makes room for the next")
+    func fallback() async throws {
+        try await withFakeIIO { fake in
+            try fake.addPolledAccelerometer("iio:device0", name: "broken")
+            try fake.add("iio:device0", ["mount_matrix": "1, 0, 0; 0, 2, 0; 0, 0, 1"])
+            try fake.addPolledAccelerometer("iio:device1", name: "good")
+            let problems = fake.source.sensors().map(\.problem)
+            #expect(
+                problems == [
+                    "iio:device0: mount_matrix '1, 0, 0; 0, 2, 0; 0, 0, 1' is no rotation (rows of length 1 at right "
+                        + "angles); correct the sensor's mount-matrix in the device tree or the firmware tables",
+                    nil,
+                ])
+        }
+    }
+
+    @Test("a matrix of the quantity comes before one of the device")
+    func matrices() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(
+                ["accel", "anglvel"],
+                more: [
+                    "in_accel_mount_matrix": "0, 1, 0; 1, 0, 0; 0, 0, 1", "mount_matrix": "1, 0, 0; 0, 1, 0; 0, 0, 1",
+                ])
+            let matrices = fake.source.sensors().map(\.mountMatrix)
+            #expect(matrices == [[[0, 1, 0], [1, 0, 0], [0, 0, 1]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]]])
+        }
+    }
+
+    @Test("a count without a unit, and a sensor of two axes, are problems")
+    func incomplete() async throws {
+        try await withFakeIIO { fake in
+            try fake.addPolledAccelerometer()
+            try fake.remove("iio:device0", "in_accel_scale")
+            let scale = fake.source.sensors().first?.problem ?? ""
+            #expect(scale.hasSuffix("/in_accel_scale is missing or 0: without it a count has no unit"))
+            try fake.add("iio:device0", ["in_accel_scale": "one"])
+            let words = fake.source.sensors().first?.problem ?? ""
+            #expect(words.hasSuffix("/in_accel_scale: 'one' is no number"))
+            try fake.remove("iio:device0", "in_accel_z_raw")
+            #expect(fake.source.sensors().first?.problem == "iio:device0: it does not measure along three axes")
+            let failure = fake.source.failure?.description
+            #expect(
+                failure
+                    == "no IIO sensor can be used: motion/accelerometer of lis3dh: iio:device0: "
+                    + "it does not measure along three axes")
+        }
+    }
+
+    @Test("scale and offset may be each axis's own")
+    func perAxis() async throws {
+        try await withFakeIIO { fake in
+            try fake.addPolledAccelerometer()
+            try fake.add(
+                "iio:device0", ["in_accel_x_scale": "9.80665", "in_accel_offset": "1", "in_accel_z_offset": "-10"])
+            let conversion = fake.tree.devices()[0].sensors[0].conversion
+            #expect(conversion.values(of: SIMD3(1, 1, 10)) == [-2, -0.2, 0])
+        }
+    }
+
+    @Test("a buffer without a trigger is not used, and that is said")
+    func noTrigger() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"], more: ["trigger/current_trigger": ""])
+            _ = try fake.makeNode("iio:device0")
+            let reason = "it has no trigger for its buffer; create one (iio-trig-hrtimer) for exact times"
+            #expect(fake.source.sensors().map(\.access) == ["polled: \(reason)"])
+            try fake.add("trigger0", ["name": "sysfstrig0"])
+            #expect(fake.source.sensors().map(\.access) == ["buffered, \(fake.dev)/iio:device0"])
+        }
+    }
+
+    @Test("a device's own trigger is tried first, another device's last")
+    func triggers() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"], more: ["trigger/current_trigger": ""])
+            _ = try fake.makeNode("iio:device0")
+            for (number, name) in ["other-dev1", "timer", "bmi160-dev0"].enumerated() {
+                try fake.add("trigger\(number)", ["name": name])
+            }
+            #expect(
+                fake.tree.devices()[0].sensors[0].access
+                    == .buffered(triggers: ["bmi160-dev0", "timer", "other-dev1"]))
+        }
+    }
+
+    @Test("a buffer without its character device is not used")
+    func noNode() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"])
+            #expect(
+                fake.source.sensors().map(\.access) == ["polled: \(fake.dev)/iio:device0: No such file or directory"])
+        }
+    }
+
+    @Test(
+        "a missing right is told with the file", .disabled(if: geteuid() == 0, "root can't be refused a file"))
+    func permission() async throws {
+        try await withFakeIIO { fake in
+            try fake.addPolledAccelerometer()
+            let file = "\(fake.sysfs)/bus/iio/devices/iio:device0/in_accel_y_raw"
+            chmod(file, 0)
+            let problem = fake.source.sensors().first?.problem ?? ""
+            #expect(problem.hasPrefix("iio:device0: \(file): Permission denied: add the udev rule"))
+        }
+    }
+
+    @Test("without any sensor the error says where was looked, for what, and what to do")
+    func nothing() async throws {
+        try await withFakeIIO { fake in
+            try fake.add("iio:device0", ["name": "adc", "in_voltage0_raw": "5"])
+            let source = fake.source
+            #expect(source.sensors().isEmpty && source.streams.isEmpty)
+            let error = try await #require(throws: IIOError.self) { try await source.run(into: RecordingSink()) }
+            #expect(
+                error.description
+                    == "no IIO sensor: none of the devices in \(fake.sysfs)/bus/iio/devices is an accelerometer, "
+                    + "gyroscope, magnetometer or step counter (in_accel_*, in_anglvel_*, in_magn_*, in_steps_input); "
+                    + "load the driver of the sensor (modprobe, a device tree overlay)")
+        }
+        let nowhere = IIOSource(sysfsRoot: "/nowhere", devRoot: "/dev")
+        #expect(
+            nowhere.failure?.description
+                == "no IIO sensor: there is no folder /nowhere/bus/iio/devices, so the kernel has no driver for any; "
+                + "load that of the sensor (modprobe, a device tree overlay), or name other roots with --sysfs-root and "
+                + "--dev-root")
+    }
+}

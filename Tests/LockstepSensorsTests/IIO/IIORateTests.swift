@@ -1,0 +1,70 @@
+import LockstepModel
+import LockstepSensors
+import SensorTestSupport
+import Testing
+
+@Suite("The rates that buffered IIO sensors are set to")
+struct IIORateTests {
+    private let device = "iio:device0"
+
+    @Test("a timer that triggers is set to the rate as well as the device")
+    func timer() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"], more: ["trigger/current_trigger": "t0"])
+            try fake.add("trigger0", ["name": "t0", "sampling_frequency": "100"])
+            _ = try fake.makeNode(device)
+            let source = fake.source
+            source.setRates([.accelerometer: 200])
+            try await withRunning(source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
+            #expect(fake.text(device, "sampling_frequency") == "200")
+            #expect(fake.text("trigger0", "sampling_frequency") == "200")
+            // 50 ms of what there is.
+            #expect(fake.text(device, "buffer/watermark") == "10")
+        }
+    }
+
+    @Test("a timer does not fire more often than is wanted")
+    func slowTimer() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"], more: ["trigger/current_trigger": "t0"])
+            try fake.add("trigger0", ["name": "t0", "sampling_frequency": "100"])
+            _ = try fake.makeNode(device)
+            let source = fake.source
+            source.setRates([.accelerometer: 10])
+            try await withRunning(source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
+            #expect(fake.text(device, "sampling_frequency") == "25")
+            #expect(fake.text("trigger0", "sampling_frequency") == "10")
+        }
+    }
+
+    @Test("the own rate is the one that was found, not the one that was set last")
+    func ownRate() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"])
+            try fake.remove(device, "sampling_frequency_available")
+            _ = try fake.makeNode(device)
+            let source = fake.source
+            #expect(source.ownRate(of: .accelerometer) == 25)
+            source.setRates([.accelerometer: 80])
+            try await withRunning(source) { _ in
+                try await fake.wait(device, "buffer/enable", for: "1")
+                try await fake.wait(device, "sampling_frequency", for: "80")
+                source.setRates([.accelerometer: .infinity])
+                try await fake.wait(device, "sampling_frequency", for: "25")
+            }
+        }
+    }
+
+    @Test("of a sensor whose rate nobody knows each scan wakes the reader")
+    func unknown() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"], more: ["buffer/watermark": "7"])
+            try fake.remove(device, "sampling_frequency")
+            try fake.remove(device, "sampling_frequency_available")
+            _ = try fake.makeNode(device)
+            try await withRunning(fake.source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
+            #expect(fake.text(device, "buffer/watermark") == "1")
+            #expect(fake.text(device, "buffer/length") == "200")
+        }
+    }
+}

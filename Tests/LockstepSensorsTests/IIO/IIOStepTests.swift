@@ -1,0 +1,45 @@
+import LockstepModel
+import LockstepSensors
+import SensorTestSupport
+import Testing
+
+@Suite("IIO step counters")
+struct IIOStepTests {
+    @Test("steps are counted from the first reading on, and a counter that begins anew loses nothing")
+    func steps() async throws {
+        try await withFakeIIO { fake in
+            try fake.add("iio:device0", ["name": "bmi160", "in_steps_input": "1000", "in_steps_en": "0"])
+            try await withRunning(fake.source) { sink in
+                #expect(await sink.wait { $0.statuses.count >= 2 })
+                #expect(fake.text("iio:device0", "in_steps_en") == "1")
+                try fake.set("iio:device0", "in_steps_input", "1004")
+                #expect(await sink.wait { $0.samples(.steps).count == 1 })
+                try fake.set("iio:device0", "in_steps_input", "3")
+                #expect(await sink.wait { $0.samples(.steps).count == 2 })
+                let rows = sink.seen.samples(.steps)
+                #expect(rows.columns[1] == [4, 3])
+                #expect(rows.columns[0][1] >= Double(rows.times[0]))
+                #expect(rows.times[1] > rows.times[0] && rows.columns[3].allSatisfy(\.isNaN))
+            }
+            #expect(fake.text("iio:device0", "in_steps_en") == "0")
+        }
+    }
+
+    @Test("a reading that is no count makes no steps")
+    func wrongSteps() async throws {
+        try await withFakeIIO { fake in
+            try fake.add("iio:device0", ["name": "bmi160", "in_steps_input": "-5"])
+            let source = fake.source
+            try await withRunning(source) { sink in
+                // Waits for the second look: the first is over then.
+                for _ in 0..<6000 where source.wakeups < 2 { try await Task.sleep(for: .milliseconds(5)) }
+                try fake.set("iio:device0", "in_steps_input", "9000")
+                #expect(await sink.wait { $0.statuses.count >= 2 })
+                // Not before the real count is the baseline, which the status tells.
+                try fake.set("iio:device0", "in_steps_input", "9004")
+                #expect(await sink.wait { !$0.samples(.steps).isEmpty })
+                #expect(sink.seen.samples(.steps).columns[1] == [4])
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import LockstepModel
+import LockstepSensors
+import SensorTestSupport
+import Testing
+
+@Suite("The times of IIO scans")
+struct ScanStamperTests {
+    private let second: Int64 = 1_000_000_000
+
+    @Test("boot clock times are taken as they are")
+    func boot() {
+        var stamper = ScanStamper(clock: .boot, began: 0)
+        let stamps = stamper.stamp(own: [9 * second, 9 * second + 1500], count: 2, at: moment(boot: 9_100_000))
+        #expect(stamps == [.time(9_000_000), .time(9_000_001)])
+        #expect(stamper.note == nil)
+    }
+
+    @Test("monotonic times have the time of suspend added")
+    func monotonic() {
+        var stamper = ScanStamper(clock: .awake, began: 0)
+        let stamps = stamper.stamp(own: [9 * second], count: 1, at: moment(boot: 14_100_000, asleep: 5_000_000))
+        #expect(stamps == [.time(14_000_000)])
+    }
+
+    @Test(
+        "only clocks that are never stepped are used",
+        arguments: [("boottime", true), ("monotonic", true), ("realtime", false), ("tai", false), ("", false)])
+    func clocks(name: String, isUsed: Bool) {
+        let stamper = ScanStamper(clock: .init(named: name), began: 0)
+        #expect((stamper.note == nil) == isUsed)
+        if !isUsed {
+            #expect(stamper.note == "stamped on arrival, because its clock '\(name)' can be stepped")
+        }
+    }
+
+    @Test("scans without times are spread over the time since the last")
+    func arrival() {
+        var stamper = ScanStamper(clock: .arrival("so"), began: 1000)
+        let first = stamper.stamp(own: nil, count: 4, at: moment(boot: 1400))
+        #expect(first == [.time(1100), .time(1200), .time(1300), .time(1400)])
+        let next = stamper.stamp(own: [5, 6], count: 2, at: moment(boot: 1500))
+        #expect(next == [.time(1450), .time(1500)])
+        let tight = stamper.stamp(own: nil, count: 3, at: moment(boot: 1501))
+        #expect(tight == [.time(1501), .time(1502), .time(1503)])
+    }
+
+    @Test("after a pause scans are not spread over the pause")
+    func pause() {
+        var stamper = ScanStamper(clock: .arrival("so"), began: 0, rate: 100)
+        let first = stamper.stamp(own: nil, count: 2, at: moment(boot: 1_000_000))
+        #expect(first == [.time(980_000), .time(1_000_000)])
+        let next = stamper.stamp(own: nil, count: 2, at: moment(boot: 1_030_000))
+        #expect(next == [.time(1_015_000), .time(1_030_000)])
+    }
+
+    @Test("a time that is not later than the one before is dropped")
+    func backward() {
+        var stamper = ScanStamper(clock: .boot, began: 0)
+        let stamps = stamper.stamp(
+            own: [9 * second, 9 * second, 8 * second, 9 * second + 1_000_000], count: 4, at: moment(boot: 9_100_000))
+        #expect(stamps == [.time(9_000_000), .dropped, .dropped, .time(9_001_000)])
+        #expect(stamper.note == nil)
+    }
+
+    @Test("times that stay behind are given up, and nothing more is lost")
+    func givenUp() {
+        var stamper = ScanStamper(clock: .boot, began: 0)
+        _ = stamper.stamp(own: [9 * second], count: 1, at: moment(boot: 9_000_000))
+        let stamps = stamper.stamp(
+            own: Array(repeating: 8 * second, count: 12), count: 12, at: moment(boot: 9_100_000))
+        #expect(stamps.prefix(10).allSatisfy { $0 == .dropped })
+        #expect(stamps.suffix(2) == [.time(9_050_000), .time(9_100_000)])
+        #expect(stamper.note == "stamped on arrival, because its own times go backward")
+    }
+
+    @Test("a trigger that tells no times loses nothing")
+    func noTimes() {
+        var stamper = ScanStamper(clock: .boot, began: 0)
+        let stamps = stamper.stamp(own: [0, 0], count: 2, at: moment(boot: 100))
+        #expect(stamps == [.time(50), .time(100)])
+        #expect(stamper.note == nil)
+        let next = stamper.stamp(own: [0], count: 1, at: moment(boot: 150))
+        #expect(next == [.time(150)])
+        #expect(stamper.note == "stamped on arrival, because its trigger tells no times")
+    }
+
+    @Test("a time that is missing once costs that scan and no more")
+    func missingTime() {
+        var stamper = ScanStamper(clock: .boot, began: 0)
+        for number in 1...5 {
+            let stamps = stamper.stamp(
+                own: [Int64(number) * second, 0], count: 2, at: moment(boot: Int64(number) * 1_000_000))
+            #expect(stamps == [.time(Int64(number) * 1_000_000), .dropped])
+        }
+        let stamps = stamper.stamp(own: [0, 10 * second], count: 2, at: moment(boot: 10_000_000))
+        #expect(stamps == [.dropped, .time(10_000_000)])
+        #expect(stamper.note == nil)
+    }
+
+    @Test("times of another clock are given up")
+    func implausible() {
+        var stamper = ScanStamper(clock: .boot, began: 99_000_000)
+        _ = stamper.stamp(own: Array(repeating: 1, count: 10), count: 10, at: moment(boot: 100_000_000))
+        #expect(stamper.note == "stamped on arrival, because its own times are 100 s off")
+    }
+
+    @Test("scans that waited through a suspend keep their own times")
+    func suspended() {
+        var stamper = ScanStamper(clock: .boot, began: 9_000_000)
+        let times = (1...12).map { 9_000_000 + Int64($0) * 10_000 } + [3_609_000_000]
+        let stamps = stamper.stamp(own: times.map { $0 * 1000 }, count: 13, at: moment(boot: 3_609_010_000))
+        #expect(stamps == times.map { .time($0) })
+        #expect(stamper.note == nil)
+    }
+
+    @Test("a scan from before the buffer is no scan of this one")
+    func older() {
+        var stamper = ScanStamper(clock: .boot, began: 9_000_000)
+        let stamps = stamper.stamp(own: [7 * second, 9 * second], count: 2, at: moment(boot: 9_100_000))
+        #expect(stamps == [.dropped, .time(9_000_000)])
+    }
+
+    @Test("of monotonic times only those after a suspend have it added")
+    func monotonicSuspend() {
+        var stamper = ScanStamper(clock: .awake, began: 8_900_000)
+        let first = stamper.stamp(own: [9 * second], count: 1, at: moment(boot: 9_020_000))
+        #expect(first == [.time(9_000_000)])
+        let next = stamper.stamp(
+            own: [9_010_000_000, 9_030_000_000], count: 2, at: moment(boot: 1_009_040_000, asleep: 1_000_000_000))
+        #expect(next == [.time(9_010_000), .time(1_009_030_000)])
+    }
+}

@@ -1,0 +1,168 @@
+import FoundationEssentials
+import Glibc
+import LockstepModel
+import LockstepSensors
+import SensorTestSupport
+import Synchronization
+
+/// A tree as sysfs and /dev have it, of plain files and FIFOs, in a temporary folder.
+final class FakeIIO: Sendable {
+    let folder: String
+    var sysfs: String { folder + "/sys" }
+    var dev: String { folder + "/dev" }
+    private var devices: String { sysfs + "/bus/iio/devices" }
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.path + "/lockstep-iio-\(UUID().uuidString)"
+        for path in [devices, dev] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+    }
+
+    /// A source that looks here.
+    var source: IIOSource { IIOSource(sysfsRoot: sysfs, devRoot: dev) }
+
+    var tree: IIOTree { IIOTree(sysfsRoot: sysfs, devRoot: dev) }
+
+    /// Makes attributes of a device or a trigger, with what they say.
+    func add(_ id: String, _ attributes: [String: String]) throws {
+        for (name, text) in attributes {
+            let path = "\(devices)/\(id)/\(name)"
+            let parent = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+            try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+            try (text + "\n").write(toFile: path, atomically: false, encoding: .utf8)
+        }
+    }
+
+    /// Changes an attribute at once: whoever reads it sees the old text or the new.
+    func set(_ id: String, _ name: String, _ text: String) throws {
+        let descriptor = open("\(devices)/\(id)/\(name)", O_WRONLY)
+        guard descriptor >= 0 else { throw FileError(reason: "\(name): \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        let bytes = Array((text + String(repeating: "\n", count: max(1, 24 - text.utf8.count))).utf8)
+        guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else { throw FileError(reason: name) }
+    }
+
+    /// What an attribute says.
+    func text(_ id: String, _ name: String) -> String {
+        AttributeFolder("\(devices)/\(id)").text(name) ?? "(none)"
+    }
+
+    /// Waits until an attribute says `text`: nobody tells when a plain file changes.
+    func wait(_ id: String, _ name: String, for text: String) async throws {
+        // Counted in looks: where many tests run at once, time passes in which this one does not run at all.
+        for _ in 0..<6000 {
+            if self.text(id, name) == text { return }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        throw FileError(reason: "\(name) says '\(self.text(id, name))', not '\(text)', after 30 s")
+    }
+
+    /// Puts a link in the place of an attribute.
+    func link(_ id: String, _ name: String, to target: String) throws {
+        try remove(id, name)
+        guard symlink(target, "\(devices)/\(id)/\(name)") == 0 else { throw FileError(reason: name) }
+    }
+
+    func remove(_ id: String, _ name: String = "") throws {
+        try FileManager.default.removeItem(atPath: "\(devices)/\(id)" + (name.isEmpty ? "" : "/" + name))
+    }
+
+    /// Takes a device out of sysfs, whole; its character device stays.
+    func unplug(_ id: String) throws { try move(id, to: "unplugged-\(id)") }
+
+    /// Puts a device back, whole, with its buffer off.
+    func plugIn(_ id: String) throws {
+        try set("unplugged-\(id)", "buffer/enable", "0")
+        try move("unplugged-\(id)", to: id)
+    }
+
+    private func move(_ id: String, to other: String) throws {
+        guard rename("\(devices)/\(id)", "\(devices)/\(other)") == 0 else { throw FileError(reason: id) }
+    }
+
+    /// Empties a file: what is read of an attribute whose device has gone.
+    func empty(_ id: String, _ name: String) { truncate("\(devices)/\(id)/\(name)", 0) }
+
+    /// Makes the character device of a device.
+    func makeNode(_ id: String) throws -> ScanWriter {
+        let path = "\(dev)/\(id)"
+        unlink(path)
+        guard mkfifo(path, 0o600) == 0 else { throw FileError(reason: "\(path): \(String(cString: strerror(errno)))") }
+        return try ScanWriter(path)
+    }
+}
+
+/// The other end of a character device.
+final class ScanWriter: Sendable {
+    private let descriptor: Int32
+    private let hasEnded = Atomic(false)
+
+    init(_ path: String) throws {
+        // For both directions, so that neither end waits for the other, and the reader sees no end before this one's.
+        descriptor = open(path, O_RDWR | O_NONBLOCK)
+        guard descriptor >= 0 else { throw FileError(reason: "\(path): \(String(cString: strerror(errno)))") }
+    }
+
+    deinit { end() }
+
+    /// The device goes away: its readers come to the end.
+    func end() { if !hasEnded.exchange(true, ordering: .relaxed) { close(descriptor) } }
+
+    func write(_ bytes: [UInt8]) throws {
+        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw FileError(reason: "scan: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// One scan of three values of 16 bits and a timestamp in µs of the boot clock.
+    func writeScan(_ x: Int16, _ y: Int16, _ z: Int16, at boot: Int64) throws {
+        try write(bytes(x) + bytes(y) + bytes(z) + [0, 0] + bytes(boot * 1000))
+    }
+}
+
+/// A number as a scan has it, little end first.
+func bytes(_ number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
+
+/// Gives `body` an empty tree and removes it afterwards.
+func withFakeIIO<Result>(_ body: (FakeIIO) async throws -> Result) async throws -> Result {
+    let fake = try FakeIIO()
+    defer { try? FileManager.default.removeItem(atPath: fake.folder) }
+    return try await body(fake)
+}
+
+extension FakeIIO {
+    /// An accelerometer that is polled: 1 m/s² a count.
+    func addPolledAccelerometer(_ id: String = "iio:device0", name: String = "lis3dh") throws {
+        try add(
+            id,
+            [
+                "name": name, "in_accel_x_raw": "1", "in_accel_y_raw": "2", "in_accel_z_raw": "10",
+                "in_accel_scale": "0.980665",
+            ])
+    }
+
+    /// A device with a buffer: three axes of 16 bits a quantity, and a timestamp, all switched off.
+    func addBuffered(
+        _ quantities: [String], _ id: String = "iio:device0", name: String = "bmi160", more: [String: String] = [:]
+    ) throws {
+        var attributes = [
+            "name": name, "buffer/enable": "0", "buffer/length": "2", "buffer/watermark": "1",
+            "trigger/current_trigger": "\(name)-dev0", "current_timestamp_clock": "realtime",
+            "sampling_frequency": "25", "sampling_frequency_available": "25 50 100 200",
+            "scan_elements/in_timestamp_en": "0", "scan_elements/in_timestamp_index": "\(3 * quantities.count)",
+            "scan_elements/in_timestamp_type": "le:s64/64>>0",
+        ]
+        for (number, quantity) in quantities.enumerated() {
+            attributes["in_\(quantity)_scale"] = "0.001"
+            for (axis, letter) in ["x", "y", "z"].enumerated() {
+                let element = "scan_elements/in_\(quantity)_\(letter)"
+                attributes["in_\(quantity)_\(letter)_raw"] = "\(axis + 1)"
+                attributes[element + "_en"] = "0"
+                attributes[element + "_index"] = "\(3 * number + axis)"
+                attributes[element + "_type"] = "le:s16/16>>0"
+            }
+        }
+        try add(id, attributes.merging(more) { $1 })
+    }
+}
