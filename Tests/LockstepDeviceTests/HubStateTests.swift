@@ -1,0 +1,33 @@
+import LockstepModel
+import LockstepSensors
+import SensorTestSupport
+import Testing
+
+@testable import LockstepDevice
+
+@Suite("A hub whose clock is set")
+struct HubStateTests {
+    @Test("tells its readers, and goes on with the earlier times")
+    func step() async throws {
+        let source = ScriptedSource([.accelerometer])
+        var state = HubState(graph: SensorGraph(sources: [source]), now: moment(boot: 1_000_000))
+        let asker = state.graph.addAsker()
+        var continuation: HubState.Continuation?
+        let updates = AsyncThrowingStream<SensorUpdate, any Error> { continuation = $0 }
+        state.readers[asker] = HubState.Reader(continuation: try #require(continuation), awaited: [0])
+        _ = state.graph.ask(asker, for: [.accelerometer: .everything])
+        state.accept(block([1_500_000]), clock: .boot, at: moment(boot: 1_600_000))
+        // An hour back.
+        state.accept(block([2_500_000]), clock: .boot, at: moment(boot: 2_600_000, offset: -3_600_000_000))
+        continuation?.finish()
+        var heard: [String] = []
+        for try await update in updates {
+            switch update {
+            case .samples(let samples): heard.append("\(samples.times[0] - start)")
+            case .clockStepped: heard.append("stepped")
+            case .status: heard.append("status")
+            }
+        }
+        #expect(heard == ["1500000", "stepped", "\(2_500_000 - 3_600_000_000)"])
+    }
+}

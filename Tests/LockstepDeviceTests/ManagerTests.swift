@@ -1,0 +1,269 @@
+import LockstepDevice
+import LockstepModel
+import LockstepMotion
+import LockstepSensors
+import SensorTestSupport
+import Synchronization
+import Testing
+
+@Suite("The motion manager")
+struct MotionManagerTests {
+    /// A second at rest, face up, from `second` on.
+    private func resting(_ stream: SensorStream, from second: Int64 = 0) -> SampleBlock {
+        let values: [SensorStream: [Double]] = [.accelerometer: [0, 0, -1], .gyroscope: [0, 0, 0]]
+        var block = SampleBlock(stream: stream)
+        for index in 0..<100 as Range<Int64> {
+            block.append(
+                time: Timestamp(microseconds: start + second * 1_000_000 + index * 10_000),
+                values: values[stream] ?? [0, 20, -40])
+        }
+        return block
+    }
+
+    @Test("has the sensors that there are, and a sensor's latest reading between start and stop")
+    func pull() async throws {
+        let source = ScriptedSource([.accelerometer])
+        let manager = MotionManager(hub: SensorHub(sources: [source]))
+        #expect(manager.isAccelerometerAvailable && manager.isDeviceMotionAvailable)
+        #expect(!manager.isGyroAvailable && !manager.isMagnetometerAvailable)
+        #expect(manager.availableAttitudeReferenceFrames == [.arbitrary])
+        #expect(!manager.isAccelerometerActive && manager.accelerometerData == nil)
+        manager.accelerometerUpdateInterval = 0.01
+        manager.startAccelerometerUpdates()
+        #expect(manager.isAccelerometerActive)
+        try await source.give(resting(.accelerometer))
+        try await wait { manager.accelerometerData?.timestamp.microseconds == start + 990_000 }
+        #expect(manager.accelerometerData?.acceleration == SIMD3(0, 0, -1))
+        #expect(source.state.withLock { $0.rates } == [.accelerometer: 100])
+        manager.stopAccelerometerUpdates()
+        try await source.wait { $0.running == 0 }
+        #expect(!manager.isAccelerometerActive && manager.accelerometerData != nil && manager.accelerometerError == nil)
+        manager.startGyroUpdates()
+        try await wait { manager.gyroError != nil }
+        let error = manager.gyroError.map { "\($0)" }
+        #expect(!manager.isGyroActive && error == "motion/gyroscope is not available: no source gives it")
+    }
+
+    @Test("stops what it has started when it goes")
+    func lifetime() async throws {
+        let source = ScriptedSource([.accelerometer])
+        let hub = SensorHub(sources: [source])
+        var manager: MotionManager? = MotionManager(hub: hub)
+        manager?.startAccelerometerUpdates()
+        try await source.wait { $0.running == 1 }
+        manager = nil
+        try await source.wait { $0.running == 0 }
+    }
+
+    @Test("pushes to many handlers, each at the interval of its beginning")
+    func push() async throws {
+        let source = ScriptedSource([.accelerometer])
+        let manager = MotionManager(hub: SensorHub(sources: [source]))
+        func reader(interval: Double) -> Task<[Timestamp], any Error> {
+            manager.accelerometerUpdateInterval = interval
+            let updates = manager.accelerometerUpdates()
+            return Task {
+                var times: [Timestamp] = []
+                for try await data in updates { times.append(data.timestamp) }
+                return times
+            }
+        }
+        let slow = reader(interval: 0.1)
+        try await source.wait { $0.rates == [.accelerometer: 10] }
+        let fast = reader(interval: 0.01)
+        try await source.wait { $0.rates == [.accelerometer: 100] }
+        for second in 0..<4 as Range<Int64> { try await source.give(resting(.accelerometer, from: second)) }
+        source.end()
+        #expect(try await fast.value.count == 400)
+        let times = try await slow.value
+        #expect((36...41).contains(times.count))
+        #expect(zip(times.dropFirst(), times).allSatisfy { $0 - $1 == 100_000 })
+    }
+
+    @Test("tells device motion in the frame asked for, at its interval")
+    func deviceMotion() async throws {
+        let source = ScriptedSource([.accelerometer, .gyroscope, .magnetometer])
+        let manager = MotionManager(hub: SensorHub(sources: [source]))
+        #expect(manager.availableAttitudeReferenceFrames == [.arbitrary, .arbitraryCorrected, .magneticNorth])
+        manager.declination = 0.1
+        #expect(manager.availableAttitudeReferenceFrames.last == .trueNorth)
+        manager.deviceMotionUpdateInterval = 0.1
+        let updates = manager.deviceMotionUpdates(using: .trueNorth)
+        let reading = Task {
+            var motions: [DeviceMotion] = []
+            for try await motion in updates { motions.append(motion) }
+            return motions
+        }
+        for second in 0..<5 as Range<Int64> {
+            for stream in source.streams { try await source.give(resting(stream, from: second)) }
+        }
+        #expect(
+            source.state.withLock { $0.rates } == [.accelerometer: 100, .gyroscope: 100, .magnetometer: .infinity])
+        source.end()
+        let motions = try await reading.value
+        #expect((35...50).contains(motions.count))
+        for motion in motions {
+            #expect(motion.referenceFrame == .trueNorth && abs((motion.heading ?? 9) - 0.1) < 1e-6)
+            #expect(abs(motion.gravity.z + 1) < 1e-9)
+        }
+    }
+}
+
+@Suite("The pedometer")
+struct PedometerTests {
+    /// A past of ten steps in each of ten seconds.
+    private struct Past: SampleHistory {
+        func samples(of stream: SensorStream, from: Timestamp, to: Timestamp) throws -> SampleBlock {
+            var block = SampleBlock(stream: stream)
+            for second in 1...10 as ClosedRange<Int64> {
+                let time = start + second * 1_000_000
+                guard time >= from.microseconds, time <= to.microseconds else { continue }
+                block.append(
+                    time: Timestamp(microseconds: time), values: [Double(time - 1_000_000), 10, 7, 1, 1, 10])
+            }
+            return block
+        }
+    }
+
+    private func row(_ second: Int64, steps: Double) -> SampleBlock {
+        var block = SampleBlock(stream: .steps)
+        let time = start + second * 1_000_000
+        block.append(
+            time: Timestamp(microseconds: time), values: [Double(time - 1_000_000), steps, 1.5, 0.7, 0.7, 2])
+        return block
+    }
+
+    private let beginning = Timestamp(microseconds: start)
+
+    @Test("counts from a start date on, of the past first, and nothing twice")
+    func live() async throws {
+        let source = ScriptedSource([.steps])
+        let pedometer = Pedometer(hub: SensorHub(sources: [source]), history: Past())
+        #expect(pedometer.isStepCountingAvailable && !pedometer.isDistanceAvailable)
+        pedometer.startUpdates(from: beginning + 4_500_000)
+        try await source.give(row(10, steps: 10))
+        try await wait { pedometer.pedometerData?.numberOfSteps == 55 }
+        try await source.give(row(11, steps: 2))
+        try await wait { pedometer.pedometerData?.numberOfSteps == 57 }
+        let data = try #require(pedometer.pedometerData)
+        #expect(data.startDate == beginning + 4_500_000 && data.endDate == beginning + 11_000_000)
+        // Half of a row of 7 m, five whole ones, and 1.5 m; 6.5 s in all.
+        #expect(abs((data.distance ?? 0) - 40) < 1e-9)
+        #expect(abs((data.averageActivePace ?? 0) - 6.5 / 40) < 1e-9)
+        #expect(data.currentPace == 0.7 && data.currentCadence == 2)
+        pedometer.stopUpdates()
+        try await source.wait { $0.running == 0 }
+    }
+
+    @Test("counts live without a past")
+    func withoutPast() async throws {
+        let source = ScriptedSource([.steps])
+        let pedometer = Pedometer(hub: SensorHub(sources: [source]))
+        let updates = pedometer.updates(from: beginning)
+        let reading = Task {
+            var counts: [Int] = []
+            for try await data in updates { counts.append(data.numberOfSteps) }
+            return counts
+        }
+        for second in 1...3 as ClosedRange<Int64> { try await source.give(row(second, steps: Double(second))) }
+        source.end()
+        #expect(try await reading.value == [1, 3, 6])
+        #expect(throws: PedometerError.noHistory) { try pedometer.data(from: beginning, to: beginning + 1) }
+    }
+
+    @Test("tells the past, of which adjacent intervals sum up to the whole")
+    func past() throws {
+        let pedometer = Pedometer(hub: SensorHub(sources: []), history: Past())
+        let whole = try pedometer.data(from: beginning, to: beginning + 10_000_000)
+        #expect(whole.numberOfSteps == 100 && whole.distance == 70)
+        let middle = beginning + 3_333_333
+        let parts = [
+            try pedometer.data(from: beginning, to: middle), try pedometer.data(from: middle, to: whole.endDate),
+        ]
+        #expect(parts.map(\.numberOfSteps).reduce(0, +) == 100 && parts[0].numberOfSteps == 33)
+        #expect(throws: PedometerError.emptyInterval(middle, beginning)) {
+            try pedometer.data(from: middle, to: beginning)
+        }
+    }
+}
+
+@Suite("The location manager")
+struct LocationManagerTests {
+    private func fix(_ second: Int64, latitude: Double, accuracy: Double = 5) -> SampleBlock {
+        var block = SampleBlock(stream: .location)
+        let time = start + second * 1_000_000
+        block.append(
+            time: Timestamp(microseconds: time),
+            values: [latitude, 11.5, .nan, accuracy, .nan, .nan, .nan, 2, Double(time)])
+        return block
+    }
+
+    @Test("keeps the location and the one before, filtered as it was told")
+    func pull() async throws {
+        let source = ScriptedSource([.location])
+        let manager = LocationManager(hub: SensorHub(sources: [source]))
+        manager.desiredAccuracy = 20
+        manager.distanceFilter = 100
+        manager.startUpdatingLocation()
+        try await source.say(.waiting("no fix yet"))
+        try await wait { manager.locationError == .locationUnknown("no fix yet") }
+        try await source.give(fix(0, latitude: 48, accuracy: 50))
+        try await source.give(fix(1, latitude: 48))
+        try await source.give(fix(2, latitude: 48.0001))
+        // Twenty degrees in a second: no.
+        try await source.give(fix(3, latitude: 68))
+        try await source.give(fix(60, latitude: 48.01))
+        try await wait { manager.location?.coordinate.latitude == 48.01 }
+        #expect(manager.previousLocation?.coordinate.latitude == 48)
+        #expect(manager.locationError == nil)
+        manager.stopUpdatingLocation()
+        try await source.wait { $0.running == 0 }
+        #expect(!manager.isUpdatingLocation && manager.location != nil)
+    }
+
+    @Test("tells why there is no location, each reason as what it is")
+    func errors() async throws {
+        let source = ScriptedSource([.location])
+        let manager = LocationManager(hub: SensorHub(sources: [source]))
+        let updates = manager.locationUpdates()
+        let reading = Task {
+            var heard: [LocationUpdate] = []
+            for try await update in updates { heard.append(update) }
+            return heard
+        }
+        try await source.say(.unavailable("connection refused"))
+        try await source.say(.unavailable("/dev/ttyACM0: Permission denied"))
+        try await source.say(.stale("the last fix is 12 s old"))
+        try await source.say(.running)
+        try await source.give(fix(1, latitude: 48))
+        source.end()
+        let heard = try await reading.value
+        #expect(
+            heard.dropLast() == [
+                .failed(.network("connection refused")), .failed(.denied("/dev/ttyACM0: Permission denied")),
+                .failed(.locationUnknown("the last fix is 12 s old")),
+            ])
+        guard case .location(let current, nil) = heard.last else {
+            Issue.record("\(heard)")
+            return
+        }
+        #expect(current.coordinate.latitude == 48)
+    }
+
+    @Test("finds one location, unless it is denied or there is nothing that could")
+    func request() async throws {
+        let source = ScriptedSource([.location])
+        let manager = LocationManager(hub: SensorHub(sources: [source]))
+        let request = Task { try await manager.requestLocation() }
+        try await source.say(.waiting("no fix yet"))
+        try await source.give(fix(1, latitude: 48))
+        #expect(try await request.value.coordinate.latitude == 48)
+        try await source.wait { $0.running == 0 }
+        let denied = Task { try await manager.requestLocation() }
+        try await source.say(.unavailable("Permission denied"))
+        await #expect(throws: LocationError.denied("Permission denied")) { try await denied.value }
+        let none = LocationManager(hub: SensorHub(sources: [ScriptedSource([.gyroscope])]))
+        #expect(!none.isLocationAvailable)
+        await #expect(throws: SensorHubError.self) { try await none.requestLocation() }
+    }
+}
