@@ -1,5 +1,6 @@
 import LockstepMQTT
 import LockstepSensors
+import SensorTestSupport
 import Testing
 
 @Suite("Backoff")

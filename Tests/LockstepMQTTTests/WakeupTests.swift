@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A wakeup")
 struct WakeupTests {
-    @Test("from another thread ends a wait at once", .timeLimit(.minutes(1)))
+    @Test("from another thread ends a wait at once", .timeLimit(.minutes(10)))
     func otherThread() {
         let wakeup = Wakeup()
         DispatchQueue.global().async { wakeup.signal() }

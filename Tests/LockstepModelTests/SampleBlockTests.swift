@@ -3,6 +3,21 @@ import Testing
 
 @Suite("A block of samples")
 struct SampleBlockTests {
+    @Test("lacks a required value where it is none of its column's kind: a payload could not carry it")
+    func wrongKind() {
+        var steps = SampleBlock(stream: .steps)
+        for (time, count) in [(1, 4.0), (2, 4.5), (3, 9_007_199_254_740_992)] as [(Int64, Double)] {
+            steps.append(time: Timestamp(microseconds: time), values: [0, count, .nan, .nan, .nan, .nan])
+        }
+        #expect(!steps.isComplete)
+        #expect(steps.droppingIncomplete().times == [1])
+        var held = SampleBlock(stream: .orientation)
+        for (time, word) in [(1, 5.0), (2, 6), (3, -1), (4, 0.5)] as [(Int64, Double)] {
+            held.append(time: Timestamp(microseconds: time), values: [word])
+        }
+        #expect(held.droppingIncomplete().times == [1])
+    }
+
     @Test("grows by samples and gives their values back")
     func appending() {
         var block = SampleBlock(stream: .accelerometer)

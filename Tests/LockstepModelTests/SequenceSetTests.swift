@@ -1,4 +1,5 @@
 import LockstepModel
+import SensorTestSupport
 import Testing
 
 @Suite("A set of batch numbers")

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LockstepModel
 import LockstepSensors
+import SensorTestSupport
 import Testing
 
 @Suite("A timestamp's text")

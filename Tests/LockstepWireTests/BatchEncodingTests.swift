@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LockstepModel
 import LockstepWire
+import SensorTestSupport
 import Testing
 
 @Suite("A batch in JSON")

@@ -2,6 +2,7 @@ import FoundationEssentials
 import LockstepModel
 import LockstepSensors
 import LockstepWire
+import SensorTestSupport
 import Testing
 
 @Suite("A payload damaged at random")

@@ -18,7 +18,7 @@ struct PresenceTests {
     @Test("keeps everything", arguments: Phase.allCases)
     func roundTrip(_ phase: Phase) throws {
         let presence = Presence(
-            epoch: epoch, session: .max, phase: phase, at: Timestamp(microseconds: -5),
+            epoch: epoch, session: 1 << 53 - 1, phase: phase, at: Timestamp(microseconds: 0),
             reason: "a \"quoted\" reason\\\n\u{1}\u{1F}ü€😀", dropped: [1...4, 7...9_007_199_254_740_991],
             droppedSamples: 99,
             sources: ["simulate": "running", "gpsd://h:1 \"x\"": "stale: \t"])
@@ -32,6 +32,14 @@ struct PresenceTests {
     func foreign() throws {
         let presence = try PresenceJSON.decode(data(#"{"phase":"background","battery":{"level":0.5},"at":null}"#))
         #expect(presence == Presence(epoch: nil, session: nil, phase: .background, at: nil))
+    }
+
+    @Test("tells a thousand ranges of dropped batches at the most, in order")
+    func manyDropped() throws {
+        let ranges = (1...60_000).reversed().map { "[\(3 * $0),\(3 * $0)]" }.joined(separator: ",")
+        let dropped = try PresenceJSON.decode(data(#"{"phase":"lost","dropped":[\#(ranges)]}"#)).dropped
+        #expect(dropped.count == 1000)
+        #expect(zip(dropped, dropped.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
     }
 
     @Test("has a reason of 200 characters at the most")
@@ -54,6 +62,17 @@ struct PresenceTests {
             ),
             (#"{"phase":"lost","session":"1"}"#, "'session' is not a whole number"),
             (#"{"phase":"lost","at":"now"}"#, "'at' is not a whole number"),
+            (
+                #"{"phase":"lost","at":-9223372036854775808}"#,
+                "'at' is -9223372036854775808: it counts µs since 1970"
+            ),
+            (#"{"phase":"lost","at":9007199254740992}"#, "'at' is 9007199254740992: it counts µs since 1970"),
+            (#"{"phase":"lost","session":-1}"#, "'session' is -1: it counts µs since 1970"),
+            (#"{"phase":"lost","dropped_samples":-12}"#, "'dropped_samples' is -12: it is a count"),
+            (
+                #"{"phase":"lost","session":9223372036854775807}"#,
+                "'session' is 9223372036854775807: it counts µs since 1970"
+            ),
             (#"{"phase":"lost","reason":5}"#, "'reason' is not a text"),
             (#"{"phase":"lost","dropped":[[1]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),
             (#"{"phase":"lost","dropped":[[0,1]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),

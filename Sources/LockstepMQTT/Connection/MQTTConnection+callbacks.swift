@@ -4,7 +4,13 @@ import CMosquitto
 
 extension MQTTConnection {
     func setCallbacks() {
-        mosquitto_connect_v5_callback_set(handle) { _, context, reason, flags, _ in
+        mosquitto_connect_v5_callback_set(handle) { _, context, reason, flags, properties in
+            var size: UInt32 = 0
+            if mosquitto_property_read_int32(properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), &size, false)
+                != nil
+            {
+                MQTTConnection.from(context)?.maximumPacketSize = Int(size)
+            }
             MQTTConnection.from(context)?.didConnect(reason: reason, flags: flags)
         }
         mosquitto_disconnect_v5_callback_set(handle) { _, context, reason, _ in
@@ -27,7 +33,7 @@ extension MQTTConnection {
         }
         mosquitto_log_callback_set(handle) { _, context, level, text in
             guard level == Int32(MOSQ_LOG_ERR), let text else { return }
-            MQTTConnection.from(context)?.lastProblem = String(cString: text)
+            MQTTConnection.from(context)?.didLog(String(cString: text))
         }
     }
 
@@ -43,6 +49,7 @@ extension MQTTConnection {
     private func didConnect(reason: Int32, flags: Int32) {
         callbackCount += 1
         if reason == 0 {
+            isAccepted = true
             events.append(.connected(sessionPresent: flags & 1 != 0))
         } else {
             end(with: MQTTError(connectReason: reason, version: options.version))
@@ -51,7 +58,16 @@ extension MQTTConnection {
 
     private func didDisconnect(reason: Int32) {
         callbackCount += 1
-        end(with: MQTTError(disconnectReason: reason, detail: lastProblem))
+        end(with: tlsCause == nil ? MQTTError(disconnectReason: reason, detail: lastProblem) : failure(reason))
+    }
+
+    /// An error of the library, told while it happens: later OpenSSL's view of it is gone.
+    private func didLog(_ text: String) {
+        lastProblem = text
+        // The first cause leads to the others.
+        if tlsCause == nil {
+            tlsCause = TLSDiagnosis.cause(of: text, host: options.address.host, session: mosquitto_ssl_get(handle))
+        }
     }
 
     private func didPublish(id: Int32, reason: Int32) {

@@ -21,12 +21,19 @@ public final class MQTTConnection {
     /// Called from within ``read(limit:)``.
     public var onMessage: ((IncomingMessage) -> Void)?
 
+    /// Bytes of the largest packet that the broker takes; nil where it has not told, as before MQTT 5.
+    public internal(set) var maximumPacketSize: Int?
+
     let handle: OpaquePointer
     /// What the callbacks collect until the owner takes it.
     var events: [Event] = []
     var callbackCount = 0
     var hasEnded = false
     var lastProblem: String?
+    /// Why TLS failed, where that is known better than by libmosquitto's return value.
+    var tlsCause: String?
+    /// Whether the broker took this client.
+    var isAccepted = false
 
     /// Makes a client; nothing is sent yet.
     /// - Throws: ``MQTTError`` for options that libmosquitto does not take (a file that can't be read, say).
@@ -71,7 +78,7 @@ public final class MQTTConnection {
         for _ in 0..<max(1, limit) where !hasEnded {
             let before = callbackCount
             let status = mosquitto_loop_read(handle, 1)
-            if status != 0 { end(with: MQTTError(library: status, detail: lastProblem)) }
+            if status != 0 { end(with: failure(status)) }
             // A call without a callback found no whole packet, or one of no concern: the next poll will tell.
             if callbackCount == before { break }
         }
@@ -82,7 +89,7 @@ public final class MQTTConnection {
     public func write() -> [Event] {
         if !hasEnded, descriptor != nil {
             let status = mosquitto_loop_write(handle, 1)
-            if status != 0 { end(with: MQTTError(library: status, detail: lastProblem)) }
+            if status != 0 { end(with: failure(status)) }
         }
         return takeEvents()
     }
@@ -91,7 +98,7 @@ public final class MQTTConnection {
     public func keepAlive() -> [Event] {
         if !hasEnded {
             let status = mosquitto_loop_misc(handle)
-            if status != 0 { end(with: MQTTError(library: status, detail: lastProblem)) }
+            if status != 0 { end(with: failure(status)) }
         }
         return takeEvents()
     }
@@ -138,7 +145,7 @@ public final class MQTTConnection {
     }
 
     private func check(_ status: Int32) throws(MQTTError) {
-        guard status == 0 else { throw MQTTError(library: status, detail: lastProblem) }
+        guard status == 0 else { throw failure(status) }
     }
 
     private func configure() throws(MQTTError) {
@@ -161,19 +168,6 @@ public final class MQTTConnection {
             try check(status)
         }
         if options.address.usesTLS { try configureTLS() }
-    }
-
-    private func configureTLS() throws(MQTTError) {
-        let tls = options.tls
-        for file in [tls.authorityFile, tls.certificateFile, tls.keyFile].compactMap({ $0 })
-        where access(file, R_OK) != 0 {
-            throw MQTTError(.tls, "\(file) can't be read: \(String(cString: strerror(errno)))")
-        }
-        if tls.authorityFile == nil { try check(mosquitto_int_option(handle, MOSQ_OPT_TLS_USE_OS_CERTS, 1)) }
-        let status = mosquitto_tls_set(handle, tls.authorityFile, nil, tls.certificateFile, tls.keyFile, nil)
-        guard status == 0 else {
-            throw MQTTError(.tls, "libmosquitto did not take the TLS files: a certificate and its key go together")
-        }
     }
 }
 

@@ -30,10 +30,12 @@ public final class BrokerLink {
     public let wakeup: Wakeup
     /// Called for every message, from within ``read(limit:)``.
     public var onMessage: ((IncomingMessage) -> Void)?
-    public private(set) var version: MQTTVersion
+    /// Asked before each try to connect, once its wait is over: false for another wait.
+    public var mayConnect: () -> Bool = { true }
+    public var version: MQTTVersion { choice.version }
 
     private let makeOptions: (MQTTVersion) -> MQTTOptions
-    private let fallsBack: Bool
+    private var choice: VersionChoice
     private var backoff: Backoff
     private var generator = SystemRandomNumberGenerator()
     private var state: State
@@ -50,8 +52,7 @@ public final class BrokerLink {
         makeOptions: @escaping (MQTTVersion) -> MQTTOptions
     ) {
         self.wakeup = wakeup
-        self.version = version ?? .five
-        self.fallsBack = version == nil
+        choice = VersionChoice(version)
         self.backoff = backoff
         self.makeOptions = makeOptions
         state = .waiting(until: .now)
@@ -59,6 +60,11 @@ public final class BrokerLink {
 
     public var isUp: Bool {
         if case .up = state { true } else { false }
+    }
+
+    /// Bytes of the largest packet that the broker takes; nil where it has not told, or the link is not up.
+    public var maximumPacketSize: Int? {
+        if case .up(let connection) = state { connection.maximumPacketSize } else { nil }
     }
 
     /// Waits for something to do: a message, room to write, a signal, the deadline, or a time of the link's own.
@@ -81,6 +87,10 @@ public final class BrokerLink {
         case .stopped: return []
         case .waiting(let retry):
             guard now >= retry else { return [] }
+            guard mayConnect() else {
+                state = .waiting(until: now + backoff.next(using: &generator))
+                return []
+            }
             state = .connecting(Attempt(makeOptions(version), wakeup: wakeup))
             return []
         case .connecting(let attempt):
@@ -168,10 +178,7 @@ public final class BrokerLink {
     }
 
     private func fail(_ error: MQTTError) -> Event {
-        // A broker of an older version may say so, or just hang up; one that never answered TCP says nothing of it.
-        if fallsBack, error.code == .unsupportedVersion || error.code == .connectionLost || error.code == .other {
-            version = version == .five ? .three : .five
-        }
+        choice.didFail(error.code)
         shortLived = 0
         let wait = backoff.next(using: &generator)
         state = .waiting(until: .now + wait)
@@ -179,6 +186,7 @@ public final class BrokerLink {
     }
 
     private func lose(_ error: MQTTError) -> Event {
+        choice.didLose()
         let error = judged(error)
         // Two clients with one id would else throw each other out without end, several times a second.
         let wait = error.code == .takenOver ? backoff.longest : backoff.next(using: &generator)
@@ -200,9 +208,7 @@ public final class BrokerLink {
 }
 
 /// A TCP and TLS connect on a thread of its own, with its outcome.
-///
-/// Unchecked: the connection is made there, and handed over whole, once, through the mutex.
-private final class Attempt: @unchecked Sendable {
+private final class Attempt: @unchecked Sendable {  // the connection is made there, and handed over once, by the mutex
     private let result = Mutex<Bool>(false)
     private var finished: Result<MQTTConnection, MQTTError>?
 

@@ -3,7 +3,8 @@ public struct Acknowledgement: Hashable, Sendable {
     public let epoch: Epoch
     /// The watermark: every batch from 1 to this one is on disk.
     public let through: Int64
-    /// Gaps above `through`, ascending: batches to send again.
+    /// Gaps above `through`, ascending: batches to send again. Where there are very many, the first range also has
+    /// batches that are on disk.
     public let missing: [ClosedRange<Int64>]
     /// Every batch up to this one that is not in `missing` is on disk; at least `through`.
     public let highest: Int64
@@ -15,12 +16,18 @@ public struct Acknowledgement: Hashable, Sendable {
         self.highest = max(through, highest ?? through)
     }
 
-    /// The acknowledgement of what was received, with at most `limit` gaps: the lowest ones, so that it stays true
-    /// of everything up to ``highest``.
-    public init(epoch: Epoch, received: SequenceSet, limit: Int = 100) {
-        let gaps = received.gaps.ranges
-        let highest = gaps.count > limit ? gaps[limit].lowerBound - 1 : received.last ?? 0
-        self.init(epoch: epoch, through: received.watermark, missing: Array(gaps.prefix(limit)), highest: highest)
+    /// The acknowledgement of what was received, with at most `limit` gaps, some 16 KB of JSON.
+    ///
+    /// Where there are more, the lowest count as one: a gap that never closes must not keep what comes later from
+    /// being acknowledged.
+    public init(epoch: Epoch, received: SequenceSet, limit: Int = 800) {
+        var gaps = received.gaps.ranges
+        let excess = gaps.count - limit
+        if excess > 0 {
+            gaps.replaceSubrange(
+                0...excess, with: CollectionOfOne(gaps[0].lowerBound...gaps[excess].upperBound))
+        }
+        self.init(epoch: epoch, through: received.watermark, missing: gaps, highest: received.last ?? 0)
     }
 
     /// The batches that are on disk.

@@ -2,7 +2,9 @@
 public struct LifecycleSnapshot: Hashable, Sendable {
     /// The transition that led to the present state.
     public var last: LifecycleTransition?
-    /// The highest session that spoke.
+    /// The epoch whose sessions count.
+    public var epoch: Epoch?
+    /// The highest session of that epoch that spoke.
     public var session: Int64?
     /// What that session last said of itself, while it holds.
     public var phase: Phase?
@@ -10,9 +12,11 @@ public struct LifecycleSnapshot: Hashable, Sendable {
     public var restsOn: Timestamp?
 
     public init(
-        last: LifecycleTransition? = nil, session: Int64? = nil, phase: Phase? = nil, restsOn: Timestamp? = nil
+        last: LifecycleTransition? = nil, epoch: Epoch? = nil, session: Int64? = nil, phase: Phase? = nil,
+        restsOn: Timestamp? = nil
     ) {
         self.last = last
+        self.epoch = epoch
         self.session = session
         self.phase = phase
         self.restsOn = restsOn

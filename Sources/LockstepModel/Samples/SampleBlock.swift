@@ -36,10 +36,10 @@ public struct SampleBlock: Sendable {
         for index in columns.indices { columns[index].append(values[index]) }
     }
 
-    /// Whether every required value of every sample is there, and no value is infinite.
+    /// Whether every required value of every sample is there, of its column's kind, and no value is infinite.
     public var isComplete: Bool {
         zip(stream.columns, columns).allSatisfy { column, values in
-            values.allSatisfy { column.isRequired ? $0.isFinite : !$0.isInfinite }
+            values.allSatisfy { column.isRequired ? column.kind.takes($0) : !$0.isInfinite }
         }
     }
 

@@ -31,6 +31,15 @@ public struct SensorStream: Sendable {
         case integer
         /// One of a few words; in memory its index.
         case choice([String])
+
+        /// Whether a payload can carry this value; what it can't is null there.
+        public func takes(_ value: Double) -> Bool {
+            switch self {
+            case .real: value.isFinite
+            case .integer: value.rounded() == value && abs(value) < 9_007_199_254_740_992
+            case .choice(let words): Int(exactly: value).map(words.indices.contains) ?? false
+            }
+        }
     }
 }
 
@@ -49,6 +58,34 @@ extension SensorStream {
         name: "motion/magnetometer", table: "magnetometer",
         summary: "Magnetic field along the device axes, uncalibrated",
         columns: .axes(unit: "µT"), pausesInBackground: true)
+
+    public static let deviceMotion = SensorStream(
+        name: "motion/device", table: "device_motion",
+        summary: "Attitude, and what it tells apart: gravity, user acceleration, rotation rate, magnetic field",
+        columns: .quaternion + .axes("g", unit: "g", summary: "Gravity")
+            + .axes("u", unit: "g", summary: "User acceleration")
+            + .axes("r", unit: "rad/s", summary: "Rotation rate without bias")
+            + .axes("m", unit: "µT", summary: "Calibrated magnetic field")
+            + [
+                Column(
+                    name: "macc", kind: .integer, unit: "", isRequired: false,
+                    summary: "Accuracy of the field: -1 uncalibrated, 0 low, 1 medium, 2 high"),
+                Column(
+                    name: "frame",
+                    kind: .choice(["arbitrary", "arbitraryCorrected", "magneticNorth", "trueNorth"]), unit: "",
+                    isRequired: true, summary: "Reference frame of the attitude"),
+            ], pausesInBackground: true)
+
+    public static let orientation = SensorStream(
+        name: "orientation", table: "orientation",
+        summary: "How the device is held, from this time on",
+        columns: [
+            Column(
+                name: "value",
+                kind: .choice([
+                    "portrait", "portraitUpsideDown", "landscapeLeft", "landscapeRight", "faceUp", "faceDown",
+                ]), unit: "", isRequired: true, summary: "Device orientation")
+        ], pausesInBackground: true)
 
     public static let steps = SensorStream(
         name: "steps", table: "steps",
@@ -84,7 +121,9 @@ extension SensorStream {
         ], pausesInBackground: false)
 
     /// Every stream there is.
-    public static let all: [SensorStream] = [accelerometer, gyroscope, magnetometer, steps, location]
+    public static let all: [SensorStream] = [
+        accelerometer, gyroscope, magnetometer, deviceMotion, steps, location, orientation,
+    ]
 
     /// The stream of a topic channel or of a table: `motion/accelerometer` and `accelerometer` name the same.
     public static func named(_ name: String) -> SensorStream? { byName[name] }
@@ -105,6 +144,24 @@ extension [SensorStream.Column] {
     fileprivate static func axes(unit: String) -> [SensorStream.Column] {
         ["x", "y", "z"].map {
             SensorStream.Column(name: $0, kind: .real, unit: unit, isRequired: true, summary: "Along the \($0) axis")
+        }
+    }
+
+    /// Three axes, named after what they are of, that may be unknown.
+    fileprivate static func axes(_ prefix: String, unit: String, summary: String) -> [SensorStream.Column] {
+        ["x", "y", "z"].map {
+            SensorStream.Column(
+                name: prefix + $0, kind: .real, unit: unit, isRequired: false,
+                summary: "\(summary) along the \($0) axis")
+        }
+    }
+
+    /// A rotation from the device to the reference frame.
+    fileprivate static var quaternion: [SensorStream.Column] {
+        ["w", "x", "y", "z"].map {
+            SensorStream.Column(
+                name: "q" + $0, kind: .real, unit: "", isRequired: true,
+                summary: "Attitude, device to reference frame: component \($0) of a unit quaternion")
         }
     }
 }

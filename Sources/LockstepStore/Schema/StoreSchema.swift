@@ -10,7 +10,11 @@ enum StoreSchema {
         { database in
             for table in baseTables { try database.execute(table) }
             try database.setApplicationID(applicationID)
-        }
+        },
+        { database in
+            try database.execute(
+                "ALTER TABLE devices ADD COLUMN session_epoch TEXT /* the epoch that the session is of */")
+        },
     ])
 
     /// Checks that a database is empty, or a store that this program knows.

@@ -18,12 +18,13 @@ struct LifecycleTable {
         update = try database.prepare(
             """
             UPDATE devices SET state = ?2, since = ?3, previous = ?4, reason = ?5, state_seq = ?6, session = ?7,
-                phase = ?8, rests_on = ?9
+                phase = ?8, rests_on = ?9, session_epoch = ?10
             WHERE device_id = ?1
             """, persistent: true)
         select = try database.prepare(
             """
-            SELECT group_name, device, state, since, previous, reason, state_seq, session, phase, rests_on
+            SELECT group_name, device, state, since, previous, reason, state_seq, session, phase, rests_on,
+                session_epoch
             FROM devices
             """, persistent: true)
     }
@@ -48,6 +49,7 @@ struct LifecycleTable {
         try update.bind(snapshot.session, at: 7)
         try update.bind(snapshot.phase?.rawValue, at: 8)
         try update.bind(snapshot.restsOn?.microseconds, at: 9)
+        try update.bind(snapshot.epoch?.rawValue, at: 10)
         try update.run()
     }
 
@@ -57,7 +59,8 @@ struct LifecycleTable {
         while try select.step() {
             guard let device = deviceAddress(select, at: 0) else { continue }
             snapshots[device] = LifecycleSnapshot(
-                last: lastTransition, session: select.optionalInt64(at: 7),
+                last: lastTransition, epoch: select.text(at: 10).map(Epoch.init(unchecked:)),
+                session: select.optionalInt64(at: 7),
                 phase: select.text(at: 8).flatMap(Phase.init), restsOn: timestamp(select, at: 9))
         }
         return snapshots

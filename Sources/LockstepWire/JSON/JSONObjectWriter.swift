@@ -16,6 +16,13 @@ package struct JSONObjectWriter {
         raw(String(value))
     }
 
+    /// A whole number is written without its fraction.
+    /// - Precondition: `value` is finite.
+    package mutating func member(_ name: String, _ value: Double) {
+        key(name)
+        raw(Int64(exactly: value).map(String.init) ?? value.description)
+    }
+
     package mutating func member(_ name: String, _ value: Bool) {
         key(name)
         raw(value ? "true" : "false")
@@ -47,9 +54,21 @@ package struct JSONObjectWriter {
     }
 
     package mutating func member(_ name: String, _ values: [String: String]) {
+        member(name) { object in
+            for (key, value) in values.sorted(by: { $0.key < $1.key }) { object.member(key, value) }
+        }
+    }
+
+    /// Writes an object whose members `write` appends.
+    package mutating func member(_ name: String, write: (inout JSONObjectWriter) -> Void) {
         key(name)
+        object(write)
+    }
+
+    /// Writes, as an element, an object whose members `write` appends.
+    package mutating func object(_ write: (inout JSONObjectWriter) -> Void) {
         var object = JSONObjectWriter()
-        for (key, value) in values.sorted(by: { $0.key < $1.key }) { object.member(key, value) }
+        write(&object)
         bytes += object.finish()
     }
 

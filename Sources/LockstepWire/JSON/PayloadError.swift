@@ -6,10 +6,14 @@ public struct PayloadError: Error, Hashable, CustomStringConvertible {
     public let description: String
     /// The number of the rejected batch, where the payload told it.
     public var position: BatchPosition?
+    /// Whether the payload can be taken some day although not now: the fault may lie with the reader, with its clock or
+    /// its version. What is at fault itself never gets better.
+    public var mayPass: Bool
 
-    public init(_ description: String, position: BatchPosition? = nil) {
+    public init(_ description: String, position: BatchPosition? = nil, mayPass: Bool = false) {
         self.description = description
         self.position = position
+        self.mayPass = mayPass
     }
 
     static let notJSON = PayloadError("not valid JSON (which has no NaN and no Infinity: an unknown value is null)")

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import LockstepModel
+import Synchronization
 
 /// How large a payload may be.
 public struct PayloadLimits: Sendable, Hashable {
@@ -51,10 +52,13 @@ extension CodingUserInfoKey {
 }
 
 /// Carries the batch's number out of a decoding that fails later.
-///
-/// Only ever touched by the one decoding that made it, on its own thread.
-private final class PositionBox: @unchecked Sendable {
-    var value: BatchPosition?
+private final class PositionBox: Sendable {
+    private let position = Mutex<BatchPosition?>(nil)
+
+    var value: BatchPosition? {
+        get { position.withLock { $0 } }
+        set { position.withLock { $0 = newValue } }
+    }
 }
 
 private struct Key: CodingKey {
@@ -91,7 +95,8 @@ private struct DecodedBatch: Decodable {
         let version = try object.wholeNumber("v") ?? BatchJSON.version
         guard version <= BatchJSON.version else {
             throw PayloadError(
-                "payload version \(version) is newer than this program knows (\(BatchJSON.version)): upgrade it")
+                "payload version \(version) is newer than this program knows (\(BatchJSON.version)): upgrade it",
+                mayPass: true)
         }
         guard version >= 1 else { throw PayloadError("'v' is \(version): versions start at 1") }
 

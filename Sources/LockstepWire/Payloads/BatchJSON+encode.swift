@@ -50,12 +50,11 @@ public enum BatchJSON {
 
 extension JSONObjectWriter {
     fileprivate mutating func value(_ value: Double, kind: SensorStream.Kind) {
-        guard value.isFinite else { return null() }
+        guard kind.takes(value) else { return null() }
         switch kind {
         case .real: raw(value.description)
-        case .integer: Int64(exactly: value).map { raw(String($0)) } ?? null()
-        case .choice(let words):
-            if let index = Int(exactly: value), words.indices.contains(index) { string(words[index]) } else { null() }
+        case .integer: raw(String(Int64(value)))
+        case .choice(let words): string(words[Int(value)])
         }
     }
 }

@@ -10,7 +10,8 @@ struct LifecycleTests {
     func snapshots() throws {
         let change = LifecycleTransition(from: .active, to: .background, since: time(5), reason: "silent", seq: 4)
         let snapshots = [
-            device("one"): LifecycleSnapshot(last: change, session: 7, phase: .lost, restsOn: time(3)),
+            device("one"): LifecycleSnapshot(
+                last: change, epoch: Epoch(unchecked: "e1"), session: 7, phase: .lost, restsOn: time(3)),
             device("two"): LifecycleSnapshot(
                 last: LifecycleTransition(from: nil, to: .active, since: time(1), reason: "live-sample", seq: 1)),
             device("three"): LifecycleSnapshot(),
@@ -21,6 +22,20 @@ struct LifecycleTests {
         #expect(try store.lifecycles() == snapshots)
         _ = try store.write(IngestGroup(lifecycles: [device("one"): LifecycleSnapshot(session: 8)]))
         #expect(try store.lifecycles()[device("one")] == LifecycleSnapshot(session: 8))
+    }
+
+    @Test("is kept by a store that was written before epochs were, too")
+    func olderStore() throws {
+        let path = TemporaryFolder.path + "/store"
+        let change = LifecycleTransition(from: nil, to: .active, since: time(5), reason: "foreground", seq: 1)
+        let snapshot = LifecycleSnapshot(last: change, session: 7, phase: .foreground, restsOn: time(3))
+        do {
+            let store = try SQLiteStore(path: path)
+            _ = try store.write(IngestGroup(lifecycles: [device("one"): snapshot]))
+            try store.database.execute("ALTER TABLE devices DROP COLUMN session_epoch")
+            try store.database.setUserVersion(1)
+        }
+        #expect(try SQLiteStore(path: path).lifecycles() == [device("one"): snapshot])
     }
 
     @Test("keeps each change once, also when it is written again")

@@ -96,7 +96,7 @@ struct OpeningTests {
             #expect(error.code == .schema)
             #expect(
                 error.description == "\(path) was written by a newer Lockstep "
-                    + "(schema 7, this program knows 1): upgrade this program")
+                    + "(schema 7, this program knows 2): upgrade this program")
         }
     }
 

@@ -23,7 +23,10 @@ extension Batch {
         of column: SensorStream.Column, using random: inout some RandomNumberGenerator
     ) -> Double {
         if !column.isRequired, Int.random(in: 0..<4, using: &random) == 0 { return .nan }
-        if column.kind == .integer { return Double(Int64.random(in: -1 << 50...1 << 50, using: &random)) }
-        return Double.random(in: -1000...1000, using: &random)
+        return switch column.kind {
+        case .real: Double.random(in: -1000...1000, using: &random)
+        case .integer: Double(Int64.random(in: -1 << 50...1 << 50, using: &random))
+        case .choice(let words): Double(Int.random(in: words.indices, using: &random))
+        }
     }
 }

@@ -1,0 +1,104 @@
+import Foundation
+import LockstepModel
+import LockstepWire
+import Testing
+
+@Suite("A request to an agent")
+struct RequestTests {
+    private func decode(_ text: String) throws -> AgentRequest { try RequestJSON.decode(Data(text.utf8)) }
+
+    @Test("is read as people write it")
+    func reads() throws {
+        let lease = try decode(#"{"rate":{"stream":"motion/accelerometer","hz":50,"lease_s":60}}"#)
+        #expect(lease.action == .lease(RateLease(stream: .accelerometer, rate: 50, duration: 60)))
+        #expect(lease.id == nil && lease.client == nil)
+        let named = try decode(#"{"id":"7","client":"a page","phase":"background","more":[1]}"#)
+        #expect(named == AgentRequest(id: "7", client: "a page", action: .phase(.background)))
+        #expect(try decode(#"{"flush":true}"#).action == .flush)
+        #expect(try decode(#"{"describe":true,"flush":false}"#).action == .describe)
+        let end = try decode(#"{"rate":{"stream":"steps","hz":0}}"#)
+        #expect(end.action == .lease(RateLease(stream: .steps, rate: 0, duration: 1)))
+    }
+
+    @Test(
+        "comes back as it was written",
+        arguments: [
+            AgentRequest(
+                id: "a\"b", client: "c", action: .lease(RateLease(stream: .gyroscope, rate: 12.5, duration: 3600))),
+            AgentRequest(action: .phase(.inactive)), AgentRequest(id: "1", action: .flush),
+            AgentRequest(client: "x", action: .describe),
+        ])
+    func roundTrip(_ request: AgentRequest) throws {
+        #expect(try RequestJSON.decode(Data(RequestJSON.encode(request))) == request)
+    }
+
+    @Test(
+        "that can't be done is refused with the reason",
+        arguments: [
+            ("", "not valid JSON"), ("[]", "not an object"),
+            ("{}", "one of 'rate', 'phase', 'flush' and 'describe'"),
+            (#"{"flush":true,"describe":true}"#, "one of 'rate'"),
+            (#"{"phase":"asleep"}"#, "'phase' is 'asleep'"), (#"{"phase":"terminated"}"#, "can be told foreground"),
+            (#"{"rate":{"stream":"motion/nose","hz":5,"lease_s":9}}"#, "'motion/nose' is no stream"),
+            (#"{"rate":{"stream":"steps","hz":-1,"lease_s":9}}"#, "'hz' takes"),
+            (#"{"rate":{"stream":"steps","hz":1e9,"lease_s":9}}"#, "'hz' takes"),
+            (#"{"rate":{"stream":"steps","hz":5}}"#, "'rate.lease_s' is missing"),
+            (#"{"rate":{"stream":"steps","hz":5,"lease_s":0}}"#, "'lease_s' takes 1.0 to 86400.0 seconds"),
+            (#"{"rate":{"stream":"steps","hz":"fast","lease_s":9}}"#, "'rate.hz' is not a number"),
+        ])
+    func refuses(_ text: String, _ reason: String) {
+        let error = #expect(throws: PayloadError.self) { try decode(text) }
+        #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
+    }
+
+    @Test("that is wrong still has its name")
+    func names() {
+        #expect(RequestJSON.id(of: Data(#"{"id":"7","phase":"asleep"}"#.utf8)) == "7")
+        #expect(RequestJSON.id(of: Data("no".utf8)) == nil)
+    }
+
+    @Test("has names of a hundred bytes, and is not read where it is too long")
+    func bounds() throws {
+        let long = "e" + String(repeating: "\u{301}", count: 500)
+        let request = try RequestJSON.decode(Data(#"{"id":"\#(long)","client":"\#(long)","flush":true}"#.utf8))
+        #expect(request.id?.utf8.count == 99 && request.client?.utf8.count == 99)
+        let huge = Data((#"{"id":"7","flush":true}"# + String(repeating: " ", count: RequestJSON.longest)).utf8)
+        #expect(RequestJSON.id(of: huge) == nil)
+        let error = #expect(throws: PayloadError.self) { try RequestJSON.decode(huge) }
+        #expect(error?.description == "a request has at most 16384 bytes")
+    }
+}
+
+@Suite("A reply of an agent")
+struct ReplyTests {
+    private func text(_ reply: AgentReply) -> String { String(decoding: ReplyJSON.encode(reply), as: UTF8.self) }
+
+    @Test("says what was done")
+    func replies() {
+        let until = Timestamp(microseconds: 1_700_000_000_000_000)
+        let leased = text(AgentReply(id: "7", outcome: .leased(stream: .steps, rate: 50, until: until)))
+        #expect(leased == #"{"id":"7","ok":true,"rate":{"stream":"steps","hz":50,"until":1700000000000000}}"#)
+        let ended = text(AgentReply(outcome: .leased(stream: .steps, rate: .infinity, until: nil)))
+        #expect(ended == #"{"ok":true,"rate":{"stream":"steps","hz":"source"}}"#)
+        #expect(text(AgentReply(outcome: .phase(.background))) == #"{"ok":true,"phase":"background"}"#)
+        #expect(text(AgentReply(id: "a", outcome: .flushed(batches: 3))) == #"{"id":"a","ok":true,"flushed":3}"#)
+        let failed = text(AgentReply(id: "a", outcome: .failed("'x' is \"no\" stream")))
+        #expect(failed == #"{"id":"a","ok":false,"error":"'x' is \"no\" stream"}"#)
+    }
+
+    @Test("describes the agent")
+    func describes() {
+        let description = AgentDescription(
+            epoch: Epoch(unchecked: "e1"), phase: .foreground,
+            streams: [.init(stream: .orientation, rate: nil), .init(stream: .gyroscope, rate: 12.5)],
+            leases: [.init(client: "c", stream: .gyroscope, rate: 12.5, until: Timestamp(microseconds: 5))],
+            sources: ["iio": "running"], outboxBatches: 2, outboxBytes: 100, droppedSamples: 0)
+        #expect(
+            text(AgentReply(outcome: .described(description))) == #"""
+                {"ok":true,"describe":{"epoch":"e1","phase":"foreground","streams":[{"stream":"orientation","hz":0,\#
+                "columns":["value"],"units":[""]},{"stream":"motion/gyroscope","hz":12.5,"columns":["x","y","z"],\#
+                "units":["rad/s","rad/s","rad/s"]}],"leases":[{"client":"c","stream":"motion/gyroscope","hz":12.5,\#
+                "until":5}],"sources":{"iio":"running"},"outbox":{"batches":2,"bytes":100,"dropped_samples":0}}}
+                """#)
+    }
+}
