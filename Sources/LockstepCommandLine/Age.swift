@@ -6,7 +6,9 @@ extension Timestamp {
 
     /// How long ago this was, in the largest unit: `12s`, `3m`, `2h`, `5d`.
     public func age(at now: Timestamp) -> String {
-        let seconds = max(0, now - self) / 1_000_000
+        // A time that somebody made up may be further away than can be counted.
+        let (difference, overflow) = now.microseconds.subtractingReportingOverflow(microseconds)
+        let seconds = (overflow ? self < now ? .max : 0 : max(0, difference)) / 1_000_000
         switch seconds {
         case ..<100: return "\(seconds)s"
         case ..<6000: return "\(seconds / 60)m"

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import FoundationEssentials
 public import Logging
 
 /// How much a program says on standard error.
@@ -10,7 +11,7 @@ public struct LogOptions: ParsableArguments {
 
     public init() {}
 
-    /// Sets up logging to standard error, for the whole process.
+    /// Sets up logging to standard error, for the whole process; in the form of the journal where that listens.
     public func makeLogger(_ label: String, _ settings: Settings) throws -> Logger {
         let level =
             try settings.value("log-level", logLevel) { text in
@@ -19,7 +20,11 @@ public struct LogOptions: ParsableArguments {
                 }
                 return level
             } ?? .info
-        LoggingSystem.bootstrap(StreamLogHandler.standardError(label:))
+        if JournalLogHandler.isJournal(ProcessInfo.processInfo.environment["JOURNAL_STREAM"]) {
+            LoggingSystem.bootstrap { _ in JournalLogHandler() }
+        } else {
+            LoggingSystem.bootstrap(StreamLogHandler.standardError(label:))
+        }
         var logger = Logger(label: label)
         logger.logLevel = level
         return logger

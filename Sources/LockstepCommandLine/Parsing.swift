@@ -39,3 +39,32 @@ public func sqlitePath(_ text: String) throws -> String {
     }
     return String(text.dropFirst(7))
 }
+
+/// Reads an angle in degrees, of -180 to 180.
+/// - Returns: rad.
+/// - Throws: ``CommandFailure``
+public func degrees(_ text: String) throws -> Double {
+    guard let value = Double(text), (-180...180).contains(value) else {
+        throw CommandFailure("'\(text)' is no angle: write degrees from -180 to 180")
+    }
+    return value * .pi / 180
+}
+
+/// Reads one of the words of a type.
+/// - Throws: ``CommandFailure``
+public func choice<Choice: RawRepresentable & CaseIterable>(_ text: String, of type: Choice.Type) throws -> Choice
+where Choice.RawValue == String {
+    guard let choice = Choice(rawValue: text) else {
+        throw CommandFailure("'\(text)' is none of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return choice
+}
+
+/// Reads a length in m within bounds.
+/// - Throws: ``CommandFailure``
+public func metres(_ text: String, in range: ClosedRange<Double>) throws -> Double {
+    guard let value = Double(text), range.contains(value) else {
+        throw CommandFailure("'\(text)' is no length from \(range.lowerBound) to \(range.upperBound) m")
+    }
+    return value
+}

@@ -6,9 +6,18 @@ import Yams
 /// The setting `backlog-rate` is the option `--backlog-rate`, the variable `LOCKSTEP_BACKLOG_RATE` and the key
 /// `backlog-rate` of the file.
 public struct Settings {
+    /// Where a setting was found.
+    public enum Place: Hashable, Sendable {
+        case commandLine
+        case environment
+        /// The YAML file of this path.
+        case file(String)
+    }
+
     private struct Found {
         let texts: [String]
         let origin: String
+        let place: Place
     }
 
     private var environment: [String: Found] = [:]
@@ -28,7 +37,7 @@ public struct Settings {
         for name in names {
             let variable = Self.variable(for: name)
             if let text = environment[variable], !text.isEmpty {
-                self.environment[name] = Found(texts: [text], origin: variable)
+                self.environment[name] = Found(texts: [text], origin: variable, place: .environment)
             }
         }
         let named = environment["LOCKSTEP_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
@@ -64,8 +73,13 @@ public struct Settings {
         return try texts.map { try Self.parse($0, from: found.origin, parse) }
     }
 
+    /// Where the value of a setting comes from; nil where nobody gave one.
+    public func place(of name: String, _ commandLine: String?) -> Place? {
+        find(name, commandLine.map { [$0] } ?? [])?.place
+    }
+
     private func find(_ name: String, _ commandLine: [String]) -> Found? {
-        if !commandLine.isEmpty { return Found(texts: commandLine, origin: "--\(name)") }
+        if !commandLine.isEmpty { return Found(texts: commandLine, origin: "--\(name)", place: .commandLine) }
         return environment[name] ?? file[name]
     }
 
@@ -89,17 +103,18 @@ public struct Settings {
         }
         for (key, value) in mapping {
             let name = key.string ?? ""
-            let place = "\(path):\(key.mark?.line ?? 0)"
+            let mark = "\(path):\(key.mark?.line ?? 0)"
             guard names.contains(name) else {
                 if ignoresOthers { continue }
-                throw CommandFailure("\(place): unknown setting '\(name)'; known are \(names.joined(separator: ", "))")
+                throw CommandFailure("\(mark): unknown setting '\(name)'; known are \(names.joined(separator: ", "))")
             }
             if let scalar = value.scalar {
-                file[name] = Found(texts: [scalar.string], origin: "\(name) in \(place)")
+                file[name] = Found(texts: [scalar.string], origin: "\(name) in \(mark)", place: .file(path))
             } else if let list = value.sequence, !list.isEmpty, list.allSatisfy({ $0.scalar != nil }) {
-                file[name] = Found(texts: list.compactMap { $0.scalar?.string }, origin: "\(name) in \(place)")
+                file[name] = Found(
+                    texts: list.compactMap { $0.scalar?.string }, origin: "\(name) in \(mark)", place: .file(path))
             } else {
-                throw CommandFailure("\(place): '\(name)' takes a value or a list of values")
+                throw CommandFailure("\(mark): '\(name)' takes a value or a list of values")
             }
         }
     }

@@ -16,6 +16,14 @@ struct AgeTests {
         #expect((now - seconds * 1_000_000).age(at: now) == text)
     }
 
+    @Test("tells its age however far away it is")
+    func extremes() {
+        let first = Timestamp(microseconds: .min)
+        let last = Timestamp(microseconds: .max)
+        #expect(first.age(at: last) == "106751991d")
+        #expect(last.age(at: first) == "0s")
+    }
+
     @Test("is shown to the second")
     func toTheSecond() { #expect(now.toTheSecond == "2023-11-14T22:13:20Z") }
 

@@ -2,7 +2,7 @@ public import Testing
 
 /// Waits until `condition` holds, looking again every few milliseconds; false when the deadline passes first.
 public func eventually(
-    within limit: Duration = .seconds(20), _ condition: () async throws -> Bool
+    within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
 ) async rethrows -> Bool {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
@@ -17,7 +17,7 @@ public func eventually(
 /// A function rather than `#expect` with a closure in it: inside the closure of a scope, Swift 6.3 can give the closure
 /// within the macro and one beside it the same symbol, and then runs one of them twice.
 public func expectEventually(
-    _ comment: @autoclosure () -> String = "", within limit: Duration = .seconds(20),
+    _ comment: @autoclosure () -> String = "", within limit: Duration = .seconds(60),
     sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
 ) async rethrows {
     if try await !eventually(within: limit, condition) {

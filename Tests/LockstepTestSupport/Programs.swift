@@ -14,6 +14,13 @@ public enum Programs {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
+    /// A file of the checkout, `deploy/certs` say.
+    public static func source(_ path: String) -> String {
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<3 { folder.deleteLastPathComponent() }
+        return folder.path + "/" + path
+    }
+
     private static let buildFolder: String = {
         // The test runner is run as `…/debug/lockstepPackageTests.xctest …`, beside the programs.
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]

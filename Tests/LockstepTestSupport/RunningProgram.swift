@@ -61,14 +61,14 @@ public final class RunningProgram: Sendable {
     public func signalGroup(_ signal: Int32) { if process.isRunning { kill(-pid, signal) } }
 
     /// Waits for an output that contains `part`.
-    public func waitForOutput(_ part: String, within limit: Duration = .seconds(20)) async -> Bool {
+    public func waitForOutput(_ part: String, within limit: Duration = .seconds(60)) async -> Bool {
         await eventually(within: limit) { text.contains(part) }
     }
 
     /// Waits for the end.
     /// - Returns: the exit code, or nil when the deadline passes first; the code of a killed process is its signal.
     @discardableResult
-    public func waitForExit(within limit: Duration = .seconds(20)) async -> Int32? {
+    public func waitForExit(within limit: Duration = .seconds(60)) async -> Int32? {
         await eventually(within: limit) { !process.isRunning } ? process.terminationStatus : nil
     }
 

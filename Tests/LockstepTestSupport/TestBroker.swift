@@ -2,8 +2,7 @@ public import Foundation
 public import LockstepMQTT
 
 /// A real mosquitto of a test's own, on a loopback port that it picks.
-public final class TestBroker: @unchecked Sendable {
-    // Unchecked: used by one test, from one task at a time.
+public final class TestBroker: @unchecked Sendable {  // one test uses it, from one task at a time
     public let port: UInt16
     private let folder: String
     private let configuration: String
@@ -42,6 +41,9 @@ public final class TestBroker: @unchecked Sendable {
             throw ProgramError("mosquitto does not start: \(program.text)")
         }
     }
+
+    /// Sends a signal: SIGSTOP makes the broker hang, SIGCONT lets it go on.
+    public func signal(_ signal: Int32) { program?.signal(signal) }
 
     /// Ends the broker with a signal.
     public func stop(_ signal: Int32 = SIGTERM) async {

@@ -17,6 +17,7 @@ public final class TestClient: Sendable {
         var messages: [Message] = []
         var outgoing: [MQTTMessage] = []
         var unconfirmed = 0
+        var refusals: [MQTTError] = []
         var isListening = false
         var isStopping = false
         var isStopped = false
@@ -31,11 +32,14 @@ public final class TestClient: Sendable {
     private let wakeup = Wakeup()
 
     /// Connects and subscribes to `filters`.
-    public init(_ address: BrokerAddress, filters: [String] = ["#"], version: MQTTVersion? = nil) {
+    public init(
+        _ address: BrokerAddress, filters: [String] = ["#"], version: MQTTVersion? = nil,
+        tls: TLSOptions = TLSOptions()
+    ) {
         let id = "test-\(UUID().uuidString)"
         DispatchQueue(label: id).async { [self] in
             let link = BrokerLink(wakeup: wakeup, version: version) { version in
-                MQTTOptions(address: address, clientID: id, version: version)
+                MQTTOptions(address: address, clientID: id, version: version, tls: tls)
             }
             link.onMessage = { [self] message in
                 let copy = Message(
@@ -53,7 +57,11 @@ public final class TestClient: Sendable {
                     case .subscribed:
                         granted += 1
                         if granted == filters.count { state.withLock { $0.isListening = true } }
-                    case .published: state.withLock { $0.unconfirmed -= 1 }
+                    case .published(_, let refusal):
+                        state.withLock {
+                            $0.unconfirmed -= 1
+                            if let refusal { $0.refusals.append(refusal) }
+                        }
                     case .disconnected, .failed: break
                     }
                 }
@@ -68,10 +76,13 @@ public final class TestClient: Sendable {
 
     public var messages: [Message] { state.withLock { $0.messages } }
 
+    /// Why the broker did not take what was published.
+    public var refusals: [MQTTError] { state.withLock { $0.refusals } }
+
     /// Waits until the broker has granted the subscriptions.
     public func waitUntilListening() async -> Bool { await eventually { state.withLock { $0.isListening } } }
 
-    /// Publishes and waits until the broker has it.
+    /// Publishes and waits until the broker has it, or has refused it.
     public func publish(
         _ topic: String, _ payload: some Sequence<UInt8>, isRetained: Bool = false
     ) async -> Bool {
@@ -89,7 +100,7 @@ public final class TestClient: Sendable {
 
     /// Waits for a message.
     public func waitForMessage(
-        within limit: Duration = .seconds(20), where matches: (Message) -> Bool
+        within limit: Duration = .seconds(60), where matches: (Message) -> Bool
     ) async -> Message? {
         var found: Message?
         _ = await eventually(within: limit) {
@@ -101,7 +112,7 @@ public final class TestClient: Sendable {
 
     /// Waits for a message, and records an issue when none comes.
     public func expectMessage(
-        within limit: Duration = .seconds(20), sourceLocation: SourceLocation = #_sourceLocation,
+        within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,
         where matches: (Message) -> Bool
     ) async {
         if await waitForMessage(within: limit, where: matches) == nil {
