@@ -18,6 +18,8 @@ public struct Coalescer: Sendable {
     }
 
     private let limits: Limits
+    /// Bytes that the broker takes as one packet, where it has told: a batch then stays below it for certain.
+    public var packetLimit: Int?
     /// In the order in which the streams first spoke.
     private var open: [SampleBlock] = []
     private var full: [SampleBlock] = []
@@ -74,7 +76,11 @@ public struct Coalescer: Sendable {
     }
 
     private func capacity(of stream: SensorStream) -> Int {
+        let numbers = stream.columns.count + 1
         // A number of JSON takes about ten bytes with its comma.
-        max(1, min(limits.samples, limits.bytes / (10 * (stream.columns.count + 1))))
+        let most = min(limits.samples, limits.bytes / (10 * numbers))
+        guard let packetLimit else { return max(1, most) }
+        // At its longest it takes 25; topic, names and numbers of the batch take some hundred.
+        return max(1, min(most, (packetLimit - 400) / (25 * numbers)))
     }
 }

@@ -9,9 +9,19 @@ public import LockstepModel
 /// collector already has a batch that was published after the broker confirmed it: a broker hands messages on in their
 /// order. Where nothing follows, the lowest ones are sent again after a patience, and show the rest by their own
 /// acknowledgement; the patience doubles each time, so that a collector that is away is not buried under copies.
+///
+/// A batch that is lost so again and again is none that the collector can take, or not now: it is tried again with a
+/// patience of its own, until it passes. What the broker refuses waits likewise: a broker that forbids this user to
+/// publish would else be sent everything without end. Of both only a few are tried, until one passes.
+///
+/// A batch that is too large for the broker is *set aside* until the next connection, which may be to another.
 public struct Delivery: Sendable {
     static let firstPatience: Int64 = 5_000_000
     static let longestPatience: Int64 = 300_000_000
+    /// Of batches that were lost again and again: it may have been the broker that lost them, and few are tried.
+    static let longestLossPatience: Int64 = 20_000_000
+    /// How often a batch is sent again because what followed it is stored; from then on it waits with a patience.
+    static let mostLosses = 3
     /// How many batches are sent again when patience ends.
     static let probeCount = 10
 
@@ -25,6 +35,11 @@ public struct Delivery: Sendable {
     }
 
     private var unsent: [Epoch: SequenceSet]
+    private var tooLarge: [Epoch: SequenceSet] = [:]
+    private var refused = HeldBack(longest: Delivery.longestPatience)
+    private var neverStored = HeldBack(longest: Delivery.longestLossPatience)
+    /// At index n, what was lost more than n times.
+    private var losses: [[Epoch: SequenceSet]] = Array(repeating: [:], count: Delivery.mostLosses)
     private var flying: [Int32: BatchPosition] = [:]
     private var awaiting: [Bucket] = [Bucket()]
     private var patience = Delivery.firstPatience
@@ -38,20 +53,26 @@ public struct Delivery: Sendable {
     public var flyingCount: Int { flying.count }
     /// Whether every batch is acknowledged.
     public var isEmpty: Bool {
-        unsent.isEmpty && flying.isEmpty && awaiting.allSatisfy(\.isEmpty)
+        unsent.isEmpty && tooLarge.isEmpty && refused.waiting.isEmpty && neverStored.waiting.isEmpty && flying.isEmpty
+            && awaiting.allSatisfy(\.isEmpty)
     }
     public var hasBacklog: Bool { !unsent.isEmpty }
     public var unsentCount: Int64 { unsent.values.reduce(0) { $0 + $1.count } }
 
     /// A batch is in the outbox and can't be published now.
     public mutating func enqueue(_ position: BatchPosition) {
-        unsent[position.epoch, default: SequenceSet()].insert(position.seq)
+        unsent.insert(position)
+    }
+
+    /// A batch is too large for the broker: it is not sent over this connection.
+    public mutating func setAside(_ position: BatchPosition) {
+        unsent.remove(position)
+        tooLarge.insert(position)
     }
 
     /// A batch was handed to the broker as message `id`.
     public mutating func didPublish(_ position: BatchPosition, as id: Int32) {
-        unsent[position.epoch]?.remove(position.seq)
-        if unsent[position.epoch]?.isEmpty == true { unsent[position.epoch] = nil }
+        unsent.remove(position)
         flying[id] = position
         let newest = awaiting.count - 1
         guard !awaiting[newest].isEmpty else { return }
@@ -64,20 +85,28 @@ public struct Delivery: Sendable {
     /// - Returns: the batch, nil for a message that carried none.
     public mutating func didConfirm(_ id: Int32) -> BatchPosition? {
         guard let position = flying.removeValue(forKey: id) else { return nil }
-        awaiting[awaiting.count - 1].batches[position.epoch, default: SequenceSet()].insert(position.seq)
+        awaiting[awaiting.count - 1].batches.insert(position)
+        let one = SequenceSet(CollectionOfOne(position.seq...position.seq))
+        unsent.formUnion(refused.release(by: one, of: position.epoch))
         return position
     }
 
-    /// The broker has refused message `id`: its batch waits again.
-    public mutating func didRefuse(_ id: Int32) {
+    /// The broker has refused message `id`: its batch waits, to be tried again.
+    public mutating func didRefuse(_ id: Int32, at boot: Int64) {
         guard let position = flying.removeValue(forKey: id) else { return }
-        enqueue(position)
+        refused.hold(position, at: boot)
     }
 
     /// A connection is up: patience starts anew.
     public mutating func didConnect(at boot: Int64) {
         progressAt = boot
         patience = Self.firstPatience
+        unsent.formUnion(tooLarge)
+        tooLarge = [:]
+        unsent.formUnion(refused.releaseAll())
+        // A broker that was away may have lost them; one that is back may not.
+        unsent.formUnion(neverStored.releaseAll())
+        losses = Array(repeating: [:], count: Self.mostLosses)
     }
 
     /// The connection is gone: what the broker had not confirmed waits again.
@@ -90,29 +119,25 @@ public struct Delivery: Sendable {
     public mutating func handle(_ ack: Acknowledgement, at boot: Int64) {
         let before = pendingCount(of: ack.epoch)
         let stored = ack.stored
-        unsent[ack.epoch]?.subtract(stored)
-        if unsent[ack.epoch]?.isEmpty == true { unsent[ack.epoch] = nil }
-        for index in awaiting.indices { awaiting[index].batches[ack.epoch]?.subtract(stored) }
+        unsent.formUnion(neverStored.release(by: stored, of: ack.epoch))
+        drop(stored, of: ack.epoch)
         flying = flying.filter { $0.value.epoch != ack.epoch || !stored.contains($0.value.seq) }
         if pendingCount(of: ack.epoch) < before {
             progressAt = boot
             patience = Self.firstPatience
         }
-        requeueLost(ack, stored: stored)
+        requeueLost(ack, stored: stored, at: boot)
         awaiting = awaiting.dropLast().filter { !$0.isEmpty } + awaiting.suffix(1)
     }
 
     /// A batch has left the outbox for good.
     public mutating func forget(_ positions: [Epoch: SequenceSet]) {
-        for (epoch, batches) in positions {
-            unsent[epoch]?.subtract(batches)
-            if unsent[epoch]?.isEmpty == true { unsent[epoch] = nil }
-            for index in awaiting.indices { awaiting[index].batches[epoch]?.subtract(batches) }
-        }
+        for (epoch, batches) in positions { drop(batches, of: epoch) }
     }
 
     /// Sends the lowest batches again when nothing has been acknowledged for long.
     public mutating func tick(at boot: Int64) {
+        for position in refused.takeDue(at: boot) + neverStored.takeDue(at: boot) { enqueue(position) }
         guard !awaiting.allSatisfy(\.isEmpty) else {
             // Nobody is waited for.
             progressAt = boot
@@ -139,12 +164,22 @@ public struct Delivery: Sendable {
         return batches.lowest(limit).map { BatchPosition(epoch: epoch, seq: $0) }
     }
 
+    private mutating func drop(_ batches: SequenceSet, of epoch: Epoch) {
+        unsent.subtract(batches, of: epoch)
+        tooLarge.subtract(batches, of: epoch)
+        refused.drop(batches, of: epoch)
+        neverStored.drop(batches, of: epoch)
+        for index in losses.indices { losses[index].subtract(batches, of: epoch) }
+        for index in awaiting.indices { awaiting[index].batches[epoch]?.subtract(batches) }
+    }
+
     private func pendingCount(of epoch: Epoch) -> Int64 {
-        awaiting.reduce(unsent[epoch]?.count ?? 0) { $0 + ($1.batches[epoch]?.count ?? 0) }
+        let waiting = [unsent, tooLarge, refused.waiting, neverStored.waiting] + awaiting.map(\.batches)
+        return waiting.reduce(0) { $0 + ($1[epoch]?.count ?? 0) }
             + Int64(flying.values.count { $0.epoch == epoch })
     }
 
-    private mutating func requeueLost(_ ack: Acknowledgement, stored: SequenceSet) {
+    private mutating func requeueLost(_ ack: Acknowledgement, stored: SequenceSet, at boot: Int64) {
         // What came before a batch that is stored has had its turn, whether its own followers are stored or lost too.
         let newest = awaiting.lastIndex { bucket in
             bucket.followedBy.map { $0.epoch == ack.epoch && stored.contains($0.seq) } ?? false
@@ -154,20 +189,35 @@ public struct Delivery: Sendable {
         for index in 0...newest {
             guard let lost = awaiting[index].batches[ack.epoch]?.intersection(missing), !lost.isEmpty else { continue }
             awaiting[index].batches[ack.epoch]?.subtract(lost)
-            unsent[ack.epoch, default: SequenceSet()].formUnion(lost)
+            let tooOften = countLoss(lost, of: ack.epoch)
+            for range in tooOften.ranges {
+                for seq in range { neverStored.hold(BatchPosition(epoch: ack.epoch, seq: seq), at: boot) }
+            }
+            unsent.formUnion([ack.epoch: lost.subtracting(tooOften)])
         }
+    }
+
+    /// - Returns: those that were lost too often.
+    private mutating func countLoss(_ lost: SequenceSet, of epoch: Epoch) -> SequenceSet {
+        var again = lost
+        for index in losses.indices where !again.isEmpty {
+            let known = losses[index][epoch] ?? SequenceSet()
+            losses[index].formUnion([epoch: again])
+            again = again.intersection(known)
+        }
+        return again
     }
 
     private mutating func mergeOldestBuckets() {
         // The later of the two marks is the safe one.
         let oldest = awaiting.removeFirst()
-        for (epoch, batches) in oldest.batches { awaiting[0].batches[epoch, default: SequenceSet()].formUnion(batches) }
+        awaiting[0].batches.formUnion(oldest.batches)
     }
 }
 
 extension SequenceSet {
     /// The `count` lowest numbers.
-    fileprivate func lowest(_ count: Int) -> [Int64] {
+    func lowest(_ count: Int) -> [Int64] {
         var result: [Int64] = []
         for range in ranges {
             for number in range {

@@ -10,7 +10,9 @@ public final class Outbox {
     public struct Limits: Sendable, Hashable {
         /// Bytes of payload; beyond it the oldest batches are dropped.
         public var bytes: Int64
-        /// µs for which a batch is kept.
+        /// µs for which a batch is kept. Age counts only as long as the clock is known to run on: for the batches that
+        /// were written since the machine was started and since its clock was last set. An older one leaves by size
+        /// alone, so that a wrong clock drops nothing, neither when it is set nor over a restart.
         public var age: Int64
 
         /// By default 256 MiB and seven days.
@@ -31,6 +33,8 @@ public final class Outbox {
     public struct Dropped: Sendable, Hashable {
         public var batches: [Epoch: SequenceSet] = [:]
         public var samples: Int64 = 0
+        /// Of them, how many for their age.
+        public var agedSamples: Int64 = 0
     }
 
     public private(set) var epoch: Epoch
@@ -39,20 +43,40 @@ public final class Outbox {
     public private(set) var bytes: Int64
     /// Samples dropped since the file was made.
     public private(set) var droppedSamples: Int64
+    /// Whether the clock was found to have been set since the last run, and so a new epoch begun.
+    public let foundClockSet: Bool
+    /// Up to this `id` the age of a batch is not known.
+    private var undated: Int64
 
     private let lock: FileLock
-    private let database: SQLiteDatabase
+    let database: SQLiteDatabase
+    /// Room for the day when the disk is full.
+    let ballast: Ballast
+    /// Whether the disk has room, the ballast aside.
+    var diskHasRoom: () -> Bool
     private let statements: OutboxStatements
     private let limits: Limits
     private let keepsJournal: Bool
 
     /// Opens the outbox, or makes it with a new epoch.
-    /// - Parameter keepsJournal: keep every batch ever accepted in the table `journal`, to prove a store against it.
+    ///
+    /// A new epoch also begins where the clock was set since the last run.
+    /// - Parameters:
+    ///   - keepsJournal: keep every batch ever accepted in the table `journal`, to prove a store against it.
+    ///   - clock: the machine's clocks at present.
     /// - Throws: ``OutboxError``.
-    public init(path: String, limits: Limits = Limits(), keepsJournal: Bool = false) throws {
+    public init(
+        path: String, limits: Limits = Limits(), keepsJournal: Bool = false, clock: OutboxClock = .now()
+    ) throws {
         do {
             lock = try FileLock(path: path)
             database = try OutboxSchema.open(path)
+            let ballast = Ballast(path: path + "-ballast")
+            self.ballast = ballast
+            diskHasRoom = { ballast.diskHasRoom }
+            // The log has to fit where the ballast was.
+            let pages = max(16, min(256, ballast.size / 4 / 4096))
+            try database.execute("PRAGMA wal_autocheckpoint = \(ballast.size > 0 ? pages : 256)")
             self.limits = limits
             self.keepsJournal = keepsJournal
             statements = try OutboxStatements(database)
@@ -60,12 +84,17 @@ public final class Outbox {
             droppedSamples = try database.integer(
                 "SELECT ifnull(max(value), 0) FROM meta WHERE key = 'dropped_samples'")
             nextSeq = 1 + (try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'seq'"))
-            if let text = try database.text("SELECT max(value) FROM meta WHERE key = 'epoch'") {
-                epoch = try Epoch(validating: text)
-            } else {
-                epoch = .random()
-                try database.transaction { try statements.setMeta("epoch", epoch.rawValue) }
+            let change = clock.change(since: try statements.lastClock(), newest: try statements.newestTime())
+            let kept = try database.text("SELECT max(value) FROM meta WHERE key = 'epoch'")
+            foundClockSet = kept != nil && change == .wasSet
+            undated = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'undated'")
+            if let kept { epoch = try Epoch(validating: kept) } else { epoch = .random() }
+            try database.transaction {
+                try statements.setMeta("epoch", epoch.rawValue)
+                try statements.setClock(clock)
+                if change == .restarted { undated = try statements.forgetTimes() }
             }
+            if foundClockSet { try startEpoch(clock: clock) }
         } catch {
             throw OutboxError(path: path, error)
         }
@@ -94,7 +123,7 @@ public final class Outbox {
                     if keepsJournal { try statements.insertIntoJournal(entry) }
                     held += Int64(entry.payload.count)
                 }
-                dropped = try enforceLimits(held: &held, now: now)
+                dropped = try enforceLimits(bytes: limits.bytes, held: &held, now: now)
                 if let last = entries.last { try statements.setMeta("seq", last.position.seq) }
                 if dropped.samples > 0 { try statements.setMeta("dropped_samples", droppedSamples + dropped.samples) }
             }
@@ -106,6 +135,30 @@ public final class Outbox {
         droppedSamples += dropped.samples
         return (entries.filter { dropped.batches[$0.position.epoch]?.contains($0.position.seq) != true }, dropped)
     }
+
+    /// Drops the oldest batches until no more than `cap` bytes are held.
+    func shrink(to cap: Int64, at now: Timestamp) throws -> Dropped {
+        var held = bytes
+        let dropped = try database.transaction {
+            let dropped = try enforceLimits(bytes: cap, held: &held, now: now)
+            try statements.setMeta("dropped_samples", droppedSamples + dropped.samples)
+            return dropped
+        }
+        bytes = held
+        droppedSamples += dropped.samples
+        return dropped
+    }
+
+    /// Keeps the file from growing, into the ballast for one, until the disk has room again.
+    func limitFile() {
+        let most = diskHasRoom() ? 0x3fff_fffe : (try? database.integer("PRAGMA page_count")) ?? 0
+        try? database.execute("PRAGMA max_page_count = \(most)")
+    }
+
+    /// Copies the log into the file, so that it begins again; a reader or a full disk may be in the way.
+    func mergeLog(truncate: Bool = false) { _ = try? database.checkpoint(truncate: truncate) }
+
+    var path: String { database.path }
 
     /// The numbers of all batches held.
     public func pending() throws -> [Epoch: SequenceSet] {
@@ -125,13 +178,15 @@ public final class Outbox {
         do { return try statements.entry(at: position) } catch { throw OutboxError(path: database.path, error) }
     }
 
-    /// Starts a new epoch, whose batches count from 1.
-    public func startEpoch() throws {
+    /// Starts a new epoch, whose batches count from 1: the clock was set.
+    public func startEpoch(clock: OutboxClock = .now()) throws {
         let next = Epoch.random()
         do {
-            try database.transaction {
+            undated = try database.transaction {
                 try statements.setMeta("epoch", next.rawValue)
                 try statements.setMeta("seq", Int64(0))
+                try statements.setClock(clock)
+                return try statements.forgetTimes()
             }
         } catch {
             throw OutboxError(path: database.path, error)
@@ -152,15 +207,15 @@ public final class Outbox {
         }
     }
 
-    /// The age of a batch of an earlier epoch is not known: the clock was stepped since, from 1970 for all one knows.
     private func isTooOld(_ batch: OutboxStatements.Oldest, now: Timestamp) -> Bool {
-        batch.position.epoch == epoch && now.microseconds - batch.createdAt > limits.age
+        batch.id > undated && now.microseconds - batch.createdAt > limits.age
     }
 
-    private func enforceLimits(held: inout Int64, now: Timestamp) throws -> Dropped {
+    private func enforceLimits(bytes cap: Int64, held: inout Int64, now: Timestamp) throws -> Dropped {
         var dropped = Dropped()
-        while let oldest = try statements.oldest(), held > limits.bytes || isTooOld(oldest, now: now) {
+        while let oldest = try statements.oldest(), held > cap || isTooOld(oldest, now: now) {
             try statements.drop(oldest)
+            if held <= cap { dropped.agedSamples += oldest.samples }
             held -= oldest.bytes
             dropped.batches[oldest.position.epoch, default: SequenceSet()].insert(oldest.position.seq)
             dropped.samples += oldest.samples

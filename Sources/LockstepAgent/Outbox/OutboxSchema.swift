@@ -44,6 +44,8 @@ enum OutboxSchema {
         guard try database.applicationID == applicationID || isEmpty(database) else { throw NotAnOutboxError() }
         try database.useWriteAheadLog()
         try database.execute("PRAGMA synchronous = FULL")
+        // Overwriting what is deleted would take room in the log, of which a full disk has none.
+        try database.execute("PRAGMA secure_delete = FAST")
         if try database.applicationID != applicationID { try database.setApplicationID(applicationID) }
         try migrations.apply(to: database)
         return database

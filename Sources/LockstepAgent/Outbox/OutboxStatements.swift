@@ -119,6 +119,31 @@ final class OutboxStatements {
         }
     }
 
+    /// Which boot it was at the last run, and its offset.
+    func lastClock() throws -> (bootID: String, offset: Int64)? {
+        guard let bootID = try database.text("SELECT max(value) FROM meta WHERE key = 'boot_id'") else { return nil }
+        return (bootID, try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'clock_offset'"))
+    }
+
+    func setClock(_ clock: OutboxClock) throws {
+        try setMeta("boot_id", clock.bootID)
+        try setMeta("clock_offset", clock.offset)
+    }
+
+    /// When the newest batch was written, in µs since 1970.
+    func newestTime() throws -> Int64? {
+        let query = try database.prepare("SELECT created FROM batches ORDER BY id DESC LIMIT 1")
+        return try query.step() ? query.int64(at: 0) : nil
+    }
+
+    /// The age of what is held now is not known any more.
+    /// - Returns: the highest `id` of it.
+    func forgetTimes() throws -> Int64 {
+        let last = try database.integer("SELECT ifnull(max(id), 0) FROM batches")
+        try setMeta("undated", last)
+        return last
+    }
+
     /// The numbers in `batches` or `journal`, by epoch.
     func numbers(in table: String) throws -> [Epoch: SequenceSet] {
         let query = try database.prepare("SELECT epoch, seq FROM \(table) ORDER BY epoch, seq")

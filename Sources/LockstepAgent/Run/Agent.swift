@@ -2,6 +2,7 @@ import Dispatch
 import LockstepMQTT
 public import LockstepModel
 import LockstepSensors
+public import LockstepSupervision
 public import Logging
 public import ServiceLifecycle
 
@@ -12,12 +13,15 @@ public import ServiceLifecycle
 public final class Agent: Service {
     private let configuration: AgentConfiguration
     private let logger: Logger
+    private let supervisor: Supervisor
     private let wakeup = Wakeup()
     private let inbox: Inbox
 
-    public init(_ configuration: AgentConfiguration, logger: Logger) {
+    /// - Parameter supervisor: is told how the agent is, from its loop.
+    public init(_ configuration: AgentConfiguration, logger: Logger, supervisor: Supervisor = .nobody) {
         self.configuration = configuration
         self.logger = logger
+        self.supervisor = supervisor
         inbox = Inbox(wakeup: wakeup)
     }
 
@@ -60,7 +64,8 @@ public final class Agent: Service {
             DispatchQueue(label: "lockstep.agent").async { [self] in
                 continuation.resume(
                     with: Result {
-                        let loop = try AgentLoop(configuration, inbox: inbox, wakeup: wakeup, logger: logger)
+                        let loop = try AgentLoop(
+                            configuration, inbox: inbox, wakeup: wakeup, logger: logger, supervisor: supervisor)
                         try loop.run()
                     })
             }

@@ -20,6 +20,9 @@ public struct AgentConfiguration: Sendable {
     public var mqttVersion: MQTTVersion?
     public var root = TopicRoot.standard
     public var sources: [any SensorSource]
+    public var rates = PublishingRates()
+    /// What the streams that are worked out here are told.
+    public var derived = DerivedOptions()
     public var outboxPath: String
     public var outboxLimits = Outbox.Limits()
     public var keepsJournal = false

@@ -1,36 +1,50 @@
 import FoundationEssentials
 import LockstepMQTT
 import LockstepModel
+import LockstepSensors
 import LockstepWire
 import Logging
 
 extension AgentLoop {
     /// Writes blocks to the outbox, with what was acknowledged meanwhile, and publishes them live.
-    func accept(_ blocks: [SampleBlock], at moment: Moment) {
+    /// - Parameter isLast: try it even if it was tried in vain just now.
+    func accept(_ blocks: [SampleBlock], at moment: Moment, isLast: Bool = false) {
         let isRemovalDue = removeBy.map { moment.boot >= $0 } ?? false
-        guard !blocks.isEmpty || isRemovalDue || (!unsaved.isEmpty && problems.isRetryDue("outbox", at: moment.boot))
-        else { return }
-        let now = line.timestamp(boot: moment.boot)
+        guard !blocks.isEmpty || !unsaved.isEmpty || isRemovalDue else { return }
+        // What failed is not tried, and encoded, again with each window.
+        guard isLast || !isOutboxFailing || problems.isRetryDue("outbox", at: moment.boot) else {
+            return keepUnsaved(blocks)
+        }
+        let all = unsaved + blocks
+        unsaved = []
         do {
-            let (entries, dropped) = try outbox.commit(appending: unsaved + blocks, removing: removed, at: now)
-            unsaved = []
+            let accepted = try outbox.accept(all, removing: removed, at: line.timestamp(boot: moment.boot))
             removed = [:]
             removeBy = nil
-            problems.mend("outbox")
-            if dropped.samples > 0 { report(dropped) }
-            for entry in entries { publishLive(entry) }
+            keepUnsaved(accepted.unwritten)
+            if accepted.dropped.samples > 0 { report(accepted.dropped, of: accepted.wasDiskFull ? "disk" : "outbox") }
+            for entry in accepted.entries { publishLive(entry) }
+            isOutboxFailing = accepted.error != nil
+            if let error = accepted.error { tell(error) } else { problems.mend("outbox") }
         } catch {
-            keepUnsaved(blocks)
-            // What was acknowledged leaves a little later: a removal that stays due would keep the loop spinning.
-            if removeBy != nil { removeBy = moment.boot + 1_000_000 }
-            if problems.isNew("outbox") { logger.error("\(error); samples wait in memory") }
+            keepUnsaved(all)
+            isOutboxFailing = true
+            tell(error)
         }
+        if isOutboxFailing { _ = problems.isRetryDue("outbox", at: moment.boot) }
+    }
+
+    private func tell(_ error: any Error) {
+        if problems.isNew("outbox") { logger.error("\(error); samples wait in memory") }
     }
 
     /// Sends backlog within its byte rate.
     func publishBacklog(at moment: Moment) {
         guard link.isUp, delivery.hasBacklog, moment.boot >= backlogFrom else { return }
-        while delivery.flyingCount < Self.mostFlyingBacklog, budget.isOpen(at: moment.boot) {
+        var read = 0
+        while delivery.flyingCount < Self.mostFlyingBacklog, read < Self.mostReadBacklog, budget.isOpen(at: moment.boot)
+        {
+            read += 1
             let positions = delivery.nextBacklog(limit: 1)
             guard let position = positions.first else { return }
             do {
@@ -42,6 +56,8 @@ extension AgentLoop {
                 guard let id = try publish(payload, of: entry.stream) else { return }
                 delivery.didPublish(position, as: id)
                 budget.spend(payload.count)
+            } catch let error as MQTTError where error.code == .tooLarge {
+                setAside(position)
             } catch {
                 if problems.isNew("backlog") { logger.error("backlog can't be sent: \(error)") }
                 return
@@ -55,6 +71,8 @@ extension AgentLoop {
         case .connected(let version, _):
             logger.info("connected to \(configuration.broker) with MQTT \(version.rawValue)")
             problems.mend("broker")
+            problems.mend("too large")
+            coalescer.packetLimit = link.maximumPacketSize
             delivery.didConnect(at: boot)
             didConnect()
         case .disconnected(let error, _):
@@ -70,12 +88,15 @@ extension AgentLoop {
         case .subscribed(_, let isGranted):
             // The retained acknowledgement comes now: it may make most of the backlog unnecessary.
             backlogFrom = min(backlogFrom, boot + 500_000)
+            // The rights may be mended, or a cluster may just have lost a node.
+            if !isGranted { subscribeAt = boot + 5_000_000 }
             if !isGranted, problems.isNew("subscription") {
-                logger.error("the broker refused a subscription: this user must be allowed to read its own ack")
+                logger.error(
+                    "the broker refused a subscription: this user must be allowed to read its own ack and command")
             }
         case .published(let id, let refusal):
             if let refusal {
-                delivery.didRefuse(id)
+                delivery.didRefuse(id, at: boot)
                 if problems.isNew("refusal") { logger.error("\(refusal): check the access rights of this user") }
             } else {
                 announcement.didConfirm(id)
@@ -88,7 +109,17 @@ extension AgentLoop {
     }
 
     func handle(_ message: IncomingMessage) {
-        // The acknowledgement is all that an agent subscribes to.
+        if message.topic == configuration.root.topic(configuration.address, .command) {
+            // A retained request would be done again on every connection. The others wait until all is read: what they
+            // lead to is not for the inside of a callback.
+            // Of one that is too long a piece is enough to see that.
+            if !message.isRetained { requests.append(Data(message.payload.prefix(RequestJSON.longest + 1))) }
+        } else {
+            handleAcknowledgement(message)
+        }
+    }
+
+    private func handleAcknowledgement(_ message: IncomingMessage) {
         guard configuration.acknowledgedBy == .collector else { return }
         do {
             let boot = Moment.now().boot
@@ -102,19 +133,42 @@ extension AgentLoop {
     }
 
     private func didConnect() {
-        do {
-            try link.subscribe(to: configuration.root.topic(configuration.address, .ack), qos: .atMostOnce)
-        } catch {
-            logger.error("\(error)")
-        }
+        subscribe()
         announcement.didConnect(at: Moment.now(), on: line, over: link)
     }
 
-    private func publishLive(_ entry: Outbox.Entry) {
-        guard delivery.flyingCount < Self.mostFlying, let id = try? publish(entry.payload, of: entry.stream) else {
-            return delivery.enqueue(entry.position)
+    func subscribe() {
+        subscribeAt = nil
+        do {
+            try link.subscribe(to: configuration.root.topic(configuration.address, .ack), qos: .atMostOnce)
+            try link.subscribe(to: configuration.root.topic(configuration.address, .command), qos: .atLeastOnce)
+        } catch {
+            logger.error("\(error)")
         }
-        delivery.didPublish(entry.position, as: id)
+    }
+
+    private func publishLive(_ entry: Outbox.Entry) {
+        do {
+            guard delivery.flyingCount < Self.mostFlying, let id = try publish(entry.payload, of: entry.stream) else {
+                return delivery.enqueue(entry.position)
+            }
+            delivery.didPublish(entry.position, as: id)
+        } catch let error as MQTTError where error.code == .tooLarge {
+            setAside(entry.position)
+        } catch {
+            delivery.enqueue(entry.position)
+        }
+    }
+
+    /// One batch that the broker does not take must not hold up those behind it.
+    private func setAside(_ position: BatchPosition) {
+        delivery.setAside(position)
+        guard problems.isNew("too large") else { return }
+        logger.error(
+            """
+            batch \(position.seq) of epoch \(position.epoch) is larger than the broker takes: it stays in the outbox, as \
+            will others like it; raise the broker's maximum packet size
+            """)
     }
 
     private func publish(_ payload: [UInt8], of stream: SensorStream) throws -> Int32? {
@@ -128,14 +182,23 @@ extension AgentLoop {
         removeBy = removeBy ?? boot + 2_000_000
     }
 
-    private func report(_ dropped: Outbox.Dropped) {
+    private func report(_ dropped: Outbox.Dropped, of what: String) {
         delivery.forget(dropped.batches)
         announcement.isDue = true
-        logger.warning(
-            "the outbox is full: the oldest \(dropped.samples) samples were dropped, \(outbox.droppedSamples) so far")
+        let total = outbox.droppedSamples
+        if dropped.agedSamples > 0 {
+            let days = configuration.outboxLimits.age / 86_400_000_000
+            let limit = days > 0 ? "\(days) d" : "\(configuration.outboxLimits.age / 1_000_000) s"
+            logger.warning(
+                "\(dropped.agedSamples) samples could not be delivered within \(limit) and were dropped, \(total) so far"
+            )
+        }
+        let most = dropped.samples - dropped.agedSamples
+        if most > 0 { logger.warning("the \(what) is full: the oldest \(most) samples were dropped, \(total) so far") }
     }
 
     private func keepUnsaved(_ blocks: [SampleBlock]) {
+        guard !blocks.isEmpty else { return }
         unsaved += blocks
         var count = unsaved.reduce(0) { $0 + $1.count }
         while count > Self.mostUnsavedSamples, let oldest = unsaved.first {

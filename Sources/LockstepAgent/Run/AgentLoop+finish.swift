@@ -10,10 +10,10 @@ extension AgentLoop {
         var moment = Moment.now()
         // What sources handed over before the stop counts as taken.
         for case .samples(let block, let clock) in inbox.close() {
-            coalescer.add(clock == .boot ? stamper.stamp(block, on: line) : block, at: moment.boot)
+            take(block, clock: clock, at: moment)
         }
-        if let rest = steps?.finish() { coalescer.add(rest, at: moment.boot) }
-        accept(coalescer.takeAll(), at: moment)
+        for output in graph.restart() { coalescer.add(output.samples, at: moment.boot) }
+        accept(coalescer.takeAll(), at: moment, isLast: true)
         if !unsaved.isEmpty {
             logger.error("\(unsaved.reduce(0) { $0 + $1.count }) samples are lost: the outbox can't be written")
         }

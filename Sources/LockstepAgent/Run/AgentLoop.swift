@@ -1,6 +1,8 @@
+import FoundationEssentials
 import LockstepMQTT
 import LockstepModel
 import LockstepSensors
+import LockstepSupervision
 import LockstepWire
 import Logging
 
@@ -10,12 +12,15 @@ final class AgentLoop {
     static let mostFlying = 100
     /// Of those, how many may be backlog: live batches never wait behind it.
     static let mostFlyingBacklog = 40
+    /// Backlog batches looked at in one turn.
+    static let mostReadBacklog = 100
     /// Samples kept in memory while the outbox can't be written.
     static let mostUnsavedSamples = 200_000
 
     let configuration: AgentConfiguration
     let inbox: Inbox
     let logger: Logger
+    let supervisor: Supervisor
     let outbox: Outbox
     let link: BrokerLink
     let announcement: Announcement
@@ -24,34 +29,49 @@ final class AgentLoop {
     var suspend: SuspendDetector
     var stamper = SampleStamper()
     var coalescer: Coalescer
-    /// Counts steps where no source brings them.
-    var steps: StepAccumulator?
+    /// Who wants which samples of which sensor; the publisher is the one who asks here.
+    var graph: SensorGraph
+    let publisher: Asker
+    var leases = LeaseBook()
+    /// What was asked on the `command` topic and is not yet answered.
+    var requests: [Data] = []
+    /// What the sources were last told of rates.
+    var toldRates: [SensorStream: Double]?
     var delivery: Delivery
     var budget: ByteBudget
     /// Blocks that could not be written yet.
     var unsaved: [SampleBlock] = []
+    /// Whether the outbox could not be written at the last try.
+    var isOutboxFailing = false
     var removed: [Epoch: SequenceSet] = [:]
     var removeBy: Int64?
     var backlogFrom = Int64.max
+    /// When a subscription that was refused is tried again, in µs of the boot clock.
+    var subscribeAt: Int64?
     var problems = ProblemLog()
 
     var runningSources: Int
     var sourceError: (any Error)?
     var isStopping = false
+    /// Whether the clock was set and the new epoch could not be written yet.
+    private var lacksEpoch = false
 
-    init(_ configuration: AgentConfiguration, inbox: Inbox, wakeup: Wakeup, logger: Logger) throws {
+    init(
+        _ configuration: AgentConfiguration, inbox: Inbox, wakeup: Wakeup, logger: Logger, supervisor: Supervisor
+    ) throws {
         let now = Moment.now()
         self.configuration = configuration
         self.inbox = inbox
         self.logger = logger
+        self.supervisor = supervisor
         outbox = try Outbox(
             path: configuration.outboxPath, limits: configuration.outboxLimits,
             keepsJournal: configuration.keepsJournal)
         line = TimeLine(at: now)
         suspend = SuspendDetector(at: now)
         coalescer = Coalescer(limits: configuration.coalescing)
-        let streams = configuration.sources.flatMap(\.streams)
-        steps = streams.contains(.steps) || !streams.contains(.accelerometer) ? nil : StepAccumulator()
+        graph = SensorGraph(sources: configuration.sources, options: configuration.derived)
+        publisher = graph.addAsker()
         delivery = Delivery(pending: try outbox.pending())
         budget = ByteBudget(rate: configuration.backlogRate, at: now.boot)
         runningSources = configuration.sources.count
@@ -67,26 +87,39 @@ final class AgentLoop {
         logger.info(
             "agent of \(configuration.address) with \(delivery.unsentCount) batches in the outbox, epoch \(outbox.epoch)"
         )
+        if outbox.foundClockSet {
+            logger.warning("the clock was set since the last run: a new epoch begins")
+        }
+        askSensors(at: .now())
         while !isStopping {
+            supervisor.turned(summary)
             waitForWork()
             step()
         }
+        supervisor.stopping()
         finish()
         if let sourceError { throw sourceError }
     }
 
     private func waitForWork() {
         let boot = Moment.now().boot
-        var due = min(boot + 1_000_000, coalescer.nextDue ?? .max, removeBy ?? .max)
+        var due = min(
+            boot + 1_000_000, coalescer.nextDue ?? .max, isOutboxFailing ? .max : removeBy ?? .max,
+            leases.nextExpiry ?? .max)
+        if !requests.isEmpty { due = boot }
         if delivery.hasBacklog, link.isUp { due = min(due, boot + 50_000) }
-        link.wait(until: .now + .microseconds(max(0, due - boot)))
+        let deadline = ContinuousClock.now + .microseconds(max(0, due - boot))
+        link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
     }
 
     private func step() {
         let moment = Moment.now()
         observeClocks(moment)
+        if leases.expire(at: moment.boot) { askSensors(at: moment) }
         for item in inbox.drain() { handle(item, at: moment) }
         for event in link.read() { handle(event) }
+        if let subscribeAt, subscribeAt <= moment.boot, link.isUp { subscribe() }
+        answerRequests(at: moment)
         accept(coalescer.takeDue(at: moment.boot), at: moment)
         delivery.tick(at: moment.boot)
         publishBacklog(at: moment)
@@ -97,6 +130,7 @@ final class AgentLoop {
 
     private func observeClocks(_ moment: Moment) {
         if case .stepped(let by) = line.observe(moment) { startEpoch(steppedBy: by, at: moment) }
+        startLackingEpoch(at: moment)
         if let began = suspend.observe(moment), announcement.phase == .foreground {
             // The phases as they were: the machine slept, and is back.
             announcement.say(.background, reason: "suspend", at: line.timestamp(boot: began), over: link)
@@ -105,16 +139,26 @@ final class AgentLoop {
     }
 
     private func startEpoch(steppedBy step: Int64, at moment: Moment) {
+        for output in graph.restart() { coalescer.add(output.samples, at: moment.boot) }
         accept(coalescer.takeAll(), at: moment)
+        logger.warning("the clock was stepped by \(Double(step) / 1e6) s: a new epoch begins")
+        stamper.startEpoch()
+        lacksEpoch = true
+        startLackingEpoch(at: moment)
+    }
+
+    /// Tried until it is written: an epoch must not go on over a step of the clock.
+    private func startLackingEpoch(at moment: Moment) {
+        guard lacksEpoch, problems.isRetryDue("epoch", at: moment.boot) else { return }
         do {
             try outbox.startEpoch()
-            logger.warning(
-                "the clock was stepped by \(Double(step) / 1e6) s: a new epoch begins",
-                metadata: ["epoch": "\(outbox.epoch)"])
+            lacksEpoch = false
+            problems.mend("epoch")
+            logger.info("epoch \(outbox.epoch)")
         } catch {
-            logger.error("\(error)")
+            if problems.isNew("epoch") { logger.error("\(error); the new epoch waits") }
+            return
         }
-        stamper.startEpoch()
         // The session's number, and the will the broker holds, belong to the old epoch.
         link.reconnect()
         delivery.didDisconnect()
@@ -136,17 +180,25 @@ final class AgentLoop {
                 _ = announcement.note(.ended, of: source)
             }
             // A source may end within the window of its last samples.
-            if runningSources == 0 { accept(coalescer.takeAll(), at: moment) }
+            if runningSources == 0 {
+                for output in graph.restart() { coalescer.add(output.samples, at: moment.boot) }
+                accept(coalescer.takeAll(), at: moment)
+            }
         case .phase(let phase, let reason):
-            guard phase != announcement.phase else { return }
-            logger.info("phase \(phase.rawValue) (\(reason))")
-            announcement.say(phase, reason: reason, at: line.timestamp(boot: moment.boot), over: link)
+            setPhase(phase, reason: reason, at: moment)
         case .stop: isStopping = true
         }
     }
 
-    /// Samples of a source: on the time line, and into the window.
-    private func take(_ given: SampleBlock, clock: SampleClock, at moment: Moment) {
+    func setPhase(_ phase: Phase, reason: String, at moment: Moment) {
+        guard phase != announcement.phase else { return }
+        logger.info("phase \(phase.rawValue) (\(reason))")
+        announcement.say(phase, reason: reason, at: line.timestamp(boot: moment.boot), over: link)
+        askSensors(at: moment)
+    }
+
+    /// Samples of a source: on the time line, to those who ask for them, and into the window.
+    func take(_ given: SampleBlock, clock: SampleClock, at moment: Moment) {
         let block = given.droppingIncomplete()
         if block.count < given.count {
             announcement.unsavedDropped += Int64(given.count - block.count)
@@ -155,15 +207,7 @@ final class AgentLoop {
             }
         }
         let stamped = clock == .boot ? stamper.stamp(block, on: line) : block
-        if block.stream == .accelerometer, let counted = steps?.update(stamped) {
-            coalescer.add(counted, at: moment.boot)
-        }
-        switch announcement.phase {
-        case .foreground: break
-        case .background where !block.stream.pausesInBackground: break
-        default: return
-        }
-        coalescer.add(stamped, at: moment.boot)
+        for output in graph.update(stamped) { coalescer.add(output.samples, at: moment.boot) }
     }
 
     private func endWhenDelivered(at moment: Moment) {

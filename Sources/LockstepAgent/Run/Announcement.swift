@@ -17,7 +17,8 @@ final class Announcement {
     private let logger: Logger
     private var session: Int64 = 0
     private var reason = "start"
-    private var sources: [String: String] = [:]
+    /// What each source has to say, by its name.
+    private(set) var sources: [String: String] = [:]
     private var saidAt: Int64 = 0
     private var unconfirmed: Set<Int32> = []
 

@@ -60,15 +60,17 @@ struct Intake {
             let newest = Timestamp(microseconds: batch.samples.times.last ?? 0)
             guard newest - moment.wall <= maximumFuture else {
                 throw PayloadError(
-                    "its time \(newest) is in the future: is the device's clock right?", position: batch.position)
+                    "its time \(newest) is in the future: are the clocks of the device and of this collector right?",
+                    position: batch.position, mayPass: true)
             }
             group.batches.append(ReceivedBatch(device: device, batch: batch, receivedAt: moment.wall))
             if batch.isLive, !message.isRetained {
                 book.handle(.liveSamples(newest: newest), of: device, at: moment, into: &group)
             }
         } catch let error as PayloadError {
-            // Its number will never come in a form that can be stored: say so, or the agent sends it for ever.
-            if let position = error.position {
+            // Its number will never come in a form that can be stored: say so, or the agent sends it for ever. What may
+            // pass another time has to stay with the agent: a word of it would make the agent delete it.
+            if let position = error.position, !error.mayPass {
                 group.dropped.append(
                     DroppedBatches(
                         device: device, epoch: position.epoch, ranges: SequenceSet([position.seq...position.seq])))

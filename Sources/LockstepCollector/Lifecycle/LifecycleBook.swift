@@ -40,8 +40,9 @@ struct LifecycleBook {
     mutating func tick(at moment: Moment, into group: inout IngestGroup) {
         guard moment.boot >= nextTick else { return }
         nextTick = .max
-        for (device, machine) in settled {
-            guard let due = (open[device] ?? machine).nextTick else { continue }
+        // What was first heard of in this very transaction waits for time as well.
+        for (device, machine) in settled.merging(open, uniquingKeysWith: { $1 }) {
+            guard let due = machine.nextTick else { continue }
             if moment.boot >= due {
                 handle(.tick, of: device, at: moment, into: &group)
             } else {

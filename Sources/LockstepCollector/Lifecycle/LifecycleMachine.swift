@@ -66,7 +66,9 @@ public struct LifecycleMachine: Sendable {
 
     private mutating func handle(_ presence: Presence, at moment: Moment) -> LifecycleTransition? {
         guard !isOutdated(presence) else { return nil }
-        snapshot.session = presence.session ?? snapshot.session
+        if isOfAnotherEpoch(presence) { snapshot.session = nil }
+        if let epoch = presence.epoch { snapshot.epoch = epoch }
+        if let session = presence.session { snapshot.session = session }
         if presence.phase == .lost {
             // Whoever has ended cleanly, or is in background already, has nothing to lose.
             guard snapshot.phase != .terminated else { return nil }
@@ -109,6 +111,12 @@ public struct LifecycleMachine: Sendable {
 
     /// Whether a presence is of an older session, or older than what the state rests on.
     private func isOutdated(_ presence: Presence) -> Bool {
+        if isOfAnotherEpoch(presence) {
+            // Sessions are numbered by a clock that was set in between: only the time tells which epoch is the later.
+            guard presence.phase != .lost else { return true }
+            guard let at = presence.at, let restsOn = snapshot.restsOn else { return false }
+            return at <= restsOn
+        }
         if let session = presence.session, let known = snapshot.session {
             if session != known { return session < known }
         }
@@ -117,6 +125,11 @@ public struct LifecycleMachine: Sendable {
         // The same word again, as when a broker hands out what it retained, is no sign of life either; another word may
         // have been said within the same microsecond.
         return at < restsOn || (at == restsOn && (presence.phase == snapshot.phase || snapshot.phase == .lost))
+    }
+
+    private func isOfAnotherEpoch(_ presence: Presence) -> Bool {
+        guard let epoch = presence.epoch, let known = snapshot.epoch else { return false }
+        return epoch != known
     }
 
     private static func state(after state: LifecycleState?, saying phase: Phase) -> LifecycleState? {

@@ -2,6 +2,7 @@ import Dispatch
 import LockstepMQTT
 import LockstepModel
 public import LockstepStore
+public import LockstepSupervision
 public import Logging
 public import ServiceLifecycle
 import Synchronization
@@ -14,18 +15,22 @@ public final class Collector: Service {
 
     private let configuration: CollectorConfiguration
     private let logger: Logger
+    private let supervisor: Supervisor
     private let makeStore: @Sendable () throws -> any SampleStore
     private let wakeup = Wakeup()
     private let isStopping = Mutex(false)
     private let continuation: AsyncStream<DeviceTransition>.Continuation
 
-    /// - Parameter makeStore: opens the store, on the collector's own thread.
+    /// - Parameters:
+    ///   - supervisor: is told how the collector is, from its loop.
+    ///   - makeStore: opens the store, on the collector's own thread.
     public init(
-        _ configuration: CollectorConfiguration, logger: Logger,
+        _ configuration: CollectorConfiguration, logger: Logger, supervisor: Supervisor = .nobody,
         makeStore: @escaping @Sendable () throws -> any SampleStore
     ) {
         self.configuration = configuration
         self.logger = logger
+        self.supervisor = supervisor
         self.makeStore = makeStore
         (transitions, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(10_000))
     }
@@ -41,7 +46,7 @@ public final class Collector: Service {
                         with: Result {
                             let loop = try CollectorLoop(
                                 configuration, store: makeStore(), wakeup: wakeup, logger: logger,
-                                transitions: continuation)
+                                supervisor: supervisor, transitions: continuation)
                             loop.run { isStopping.withLock { $0 } }
                         })
                 }

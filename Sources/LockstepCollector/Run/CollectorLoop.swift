@@ -1,6 +1,7 @@
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
+import LockstepSupervision
 import LockstepWire
 import Logging
 
@@ -12,22 +13,29 @@ final class CollectorLoop {
     private let configuration: CollectorConfiguration
     private let store: any SampleStore
     private let logger: Logger
+    private let supervisor: Supervisor
     private let link: BrokerLink
     private let transitions: AsyncStream<DeviceTransition>.Continuation
     private let report: HealthReport
+    /// When a subscription that was refused is tried again.
+    private var subscribeAt: ContinuousClock.Instant?
 
     private var intake: Intake
     private var book: LifecycleBook
     private var schedule = AcknowledgementSchedule()
+    /// What could not be written, though nothing of it was acknowledged: good for trying whether the store can be
+    /// written again.
+    private var unwritten: IngestGroup?
     private var saidFailure: MQTTError.Code?
 
     init(
         _ configuration: CollectorConfiguration, store: any SampleStore, wakeup: Wakeup, logger: Logger,
-        transitions: AsyncStream<DeviceTransition>.Continuation
+        supervisor: Supervisor, transitions: AsyncStream<DeviceTransition>.Continuation
     ) throws {
         self.configuration = configuration
         self.store = store
         self.logger = logger
+        self.supervisor = supervisor
         self.transitions = transitions
         intake = Intake(
             root: configuration.root, limits: configuration.limits, maximumFuture: configuration.maximumFuture)
@@ -35,26 +43,38 @@ final class CollectorLoop {
         let report = HealthReport(configuration: configuration, logger: logger)
         self.report = report
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { report.connectionOptions(version: $0) }
+        link.mayConnect = { [unowned self] in self.canGoOn() }
         link.onMessage = { [unowned self] message in self.intake.take(message, &self.book, at: .now()) }
     }
 
     func run(until isStopping: () -> Bool) {
         logger.info("collector \(configuration.id) knows \(book.deviceCount) devices")
         while !isStopping() {
+            supervisor.turned(summary)
             let boot = Moment.now().boot
             // Without a connection acknowledgements stay due: waiting for them would be spinning.
             let due = min(boot + 500_000, link.isUp ? schedule.nextDue ?? .max : .max)
-            link.wait(until: .now + .microseconds(max(0, due - boot)))
+            let deadline = ContinuousClock.now + .microseconds(max(0, due - boot))
+            link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
             turn()
         }
+        supervisor.stopping()
         turn()
         report.publish(.offline, devices: book.deviceCount, over: link, at: .now())
         link.stop(until: .now + .seconds(3))
         logger.info("ended")
     }
 
+    /// How the collector is, in a line for its supervisor.
+    private var summary: String {
+        (link.isUp ? "connected to \(configuration.broker)" : "no connection to \(configuration.broker)")
+            + "; \(book.deviceCount) devices"
+            + (report.isStalled ? "; the store can't be written" : "")
+    }
+
     private func turn() {
         for event in link.read(limit: Self.mostMessages) { handle(event) }
+        if let subscribeAt, subscribeAt <= .now, link.isUp { subscribe() }
         let moment = Moment.now()
         // Cut off from the broker, the collector can't tell who is silent.
         if link.isUp { intake.tick(&book, at: moment) }
@@ -75,6 +95,7 @@ final class CollectorLoop {
         do {
             let result = try store.write(group)
             book.commit()
+            unwritten = nil
             report.count(group, result)
             for (key, received) in result.received { schedule.note(key, received: received, at: moment.boot) }
             for change in group.transitions { announce(change) }
@@ -82,7 +103,24 @@ final class CollectorLoop {
         } catch {
             book.rollback()
             report.stall("\(error)")
+            // Life cycles are decided anew when the broker hands it all out again; rejected messages come again.
+            unwritten = IngestGroup(batches: group.batches, dropped: group.dropped)
             handle(link.abandon(MQTTError(.other, "the store can't be written")))
+            return false
+        }
+    }
+
+    /// Whether to connect: what comes then should find a store that can be written. Once it can't, one connection is
+    /// made all the same, to say so.
+    private func canGoOn() -> Bool {
+        guard report.isStalled, report.hasSaidStalled, let group = unwritten, !group.isEmpty else { return true }
+        do {
+            let result = try store.write(group)
+            unwritten = nil
+            report.count(group, result)
+            return true
+        } catch {
+            report.stall("\(error)")
             return false
         }
     }
@@ -127,14 +165,21 @@ final class CollectorLoop {
             }
         case .subscribed(_, let isGranted):
             if !isGranted {
-                logger.error("the broker refused the subscription: allow this user to read '\(configuration.root)/#'")
+                logger.error(
+                    """
+                    the broker refused the subscription, trying again: allow this user to read \
+                    '\(configuration.root)/#'
+                    """)
+                // The rights may be mended, or a cluster may just have lost a node.
+                subscribeAt = .now + .seconds(5)
             }
         case .published(_, let refusal):
             if let refusal { logger.error("\(refusal): allow this user to write state, ack and $collector topics") }
         }
     }
 
-    private func didConnect() {
+    private func subscribe() {
+        subscribeAt = nil
         do {
             let groups: [GroupID?] = configuration.groups.isEmpty ? [nil] : configuration.groups
             for group in groups {
@@ -143,6 +188,10 @@ final class CollectorLoop {
         } catch {
             logger.error("\(error)")
         }
+    }
+
+    private func didConnect() {
+        subscribe()
         book.startListening(at: .now())
         report.publish(report.status, devices: book.deviceCount, over: link, at: .now())
         // A broker that lost its memory gets the states again.

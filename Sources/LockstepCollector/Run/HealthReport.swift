@@ -13,6 +13,8 @@ final class HealthReport {
     private var conflicts = 0
     private var rejected = 0
     private var problem: String?
+    /// Whether the broker knows of the problem, or will as soon as the connection is lost.
+    private(set) var hasSaidStalled = false
     private var saidAt: Int64 = 0
     /// Rejections told one by one in the present minute.
     private var told = 0
@@ -27,7 +29,9 @@ final class HealthReport {
     var status: CollectorHealth.Status { isStalled ? .stalled : .online }
 
     func connectionOptions(version: MQTTVersion) -> MQTTOptions {
-        let will = CollectorHealth(status: .offline, at: Moment.now().wall)
+        // While stalled the connection is given up over and over: its will must not hide the reason.
+        let will = CollectorHealth(status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem)
+        hasSaidStalled = isStalled
         return MQTTOptions(
             address: configuration.broker, clientID: "lockstep-collector-\(configuration.id)", keepsSession: true,
             will: message(will), version: version, receiveMaximum: configuration.receiveMaximum,

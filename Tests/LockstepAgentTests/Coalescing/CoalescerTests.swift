@@ -1,6 +1,8 @@
 import LockstepAgent
 import LockstepModel
 import LockstepSensors
+import LockstepWire
+import SensorTestSupport
 import Testing
 
 @Suite("The coalescer")
@@ -49,6 +51,31 @@ struct CoalescerTests {
         let next = coalescer.nextDue
         #expect(due == nil)
         #expect(next == 1900)
+    }
+
+    @Test("never gives more than the broker takes as one packet", arguments: [800, 1500, 3000, 20_000])
+    func packetLimit(_ size: Int) {
+        for stream in SensorStream.all {
+            var coalescer = Coalescer(limits: .init(window: 1_000_000, samples: 1000))
+            coalescer.packetLimit = size
+            var samples = SampleBlock(stream: stream)
+            for index in 0..<500 as Range<Int64> {
+                let values = stream.columns.map { column -> Double in
+                    switch column.kind {
+                    case .real: -1.2345678901234567e-101
+                    case .integer: -9_007_199_254_740_991
+                    case .choice: 1.0
+                    }
+                }
+                samples.append(time: Timestamp(microseconds: start + index * 1_000_000_007 + index % 2), values: values)
+            }
+            coalescer.add(samples, at: 0)
+            for batch in coalescer.takeAll() {
+                let position = BatchPosition(epoch: .random(), seq: .max)
+                let bytes = BatchJSON.encode(Batch(position: position, isLive: false, samples: batch)).count
+                #expect(bytes <= size - 200 || batch.count == 1, "\(stream): \(bytes)")
+            }
+        }
     }
 
     @Test("gives a batch at once when it has enough bytes", arguments: [(400, 10), (4000, 100), (1, 1), (0, 1)])

@@ -1,5 +1,6 @@
 import LockstepAgent
 import LockstepSensors
+import SensorTestSupport
 import Testing
 
 @Suite("A byte budget")

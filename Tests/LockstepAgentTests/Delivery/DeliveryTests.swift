@@ -49,7 +49,7 @@ struct DeliveryTests {
     func strangeConfirmation() {
         var delivery = Delivery(pending: [:])
         #expect(delivery.didConfirm(7) == nil)
-        delivery.didRefuse(7)
+        delivery.didRefuse(7, at: 0)
         #expect(delivery.isEmpty)
     }
 
@@ -91,12 +91,22 @@ struct DeliveryTests {
         #expect(delivery.backlog == [1, 4, 5])
     }
 
-    @Test("begins again for a batch that the broker has refused")
-    func refused() {
-        var delivery = Delivery(pending: [:])
-        delivery.didPublish(at(1), as: 1)
-        delivery.didRefuse(1)
-        #expect(delivery.backlog == [1] && delivery.flyingCount == 0)
+    @Test("leaves out a batch that is too large for the broker until the next connection")
+    func tooLarge() {
+        var delivery = Delivery(pending: [epoch: [1...2]])
+        delivery.setAside(at(1))
+        #expect(delivery.backlog == [2] && !delivery.isEmpty)
+        delivery.setAside(at(2))
+        #expect(!delivery.hasBacklog && !delivery.isEmpty)
+        delivery.didDisconnect()
+        #expect(!delivery.hasBacklog)
+        delivery.didConnect(at: 0)
+        #expect(delivery.backlog == [1, 2])
+        delivery.setAside(at(1))
+        delivery.setAside(at(2))
+        delivery.forget([epoch: [1...1]])
+        delivery.handle(Acknowledgement(epoch: epoch, through: 2), at: 0)
+        #expect(delivery.isEmpty)
     }
 
     @Test("ends for what has left the outbox")

@@ -1,6 +1,7 @@
 import LockstepAgent
 import LockstepModel
 import LockstepSensors
+import SensorTestSupport
 import Testing
 
 @Suite("Delivery over a broker and to a collector that lose messages")
@@ -99,7 +100,7 @@ private struct World {
         for _ in 0..<Int.random(in: 0...8, using: &random) where !wire.isEmpty {
             let sent = wire.removeFirst()
             if !isCalm, chance(0.02) {
-                delivery.didRefuse(sent.id)
+                delivery.didRefuse(sent.id, at: boot)
             } else {
                 broker.append(sent.position)
                 _ = delivery.didConfirm(sent.id)

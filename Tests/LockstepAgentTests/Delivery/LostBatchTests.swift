@@ -76,6 +76,61 @@ struct LostBatchTests {
         #expect(!delivery.hasBacklog && !delivery.isEmpty)
     }
 
+    @Test("is sent again three times at once, then with a patience: the collector can't take it, or not now")
+    func neverStored() {
+        var delivery = Delivery(pending: [:])
+        delivery.deliver(1...2)
+        for followers in 3...5 as ClosedRange<Int64> {
+            delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...1], highest: followers - 1), at: 0)
+            #expect(delivery.backlog == [1])
+            delivery.deliver(1...1)
+            delivery.deliver(followers...followers)
+        }
+        let ack = Acknowledgement(epoch: epoch, through: 0, missing: [1...1], highest: 5)
+        delivery.handle(ack, at: 0)
+        #expect(!delivery.hasBacklog && !delivery.isEmpty)
+        delivery.tick(at: Delivery.firstPatience - 1)
+        #expect(!delivery.hasBacklog)
+        delivery.tick(at: Delivery.firstPatience)
+        #expect(delivery.backlog == [1])
+        delivery.deliver(1...1)
+        delivery.handle(Acknowledgement(epoch: epoch, through: 5), at: Delivery.firstPatience)
+        #expect(delivery.isEmpty)
+    }
+
+    @Test("and was held back goes at once when another of its kind is stored")
+    func storedInTheEnd() {
+        var delivery = Delivery(pending: [:])
+        delivery.deliver(1...21)
+        for followers in 22...25 as ClosedRange<Int64> {
+            delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...20], highest: followers - 1), at: 0)
+            for number in delivery.backlog { delivery.deliver(number...number) }
+            delivery.deliver(followers...followers)
+        }
+        delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...20], highest: 25), at: 0)
+        #expect(!delivery.hasBacklog)
+        delivery.tick(at: Delivery.firstPatience)
+        #expect(delivery.backlog == Array(1...10))
+        delivery.deliver(1...10)
+        delivery.handle(Acknowledgement(epoch: epoch, through: 1, missing: [2...20], highest: 25), at: 0)
+        #expect(delivery.backlog == Array(11...20))
+    }
+
+    @Test("and was held back goes with the next connection")
+    func nextConnection() {
+        var delivery = Delivery(pending: [:])
+        delivery.deliver(1...2)
+        for followers in 3...6 as ClosedRange<Int64> {
+            delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...1], highest: followers - 1), at: 0)
+            for number in delivery.backlog { delivery.deliver(number...number) }
+            delivery.deliver(followers...followers)
+        }
+        #expect(!delivery.hasBacklog)
+        delivery.didDisconnect()
+        delivery.didConnect(at: 1)
+        #expect(delivery.backlog == [1])
+    }
+
     @Test("is kept track of however many follow without an acknowledgement")
     func manyBuckets() {
         var delivery = Delivery(pending: [:])

@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepSQLite
+import SensorTestSupport
 import Testing
 
 @testable import LockstepAgent

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import LockstepModel
 import LockstepSQLite
+import SensorTestSupport
 import Testing
 
 @testable import LockstepAgent

@@ -2,6 +2,7 @@ import FoundationEssentials
 import LockstepModel
 import LockstepSQLite
 import LockstepWire
+import SensorTestSupport
 import Testing
 
 @testable import LockstepAgent
@@ -144,7 +145,7 @@ struct OutboxLimitTests {
                 appending: [block([start, start + 1]), block([start, start + 1])], at: time(4))
             #expect(entries.map(\.position.seq) == [4, 5])
             #expect(dropped.batches == [outbox.epoch: [1...2]])
-            #expect(dropped.samples == 4)
+            #expect(dropped.samples == 4 && dropped.agedSamples == 0)
             #expect(try outbox.pending() == [outbox.epoch: [3...5]])
             #expect(outbox.bytes == 3 * size)
         }
@@ -181,7 +182,7 @@ struct OutboxLimitTests {
             _ = try outbox.commit(appending: [block([4])], at: time(500))
             #expect(try outbox.commit(appending: [], at: time(1000)).dropped == Outbox.Dropped())
             let dropped = try outbox.commit(appending: [], at: time(1001)).dropped
-            #expect(dropped.batches == [outbox.epoch: [1...1]] && dropped.samples == 3)
+            #expect(dropped.batches == [outbox.epoch: [1...1]] && dropped.samples == 3 && dropped.agedSamples == 3)
             #expect(try outbox.pending() == [outbox.epoch: [2...2]])
         }
     }

@@ -2,7 +2,9 @@ import LockstepAgent
 import LockstepMQTT
 import LockstepModel
 import LockstepSensors
+import LockstepTestSupport
 import Logging
+import SensorTestSupport
 import Synchronization
 import Testing
 
@@ -24,10 +26,7 @@ struct AgentTests {
                 end.reason.withLock { $0 = "\(error)" }
             }
         }
-        let deadline = ContinuousClock.now + .seconds(30)
-        while end.reason.withLock({ $0 }) == nil, ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        await expectEventually(within: .seconds(120)) { end.reason.withLock { $0 } != nil }
         let reason = end.reason.withLock { $0 }
         #expect(reason?.contains("missing/outbox") == true)
     }

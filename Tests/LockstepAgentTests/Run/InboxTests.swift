@@ -1,11 +1,12 @@
 import LockstepMQTT
 import LockstepModel
 import LockstepSensors
+import SensorTestSupport
 import Testing
 
 @testable import LockstepAgent
 
-@Suite("The inbox", .timeLimit(.minutes(1)))
+@Suite("The inbox", .timeLimit(.minutes(10)))
 struct InboxTests {
     @Test("holds a source up while it is too full, and loses nothing")
     func backPressure() async {

@@ -27,6 +27,19 @@ struct LifecycleBookTests {
         #expect(book.deviceCount == 1)
     }
 
+    @Test("lets time pass for a device that was first heard of since the last commit, too")
+    func firstHeard() {
+        var book = newBook()
+        var group = IngestGroup()
+        book.handle(presence(.foreground, 1), of: device, at: moment(1), into: &group)
+        // The other's due time brings the tick that finds the next.
+        book.startListening(at: moment(1))
+        book.tick(at: moment(2), into: &group)
+        book.commit()
+        book.tick(at: moment(1 + 75), into: &group)
+        #expect(group.transitions.map(\.transition.to) == [.active, .background])
+    }
+
     @Test("takes back what could not be written, so that it is decided anew")
     func rollback() {
         var book = newBook()

@@ -1,6 +1,7 @@
 import LockstepCollector
 import LockstepModel
 import LockstepSensors
+import SensorTestSupport
 import Testing
 
 @Suite("Whatever happens to a device")

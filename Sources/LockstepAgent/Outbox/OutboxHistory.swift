@@ -1,0 +1,44 @@
+import FoundationEssentials
+public import LockstepModel
+import LockstepSQLite
+import LockstepWire
+
+/// A device's past as its own outbox has it: what no collector is known to have yet, and with `--journal` everything.
+/// May be read while the agent runs.
+public struct OutboxHistory: SampleHistory {
+    public let path: String
+
+    public init(path: String) { self.path = path }
+
+    /// - Throws: ``OutboxError``; the reason why a batch in it can't be read.
+    public func samples(of stream: SensorStream, from: Timestamp, to: Timestamp) throws -> SampleBlock {
+        var found: [Int64: [Double]] = [:]
+        let query: SQLiteStatement
+        do {
+            let database = try SQLiteDatabase(path: path, mode: .readOnly)
+            query = try database.prepare(
+                """
+                SELECT payload FROM batches WHERE stream = ?
+                UNION SELECT payload FROM journal WHERE stream = ?
+                """)
+            try query.bind(stream.name, at: 1)
+            try query.bind(stream.name, at: 2)
+        } catch {
+            throw OutboxError(path: path, error)
+        }
+        while try query.step() {
+            guard let payload = query.bytes(at: 0) else { continue }
+            let batch = try BatchJSON.decode(
+                Data(payload), stream: stream, limits: PayloadLimits(bytes: .max, samples: .max))
+            for (index, time) in batch.samples.times.enumerated()
+            where time >= from.microseconds && time <= to.microseconds {
+                found[time] = batch.samples.values(at: index)
+            }
+        }
+        var block = SampleBlock(stream: stream)
+        for (time, values) in found.sorted(by: { $0.key < $1.key }) {
+            block.append(time: Timestamp(microseconds: time), values: values)
+        }
+        return block
+    }
+}

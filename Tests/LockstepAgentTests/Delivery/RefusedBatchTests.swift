@@ -1,0 +1,86 @@
+import LockstepModel
+import Testing
+
+@testable import LockstepAgent
+
+@Suite("A batch that the broker refuses")
+struct RefusedBatchTests {
+    private let first = Delivery.firstPatience
+
+    private func delivery(refusing numbers: ClosedRange<Int64>) -> Delivery {
+        var delivery = Delivery(pending: [:])
+        delivery.didConnect(at: 0)
+        for number in numbers { delivery.refuse(number, at: 0) }
+        return delivery
+    }
+
+    @Test("waits, and only the lowest ten are tried again when patience ends")
+    func trial() {
+        var delivery = delivery(refusing: 1...25)
+        #expect(!delivery.hasBacklog && !delivery.isEmpty && delivery.flyingCount == 0)
+        delivery.tick(at: first - 1)
+        #expect(!delivery.hasBacklog)
+        delivery.tick(at: first)
+        #expect(delivery.backlog == Array(1...10))
+    }
+
+    @Test("does not stand before others for ever: they are tried in turn")
+    func turns() {
+        var delivery = delivery(refusing: 1...25)
+        var tried: [[Int64]] = []
+        for round in 0..<3 as Range<Int64> {
+            let boot = (first << round) * 2
+            delivery.tick(at: boot)
+            tried.append(delivery.backlog)
+            for number in delivery.backlog { delivery.refuse(number, at: boot) }
+        }
+        #expect(tried[0] == Array(1...10) && tried[1] == Array(11...20))
+        #expect(tried[2] == Array(1...5) + Array(21...25))
+    }
+
+    @Test("waits twice as long each time, to five minutes")
+    func doubling() {
+        var delivery = delivery(refusing: 1...3)
+        var waits: [Int64] = []
+        var last: Int64 = 0
+        for second in 1...2000 as ClosedRange<Int64> {
+            delivery.tick(at: second * 1_000_000)
+            guard delivery.hasBacklog else { continue }
+            #expect(delivery.backlog == [1, 2, 3])
+            for number in 1...3 as ClosedRange<Int64> { delivery.refuse(number, at: second * 1_000_000) }
+            waits.append(second - last)
+            last = second
+        }
+        #expect(waits.prefix(8) == [5, 10, 20, 40, 80, 160, 300, 300])
+    }
+
+    @Test("goes with all others as soon as one is taken")
+    func taken() {
+        var delivery = delivery(refusing: 1...25)
+        delivery.tick(at: first)
+        delivery.deliver(1...1)
+        #expect(delivery.backlog == Array(2...25))
+    }
+
+    @Test("goes with the next connection, and no more when it is stored or dropped")
+    func ends() {
+        var delivery = delivery(refusing: 1...4)
+        delivery.forget([epoch: [2...2]])
+        delivery.handle(Acknowledgement(epoch: epoch, through: 1), at: 0)
+        delivery.didDisconnect()
+        delivery.didConnect(at: 1)
+        #expect(delivery.backlog == [3, 4])
+        delivery.refuse(3, at: 2)
+        delivery.refuse(4, at: 2)
+        delivery.handle(Acknowledgement(epoch: epoch, through: 4), at: 2)
+        #expect(delivery.isEmpty)
+    }
+}
+
+extension Delivery {
+    /// Publishes a batch, message id = number, and lets the broker refuse it.
+    fileprivate mutating func refuse(_ number: Int64, at boot: Int64) {
+        didPublish(at(number), as: Int32(number))
+        didRefuse(Int32(number), at: boot)
+    }
+}

@@ -1,0 +1,91 @@
+import FoundationEssentials
+import LockstepModel
+import LockstepSQLite
+import SensorTestSupport
+import Testing
+
+@testable import LockstepAgent
+
+@Suite("An outbox on a full disk", .temporaryFolder)
+struct FullDiskTests {
+    private var ballastPath: String { TemporaryFolder.path + "/outbox-ballast" }
+
+    /// Batches of some kilobytes.
+    private func blocks(_ numbers: Range<Int64>) -> [SampleBlock] { numbers.map { block($0 * 1000..<$0 * 1000 + 200) } }
+
+    /// An outbox with batches 1 to 60 that can't grow any more.
+    private func full() throws -> Outbox {
+        let outbox = try openOutbox()
+        for number in 1...60 as ClosedRange<Int64> {
+            _ = try outbox.accept(blocks(number..<number + 1), at: time(number))
+        }
+        outbox.mergeLog()
+        outbox.diskHasRoom = { false }
+        let pages = try outbox.database.integer("PRAGMA page_count")
+        try outbox.database.execute("PRAGMA max_page_count = \(pages)")
+        return outbox
+    }
+
+    @Test("drops the oldest batches, counted, and takes every new one")
+    func dropsOldest() throws {
+        let outbox = try full()
+        var written: [Int64] = []
+        var dropped = Outbox.Dropped()
+        for number in 61...90 as ClosedRange<Int64> {
+            let accepted = try outbox.accept(blocks(number..<number + 1), at: time(number))
+            #expect(accepted.unwritten.isEmpty && accepted.error == nil)
+            written += accepted.entries.map(\.position.seq)
+            dropped.formUnion(accepted.dropped)
+        }
+        #expect(written == Array(61...90))
+        let pending = try #require(try outbox.pending()[outbox.epoch])
+        #expect(pending.ranges.count == 1 && pending.last == 90)
+        let lost = try outbox.droppedBatches()
+        #expect(lost == [1...(pending.first ?? 0) - 1])
+        #expect(dropped.batches == [outbox.epoch: lost] && dropped.agedSamples == 0)
+        #expect(outbox.droppedSamples == 200 * lost.count && dropped.samples == outbox.droppedSamples)
+    }
+
+    @Test("lets what is acknowledged go before anything is dropped")
+    func removesFirst() throws {
+        let outbox = try full()
+        let accepted = try outbox.accept(blocks(61..<71), removing: [outbox.epoch: [1...30]], at: time(61))
+        #expect(accepted.entries.map(\.position.seq) == Array(61...70) && accepted.unwritten.isEmpty)
+        #expect(accepted.dropped == Outbox.Dropped())
+        #expect(try outbox.pending() == [outbox.epoch: [31...70]])
+    }
+
+    @Test("gives back what does not fit even then, and keeps its numbers without gaps")
+    func tooMuch() throws {
+        let outbox = try full()
+        let huge = block(100_000..<160_000)
+        let accepted = try outbox.accept([blocks(61..<62)[0], huge, blocks(62..<63)[0]], at: time(61))
+        #expect(accepted.unwritten == [huge, blocks(62..<63)[0]])
+        #expect(accepted.error?.isFull == true && accepted.wasDiskFull)
+        let next = try outbox.accept(blocks(62..<63), at: time(62))
+        #expect(next.entries.map(\.position.seq) == [62] && next.error == nil)
+    }
+
+    @Test("grows again when the disk has room again")
+    func roomAgain() throws {
+        let outbox = try full()
+        outbox.diskHasRoom = { true }
+        let accepted = try outbox.accept(blocks(61..<161), at: time(61))
+        #expect(accepted.entries.count == 100 && accepted.dropped == Outbox.Dropped())
+    }
+
+    @Test("has a ballast beside it, which comes back after it was needed")
+    func ballast() throws {
+        do {
+            let outbox = try full()
+            #expect(outbox.ballast.size > 0)
+            #expect(FileManager.default.fileExists(atPath: ballastPath))
+            _ = try outbox.accept(blocks(61..<71), at: time(61))
+            #expect(FileManager.default.fileExists(atPath: ballastPath))
+            outbox.ballast.remove()
+            _ = try outbox.accept([], at: time(62))
+            #expect(FileManager.default.fileExists(atPath: ballastPath))
+        }
+        #expect(try openOutbox().ballast.size > 0)
+    }
+}
