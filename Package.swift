@@ -22,7 +22,9 @@ let package = Package(
         .library(name: "LockstepWire", targets: ["LockstepWire"]),
         .library(name: "LockstepMQTT", targets: ["LockstepMQTT"]),
         .library(name: "LockstepStore", targets: ["LockstepStore"]),
+        .library(name: "LockstepMotion", targets: ["LockstepMotion"]),
         .library(name: "LockstepSensors", targets: ["LockstepSensors"]),
+        .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
         .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
@@ -50,63 +52,96 @@ let package = Package(
         .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
         // Where samples are kept, once.
         .target(name: "LockstepStore", dependencies: ["LockstepModel", "LockstepSQLite"]),
-        // Where samples come from.
-        .target(name: "LockstepSensors", dependencies: ["LockstepModel"]),
+        // What samples mean: attitude, filters, gestures, steps, as values without I/O.
+        .target(name: "LockstepMotion", dependencies: ["LockstepModel"]),
+        // Where samples come from, and who asks for them.
+        .target(name: "LockstepSensors", dependencies: ["LockstepModel", "LockstepMotion"]),
+        // Motion manager, pedometer and location manager, for programs of other people.
+        .target(name: "LockstepDevice", dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors"]),
+        // What systemd, or whoever watches over a program, is told.
+        .target(name: "LockstepSupervision"),
         // Sensor to broker: time line, coalescing, outbox, delivery.
         .target(
             name: "LockstepAgent",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepSensors",
-                logging, serviceLifecycle,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepMotion", "LockstepSensors",
+                "LockstepSupervision", logging, serviceLifecycle,
             ]),
         // Broker to store: ingest, acknowledgement, life cycle.
         .target(
             name: "LockstepCollector",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", logging, serviceLifecycle,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision", logging,
+                serviceLifecycle,
             ]),
         // What the three programs share: settings, errors, terminal.
         .target(
             name: "LockstepCommandLine",
-            dependencies: ["LockstepModel", "LockstepMQTT", argumentParser, logging, "Yams"]),
+            dependencies: [
+                "LockstepModel", "LockstepMQTT", argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
+            ]),
 
         .executableTarget(
             name: "lockstep-agent",
             dependencies: [
-                "LockstepAgent", "LockstepCommandLine", argumentParser, logging, serviceLifecycle, unixSignals,
+                "LockstepAgent", "LockstepMotion", "LockstepCommandLine", "LockstepSupervision", argumentParser,
+                logging,
+                serviceLifecycle, unixSignals,
             ]),
         .executableTarget(
             name: "lockstep-collector",
             dependencies: [
-                "LockstepCollector", "LockstepCommandLine", argumentParser, logging, serviceLifecycle, unixSignals,
+                "LockstepCollector", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging,
+                serviceLifecycle,
             ]),
         .executableTarget(
             name: "lockstep",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepAgent",
-                "LockstepCommandLine", argumentParser,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepAgent", "LockstepMotion",
+                "LockstepSensors", "LockstepCommandLine", argumentParser,
             ]),
 
-        .testTarget(name: "LockstepModelTests", dependencies: ["LockstepModel", "LockstepSensors"]),
-        .testTarget(name: "LockstepWireTests", dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire"]),
-        .testTarget(name: "LockstepMQTTTests", dependencies: ["LockstepMQTT", "LockstepSensors"]),
-        .testTarget(name: "LockstepSensorsTests", dependencies: ["LockstepSensors"]),
+        .testTarget(
+            name: "LockstepModelTests", dependencies: ["LockstepModel", "LockstepSensors", "SensorTestSupport"]),
+        .testTarget(
+            name: "LockstepWireTests",
+            dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire", "SensorTestSupport"]),
+        .testTarget(name: "LockstepMQTTTests", dependencies: ["LockstepMQTT", "LockstepSensors", "SensorTestSupport"]),
+        // Recordings, random choices that can be repeated, and a sink that remembers.
+        .target(
+            name: "SensorTestSupport", dependencies: ["LockstepModel", "LockstepSensors"],
+            path: "Tests/SensorTestSupport"),
+        .testTarget(
+            name: "LockstepMotionTests",
+            dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors", "SensorTestSupport"],
+            exclude: ["Attitude/reference.py"]),
+        .testTarget(
+            name: "LockstepSensorsTests",
+            dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors", "SensorTestSupport"]),
+        .testTarget(
+            name: "LockstepDeviceTests",
+            dependencies: [
+                "LockstepDevice", "LockstepModel", "LockstepMotion", "LockstepSensors", "LockstepStore",
+                "LockstepTestSupport", "SensorTestSupport",
+            ]
+        ),
         .testTarget(name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite"]),
         .testTarget(
             name: "LockstepAgentTests",
             dependencies: [
                 "LockstepAgent", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepSQLite", "LockstepWire",
-                logging,
+                "LockstepTestSupport", "SensorTestSupport", logging,
             ]),
         .testTarget(
             name: "LockstepCollectorTests",
             dependencies: [
                 "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepStore",
-                "LockstepWire",
+                "LockstepWire", "SensorTestSupport",
             ]),
         .testTarget(
             name: "LockstepCommandLineTests",
-            dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepMQTT", argumentParser]),
+            dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepMQTT", argumentParser, logging]),
+        .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
         // Brokers, programs, folders and deadlines for tests.
         .target(
             name: "LockstepTestSupport", dependencies: ["LockstepMQTT", "LockstepStore"],
@@ -124,8 +159,11 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
-                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector",
+                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "Yams",
             ]),
+        // Input damaged at random, for every decoder.
+        .testTarget(
+            name: "FuzzTests", dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire"]),
         // Everything killed at random, and nothing lost.
         .testTarget(
             name: "ChaosTests",

@@ -4,10 +4,10 @@ import LockstepAgent
 import LockstepCommandLine
 import LockstepModel
 import LockstepSensors
+import LockstepSupervision
 import LockstepWire
 import Logging
 import ServiceLifecycle
-import UnixSignals
 
 @main
 struct AgentCommand: AsyncParsableCommand {
@@ -21,21 +21,33 @@ struct AgentCommand: AsyncParsableCommand {
             file they are a list.
 
             SOURCES
-              simulate[:seed]       a walking body: accelerometer, gyroscope, magnetometer, location
-              replay:FILE.csv       a recording: t_us,x_g,y_g,z_g and the like
-              gpsd[://host:port]    fixes of a GPS receiver, from gpsd
+              iio                  this machine's motion sensors and step counter;
+                                   'lockstep-agent sensors' lists them
+              gpsd[://host:port]   fixes of a GPS receiver, from gpsd
+              replay:FILE.csv      a recording: t_us,x_g,y_g,z_g and the like
+              simulate[:seed]      a walking body: motion sensors and location
+
+            DERIVED STREAMS, where there is an accelerometer
+              motion/device        attitude, gravity, user acceleration, …
+              steps                with distance, pace and cadence
+              orientation          portrait, faceUp, …
 
             SIGNALS
-              SIGTERM, SIGINT       end: flush, say 'terminated'
-              SIGUSR1               go to background: motion pauses, steps and location go on
-              SIGUSR2               come back to the foreground
+              SIGTERM, SIGINT      end: flush, say 'terminated', within 5 s;
+                                   a second one ends it at once
+              SIGUSR1              go to background: motion pauses, steps go on,
+                                   location after 500 m
+              SIGUSR2              come back to the foreground
 
             EXAMPLE
-              lockstep-agent --broker mqtt://broker.local --device arm-left --source gpsd --source simulate:7
+              lockstep-agent --broker mqtt://broker.local --source iio --source gpsd
             """,
-        version: "lockstep-agent \(lockstepVersion)")
+        version: "lockstep-agent \(lockstepVersion)", subcommands: [SensorsCommand.self])
 
     @OptionGroup(title: "Broker") var broker: BrokerOptions
+    @OptionGroup(title: "Sources") var selection: SourceSelection
+    @OptionGroup(title: "Rates") var rateOptions: RateOptions
+    @OptionGroup(title: "Derived streams") var derivedOptions: DerivedStreamOptions
     @OptionGroup(title: "Logging") var log: LogOptions
 
     @Option(help: "YAML file with settings.")
@@ -49,18 +61,6 @@ struct AgentCommand: AsyncParsableCommand {
 
     @Option(help: "First levels of all topics (default: lockstep).")
     var root: String?
-
-    @Option(help: "Where samples come from; may be repeated.")
-    var source: [String] = []
-
-    @Option(help: "How fast recordings are played: a factor, or max (default: 1).")
-    var speed: String?
-
-    @Option(
-        help: """
-            Timestamps of recordings and fixes: now (the agent's time line), or own (their own times) (default: now).
-            """)
-    var stamp: String?
 
     @Option(help: "File of the durable queue (default: ~/.local/state/lockstep/GROUP-DEVICE.outbox).")
     var outbox: String?
@@ -90,16 +90,17 @@ struct AgentCommand: AsyncParsableCommand {
     var journal = false
 
     static let names =
-        BrokerOptions.names + LogOptions.names + [
-            "group", "device", "root", "source", "speed", "stamp", "outbox", "outbox-size", "outbox-age", "ack",
-            "window", "batch", "backlog-rate", "heartbeat", "journal",
+        BrokerOptions.names + SourceSelection.names + RateOptions.names + DerivedStreamOptions.names + LogOptions.names
+        + [
+            "group", "device", "root", "outbox", "outbox-size", "outbox-age", "ack", "window", "batch", "backlog-rate",
+            "heartbeat", "journal",
         ]
 
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config)
         let configuration = try agentConfiguration(settings)
         let logger = try log.makeLogger("lockstep-agent", settings)
-        let agent = Agent(configuration, logger: logger)
+        let agent = Agent(configuration, logger: logger, supervisor: Supervisor())
         let group = ServiceGroup(
             configuration: .init(
                 services: [
@@ -107,8 +108,9 @@ struct AgentCommand: AsyncParsableCommand {
                         service: agent, successTerminationBehavior: .gracefullyShutdownGroup,
                         failureTerminationBehavior: .gracefullyShutdownGroup),
                     .init(service: PhaseSignals(agent: agent)),
+                    .init(service: EndSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
                 ],
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: .quiet))
+                logger: .quiet))
         try await group.run()
     }
 
@@ -117,8 +119,10 @@ struct AgentCommand: AsyncParsableCommand {
             group: try settings.value("group", group) { try GroupID(validating: $0) } ?? .standard,
             device: try settings.value("device", device) { try DeviceID(validating: $0) } ?? hostDevice())
         var configuration = AgentConfiguration(
-            address: address, broker: try broker.address(settings), sources: try sources(settings),
+            address: address, broker: try broker.address(settings), sources: try selection.sources(settings),
             outboxPath: try settings.value("outbox", outbox) { $0 } ?? defaultOutbox(for: address))
+        configuration.rates = try rateOptions.rates(settings)
+        configuration.derived = try derivedOptions.options(settings)
         configuration.tls = try broker.tls(settings)
         configuration.mqttVersion = try broker.version(settings)
         if let root = try settings.value("root", root, parse: { try TopicRoot($0) }) { configuration.root = root }
@@ -144,22 +148,5 @@ struct AgentCommand: AsyncParsableCommand {
         configuration.keepsJournal =
             try settings.value("journal", journal ? "true" : nil, parse: { try yesOrNo($0) }) ?? false
         return configuration
-    }
-
-    private func sources(_ settings: Settings) throws -> [any SensorSource] {
-        var options = SourceOptions()
-        if let speed = try settings.value("speed", speed, parse: replaySpeed) { options.speed = speed }
-        if let stamping = try settings.value("stamp", stamp, parse: { try choice($0, of: Stamping.self) }) {
-            options.stamping = stamping
-        }
-        let sources = try settings.values("source", source) { try SensorSources.make($0, options: options) }
-        guard !sources.isEmpty else {
-            throw CommandFailure("no source: say where samples come from, with --source \(SensorSources.forms)")
-        }
-        let names = sources.map(\.name)
-        if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
-            throw CommandFailure("the source \(twice) is named twice")
-        }
-        return sources
     }
 }

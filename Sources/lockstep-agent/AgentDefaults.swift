@@ -38,14 +38,6 @@ func replaySpeed(_ text: String) throws -> ReplaySpeed {
     return speed
 }
 
-func choice<Choice: RawRepresentable & CaseIterable>(_ text: String, of type: Choice.Type) throws -> Choice
-where Choice.RawValue == String {
-    guard let choice = Choice(rawValue: text) else {
-        throw CommandFailure("'\(text)' is none of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
-    }
-    return choice
-}
-
 func yesOrNo(_ text: String) throws -> Bool {
     switch text {
     case "true", "yes", "1": return true

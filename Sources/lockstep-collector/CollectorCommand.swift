@@ -3,10 +3,10 @@ import LockstepCollector
 import LockstepCommandLine
 import LockstepModel
 import LockstepStore
+import LockstepSupervision
 import LockstepWire
 import Logging
 import ServiceLifecycle
-import UnixSignals
 
 @main
 struct CollectorCommand: AsyncParsableCommand {
@@ -17,6 +17,9 @@ struct CollectorCommand: AsyncParsableCommand {
             Every option is also a setting: --max-payload is LOCKSTEP_MAX_PAYLOAD in the environment and \
             'max-payload: …' in the YAML file. The command line comes before the environment, the environment before \
             the file, the file before the default.
+
+            SIGNALS
+              SIGTERM, SIGINT   end: commit, say 'offline'; a second one ends it at once
 
             EXAMPLE
               lockstep-collector --broker mqtt://localhost --store sqlite:/var/lib/lockstep/samples.db
@@ -79,7 +82,7 @@ struct CollectorCommand: AsyncParsableCommand {
             } ?? false
         let logger = try log.makeLogger("lockstep-collector", settings)
         let storeOptions = options
-        let collector = Collector(configuration, logger: logger) {
+        let collector = Collector(configuration, logger: logger, supervisor: Supervisor()) {
             try SQLiteStore(path: path, options: storeOptions)
         }
         let group = ServiceGroup(
@@ -87,9 +90,10 @@ struct CollectorCommand: AsyncParsableCommand {
                 services: [
                     .init(
                         service: collector, successTerminationBehavior: .gracefullyShutdownGroup,
-                        failureTerminationBehavior: .gracefullyShutdownGroup)
+                        failureTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: EndSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
                 ],
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: .quiet))
+                logger: .quiet))
         try await group.run()
     }
 

@@ -19,7 +19,10 @@ struct LockstepCommand: ParsableCommand {
               lockstep verify --store sqlite:samples.db
             """,
         version: "lockstep \(lockstepVersion)",
-        subcommands: [DevicesCommand.self, WatchCommand.self, QueryCommand.self, VerifyCommand.self])
+        subcommands: [
+            DevicesCommand.self, WatchCommand.self, QueryCommand.self, VerifyCommand.self, CommandCommand.self,
+            DoctorCommand.self, AnalyzeCommand.self,
+        ])
 
     static func main() {
         // A reader that goes away ends a write with an error, not the program with a signal.

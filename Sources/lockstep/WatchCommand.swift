@@ -12,13 +12,7 @@ struct WatchCommand: ParsableCommand {
             something new, a collector's health, and every ten seconds the rates.
             """)
 
-    @OptionGroup var broker: BrokerOptions
-
-    @Option(help: "YAML file with settings.")
-    var config: String?
-
-    @Option(help: "First levels of all topics (default: lockstep).")
-    var root: String?
+    @OptionGroup var connection: ConnectionOptions
 
     @Option(help: "Only devices of this group.", transform: groupID)
     var group: GroupID?
@@ -33,16 +27,11 @@ struct WatchCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let settings = try Settings(names: BrokerOptions.names + ["root"], file: config, ignoresOthers: true)
-        let root = try settings.value("root", root) { try TopicRoot($0) } ?? .standard
-        let address = try broker.address(settings)
-        let tls = try broker.tls(settings)
+        let settings = try connection.settings()
+        let root = try connection.topicRoot(settings)
         let wakeup = Wakeup()
         let interrupt = Interrupt(wakeup: wakeup)
-        let id = "lockstep-watch-\(Epoch.random())"
-        let link = BrokerLink(wakeup: wakeup, version: try broker.version(settings)) { version in
-            MQTTOptions(address: address, clientID: id, version: version, tls: tls)
-        }
+        let (link, address) = try connection.link(settings, for: "watch", wakeup: wakeup)
         let session = WatchSession(
             link: link, address: address, filter: root.filter(group: group),
             model: WatchModel(root: root, device: device),

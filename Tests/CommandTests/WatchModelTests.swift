@@ -74,8 +74,8 @@ struct WatchModelTests {
             display.lines(model, connection: "mqtt://localhost:1883", at: moment(0)) == [
                 "lockstep watch  mqtt://localhost:1883  2023-11-14T22:13:20Z",
                 "",
-                "DEVICE        STATE   FOR  ACCE  GYRO  MAGN  STEP  LOCA  LAST  PHASE",
-                "default/left  active  60s   100     -     -     -     -    0s  foreground",
+                "DEVICE        STATE   FOR  ACCE  GYRO  MAGN  DEVI  STEP  LOCA  ORIE  LAST  PHASE",
+                "default/left  active  60s   100     -     -     -     -     -     -    0s  foreground",
                 "",
                 // What comes over the network must not steer the terminal.
                 "default/left  gpsd: no \u{FFFD}[31mfix",

@@ -1,0 +1,97 @@
+import ArgumentParser
+import LockstepCommandLine
+import LockstepModel
+import LockstepSensors
+import LockstepWire
+
+/// Says what sensors there are.
+struct SensorsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sensors", abstract: "Lists the sensors that there are, and why some can't be used.",
+        discussion: """
+            Without --source, those of this machine (iio). The settings of the agent hold here too. Ends with 1 where \
+            there is nothing that can be used.
+            """)
+
+    @OptionGroup var selection: SourceSelection
+
+    @Option(help: "YAML file with settings.")
+    var config: String?
+
+    @Flag(help: "One JSON array of objects.")
+    var json = false
+
+    func run() throws {
+        let settings = try Settings(names: SourceSelection.names, file: config, ignoresOthers: true)
+        let sources = try selection.sources(settings, standard: "iio")
+        let sensors = sources.flatMap { $0.sensors() }
+        let failures = sources.compactMap { ($0 as? IIOSource)?.failure }
+        if json {
+            Terminal.output.write("[" + sensors.map(Self.json).joined(separator: ",\n ") + "]\n")
+        } else if !sensors.isEmpty {
+            Terminal.output.write(Self.table(sensors).lines(for: .output).joined(separator: "\n") + "\n")
+        }
+        guard !sensors.contains(where: { $0.problem == nil }) else {
+            for failure in failures { Terminal.complain(failure.description) }
+            return
+        }
+        throw CommandFailure(failures.first?.description ?? "there is no sensor")
+    }
+
+    static func table(_ sensors: [SensorDescription]) -> Table {
+        var table = Table([
+            .init("NAME"), .init("STREAM"), .init("RATES", isRightAligned: true), .init("UNIT"), .init("ACCESS"),
+            .init("MOUNT MATRIX"), .init("PROBLEM"),
+        ])
+        for sensor in sensors {
+            table.rows.append([
+                .init(sensor.name.printable, .bold), .init(sensor.stream.name), .init(rates(sensor)),
+                .init(units(of: sensor.stream)), .init(sensor.access.isEmpty ? "-" : sensor.access.printable),
+                .init(mount(sensor)),
+                .init(sensor.problem?.printable ?? "-", sensor.problem == nil ? .faint : .red),
+            ])
+        }
+        return table
+    }
+
+    private static func rates(_ sensor: SensorDescription) -> String {
+        guard let rates = sensor.rates else { return "-" }
+        let slowest = number(rates.lowerBound)
+        return rates.lowerBound == rates.upperBound ? "\(slowest) Hz" : "\(slowest)-\(number(rates.upperBound)) Hz"
+    }
+
+    /// As the streams have them; times are no unit of what is measured.
+    private static func units(of stream: SensorStream) -> String {
+        if stream == .steps { return "steps" }
+        var units: [String] = []
+        for unit in stream.columns.map(\.unit) where !unit.isEmpty && !unit.hasPrefix("µs") && !units.contains(unit) {
+            units.append(unit)
+        }
+        return units.isEmpty ? "-" : units.joined(separator: " ")
+    }
+
+    private static func mount(_ sensor: SensorDescription) -> String {
+        guard let matrix = sensor.mountMatrix else { return "-" }
+        return matrix.map { $0.map(number).joined(separator: " ") }.joined(separator: "; ")
+    }
+
+    private static func number(_ value: Double) -> String { Int64(exactly: value).map(String.init) ?? "\(value)" }
+
+    private static func json(_ sensor: SensorDescription) -> String {
+        var object = JSONObjectWriter()
+        object.member("name", sensor.name)
+        object.member("stream", sensor.stream.name)
+        if let rates = sensor.rates {
+            object.member("rates", [rates.lowerBound, rates.upperBound]) { $0.raw(number($1)) }
+        }
+        object.member("unit", units(of: sensor.stream))
+        object.member("access", sensor.access)
+        if let matrix = sensor.mountMatrix {
+            object.member("mount_matrix", matrix) { writer, row in
+                writer.raw("[" + row.map(number).joined(separator: ",") + "]")
+            }
+        }
+        object.member("problem", ifPresent: sensor.problem)
+        return String(decoding: object.finish(), as: UTF8.self)
+    }
+}

@@ -1,0 +1,32 @@
+import LockstepModel
+import LockstepMotion
+import LockstepSensors
+
+/// The reference attitudes of a recording: those of an optical system, say.
+struct AttitudeReference {
+    static let columns = ["qw", "qx", "qy", "qz", "movement"]
+
+    /// By time in µs: device to earth. Of the rows that are to be judged.
+    private var attitudes: [Int64: Quaternion] = [:]
+
+    /// nil where the recording has no reference.
+    init?(_ recording: Recording) {
+        guard let w = recording.column("qw"), let x = recording.column("qx"), let y = recording.column("qy"),
+            let z = recording.column("qz")
+        else { return nil }
+        let movement = recording.column("movement")
+        for (row, time) in recording.times.enumerated() where movement.map({ $0[row] == 1 }) ?? true {
+            let quaternion = Quaternion(scalar: w[row], vector: SIMD3(x[row], y[row], z[row]))
+            guard w[row].isFinite, x[row].isFinite, y[row].isFinite, z[row].isFinite else { continue }
+            attitudes[time] = quaternion
+        }
+    }
+
+    /// nil where no attitude has a reference.
+    func error(of motions: [DeviceMotion]) -> AttitudeError? {
+        AttitudeError(
+            motions.compactMap { motion in
+                attitudes[motion.timestamp.microseconds].map { (motion.attitude.quaternion, $0) }
+            })
+    }
+}

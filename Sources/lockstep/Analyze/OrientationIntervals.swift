@@ -1,0 +1,41 @@
+import LockstepModel
+import LockstepMotion
+
+/// How a device was held, from when to when.
+struct OrientationInterval: Equatable {
+    var orientation: DeviceOrientation
+    /// µs, as in the recording: when it was clear, and when another was or the recording ended.
+    var start: Int64
+    var end: Int64
+    /// The mean angle between the device's z axis and the vertical, in rad.
+    var inclination: Double
+
+    var seconds: Double { Double(end - start) / 1e6 }
+}
+
+extension OrientationInterval {
+    /// The intervals of a recording's accelerometer, one after the other; none before an orientation is clear.
+    static func all(in accelerometer: SampleBlock) -> [OrientationInterval] {
+        var detector = OrientationDetector()
+        var intervals: [OrientationInterval] = []
+        var sum = 0.0
+        var count = 0.0
+        let columns = accelerometer.columns
+        for (index, time) in accelerometer.times.enumerated() {
+            let change = detector.update(time: time, x: columns[0][index], y: columns[1][index], z: columns[2][index])
+            if let change {
+                (sum, count) = (0, 0)
+                intervals.append(OrientationInterval(orientation: change, start: time, end: time, inclination: 0))
+            }
+            guard let last = intervals.indices.last else { continue }
+            if let gravity = detector.gravity, let inclination = Inclination(gravity: gravity) {
+                sum += inclination.angle
+                count += 1
+            }
+            if last > 0, intervals[last].start == time { intervals[last - 1].end = time }
+            intervals[last].end = time
+            intervals[last].inclination = count > 0 ? sum / count : 0
+        }
+        return intervals
+    }
+}

@@ -1,0 +1,61 @@
+import LockstepCommandLine
+import LockstepModel
+import LockstepMotion
+import LockstepWire
+
+/// What `lockstep analyze steps` found, as text and as JSON.
+struct StepReport {
+    let samples: SampleBlock
+    let walks: [WalkingInterval]
+
+    private var start: Int64 { samples.times.first ?? 0 }
+    private var seconds: Double { Double((samples.times.last ?? 0) - start) / 1e6 }
+
+    /// Times are in s from the first sample.
+    func text(for terminal: Terminal) -> String {
+        guard let total = WalkingInterval.total(walks) else {
+            return "no steps in \(samples.count) samples over \(fixed(seconds, 2)) s\n"
+        }
+        let titles = ["FROM s", "DURATION s", "STEPS", "DISTANCE m", "PACE s/m", "CADENCE steps/s"]
+        var table = Table(titles.map { Table.Column($0, isRightAligned: true) })
+        for walk in walks {
+            table.rows.append([
+                .init(fixed(Double(walk.start - start) / 1e6, 2)), .init(fixed(Double(walk.end - walk.start) / 1e6, 2)),
+                .init("\(walk.steps)", .bold), .init(fixed(walk.distance, 1)), .init(fixed(walk.pace, 2)),
+                .init(fixed(walk.cadence, 2)),
+            ])
+        }
+        let summary =
+            "\(total.steps) steps, \(fixed(total.distance, 1)) m in \(fixed(total.seconds, 2)) s of walking"
+            + " (\(fixed(total.pace, 2)) s/m, \(fixed(total.cadence, 2)) steps/s); \(fixed(seconds, 2)) s recorded"
+        return table.lines(for: terminal).joined(separator: "\n") + "\n" + summary + "\n"
+    }
+
+    /// Times as in the recording, in µs; durations in s, without short pauses in `walked`.
+    var json: String {
+        var object = JSONObjectWriter()
+        object.member("samples", Int64(samples.count))
+        object.member("duration", resolved(seconds, decimals: 6))
+        object.member("steps", Int64(WalkingInterval.total(walks)?.steps ?? 0))
+        if let total = WalkingInterval.total(walks) { total.write(into: &object) }
+        object.member("walks", walks) { writer, walk in
+            writer.object { object in
+                object.member("t", walk.start)
+                object.member("duration", resolved(Double(walk.end - walk.start) / 1e6, decimals: 6))
+                object.member("steps", Int64(walk.steps))
+                walk.write(into: &object)
+            }
+        }
+        return String(decoding: object.finish(), as: UTF8.self) + "\n"
+    }
+}
+
+extension WalkingInterval {
+    /// Adds what both a walk and all of them have.
+    fileprivate func write(into object: inout JSONObjectWriter) {
+        object.member("walked", resolved(seconds, decimals: 6))
+        object.member("distance", resolved(distance, decimals: 3))
+        object.member("pace", resolved(pace, decimals: 3))
+        object.member("cadence", resolved(cadence, decimals: 3))
+    }
+}

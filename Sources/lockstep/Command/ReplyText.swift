@@ -1,0 +1,50 @@
+import LockstepCommandLine
+import LockstepModel
+
+/// An agent's answer for people; ends with a newline.
+func text(of reply: AgentReply) -> String {
+    switch reply.outcome {
+    case .leased(let stream, let rate, let until):
+        "\(stream) is published at \(text(ofRate: rate))\(until.map { ", leased until \($0.toTheSecond)" } ?? "")\n"
+    case .phase(let phase): "the agent is in phase \(phase.rawValue)\n"
+    case .flushed(let batches): "\(batches) batches were written and handed to the broker\n"
+    case .failed(let reason): "\(reason)\n"
+    case .described(let description): text(of: description)
+    }
+}
+
+private func text(of description: AgentDescription) -> String {
+    var facts = Table([.init("PHASE"), .init("EPOCH"), .init("OUTBOX"), .init("DROPPED", isRightAligned: true)])
+    facts.rows.append([
+        .init(description.phase.rawValue, .bold), .init("\(description.epoch)"),
+        .init("\(description.outboxBatches) batches, \(description.outboxBytes) B"),
+        .init("\(description.droppedSamples)", description.droppedSamples > 0 ? .red : .plain),
+    ])
+    var streams = Table([.init("STREAM"), .init("RATE"), .init("UNITS")])
+    for item in description.streams {
+        let units = item.stream.columns.map(\.unit).filter { !$0.isEmpty }
+        streams.rows.append([
+            .init(item.stream.name, .bold), .init(text(ofRate: item.rate), item.rate == nil ? .faint : .plain),
+            .init(units.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }.joined(separator: ", ")),
+        ])
+    }
+    var leases = Table([.init("LEASE OF"), .init("STREAM"), .init("RATE"), .init("UNTIL")])
+    for lease in description.leases {
+        leases.rows.append([
+            .init(lease.client.isEmpty ? "-" : lease.client.printable), .init(lease.stream.name),
+            .init(text(ofRate: lease.rate)), .init(lease.until.toTheSecond),
+        ])
+    }
+    var sources = Table([.init("SOURCE"), .init("SAYS")])
+    for (name, word) in description.sources.sorted(by: { $0.key < $1.key }) {
+        sources.rows.append([.init(name.printable, .bold), .init(word.printable)])
+    }
+    return [facts, streams, leases, sources].filter { !$0.rows.isEmpty }
+        .map { $0.lines(for: .output).joined(separator: "\n") + "\n" }.joined(separator: "\n")
+}
+
+private func text(ofRate rate: Double?) -> String {
+    guard let rate else { return "off" }
+    if rate.isInfinite { return "as its source gives it" }
+    return (Int64(exactly: rate).map(String.init) ?? "\(rate)") + "/s"
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import LockstepCommandLine
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Checks a running Lockstep from outside, and says what to do.",
+        discussion: """
+            Listens to the broker for some seconds: is it there, do collectors run and store, what state are devices \
+            in, do their samples come in time, are their clocks right, are batches missing, did outboxes drop \
+            anything, do sensors work; and with --store, is there room for more. Changes nothing. Ends with 1 where \
+            something is broken.
+
+            EXAMPLES
+              lockstep doctor
+              lockstep doctor --broker mqtts://broker.local --seconds 30 --json
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(help: "The store, to look at the room that is left: sqlite:PATH.")
+    var store: String?
+
+    @Option(help: "How long to listen, 1 to 3600.")
+    var seconds = 8
+
+    @Flag(help: "Findings as one JSON array.")
+    var json = false
+
+    func validate() throws {
+        guard (1...3600).contains(seconds) else { throw ValidationError("--seconds takes 1 to 3600") }
+    }
+
+    func run() throws {
+        let settings = try connection.settings(and: StoreOptions.names)
+        let root = try connection.topicRoot(settings)
+        let path = try settings.value("store", store, parse: sqlitePath)
+        let wakeup = Wakeup()
+        let interrupt = Interrupt(wakeup: wakeup)
+        let (link, address) = try connection.link(settings, for: "doctor", wakeup: wakeup)
+        var observations = try DoctorSession(link: link, broker: address, root: root).run(
+            seconds: Double(seconds), interrupt)
+        if let path {
+            observations.disk = diskSpace(at: path)
+            if observations.disk == nil { throw CommandFailure("there is no store at \(path)") }
+        }
+        let findings = Diagnosis(observations: observations, now: Moment.now().wall).findings
+        Terminal.output.write(json ? Self.json(findings) : Self.text(findings, for: .output))
+        if findings.contains(where: { $0.level == .failure }) { throw ExitCode(1) }
+    }
+
+    static func text(_ findings: [Finding], for terminal: Terminal) -> String {
+        let width = findings.map(\.subject.count).max() ?? 0
+        var text = ""
+        for finding in findings {
+            let (word, style): (String, Terminal.Style) =
+                switch finding.level {
+                case .ok: ("ok     ", .green)
+                case .warning: ("warning", .yellow)
+                case .failure: ("FAILED ", .red)
+                }
+            let subject = finding.subject + String(repeating: " ", count: width - finding.subject.count)
+            text += "\(terminal.styled(word, style))  \(terminal.styled(subject, .bold))  \(finding.text)\n"
+            if let advice = finding.advice {
+                text += String(repeating: " ", count: width + 11) + terminal.styled("→ \(advice)", .faint) + "\n"
+            }
+        }
+        let counts = Finding.Level.allCases.map { level in findings.count { $0.level == level } }
+        return text + "\(counts[0]) ok, \(counts[1]) warnings, \(counts[2]) failures\n"
+    }
+
+    static func json(_ findings: [Finding]) -> String {
+        let objects = findings.map { finding in
+            var object = JSONObjectWriter()
+            object.member("level", finding.level.rawValue)
+            object.member("subject", finding.subject)
+            object.member("text", finding.text)
+            object.member("advice", ifPresent: finding.advice)
+            return String(decoding: object.finish(), as: UTF8.self)
+        }
+        return "[" + objects.joined(separator: ",\n ") + "]\n"
+    }
+}

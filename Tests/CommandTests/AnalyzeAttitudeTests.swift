@@ -1,0 +1,130 @@
+import Foundation
+import LockstepTestSupport
+import Testing
+
+@Suite("lockstep analyze attitude")
+struct AnalyzeAttitudeTests {
+    /// At rest, turned 90° to the left of north about the vertical, top edge 30° up, at 100 Hz for 10 s: as chips give
+    /// it, with the truth beside it.
+    private func recording(
+        gyroscope: Bool = true, magnetometer: Bool = true, reference: Bool = false, end: String = "\n"
+    ) -> String {
+        var header = ["t_us", "ax_m_s2", "ay_m_s2", "az_m_s2"]
+        var row = ["0", "\(9.80665 * 0.5)", "\(9.80665 * 0.75.squareRoot())"]
+        if gyroscope {
+            header += ["gx_rad_s", "gy_rad_s", "gz_rad_s"]
+            row += ["0", "0", "0"]
+        }
+        if magnetometer {
+            // North lies to the right: x. Of the dip the axes y and z have their parts.
+            header += ["mx_uT", "my_uT", "mz_uT"]
+            row += ["20", "\(-40 * 0.5)", "\(-40 * 0.75.squareRoot())"]
+        }
+        if reference {
+            header += ["qw", "qx", "qy", "qz", "movement"]
+            // Turned by 0.1 rad about the vertical, which does not count, from the truth.
+            let (yaw, pitch) = (Double.pi / 2 + 0.1, Double.pi / 6)
+            row += [
+                cos(yaw / 2) * cos(pitch / 2), cos(yaw / 2) * sin(pitch / 2), sin(yaw / 2) * sin(pitch / 2),
+                sin(yaw / 2) * cos(pitch / 2),
+            ].map { "\($0)" }
+        }
+        var lines = [header.joined(separator: ",")]
+        for index in 0..<1000 {
+            let judged = reference ? [index < 300 ? "0" : "1"] : []
+            lines.append((["\(index * 10_000)"] + row + judged).joined(separator: ","))
+        }
+        return lines.map { $0 + end }.joined()
+    }
+
+    private func analyze(
+        _ text: String, _ options: [String] = []
+    ) async throws -> (status: Int32, text: String, out: [[String: String]]) {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/trial.csv"
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            let out = folder + "/out.csv"
+            let run = try await RunningProgram.run(
+                Programs.built("lockstep"), ["analyze", "attitude", path, "--out", out] + options)
+            let written = (try? String(contentsOfFile: out, encoding: .utf8)) ?? ""
+            let rows = written.split(separator: "\n").map {
+                $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            }
+            let table = rows.dropFirst().map { Dictionary(uniqueKeysWithValues: zip(rows[0], $0)) }
+            #expect(rows.allSatisfy { $0.count == rows.first?.count })
+            return (run.status, run.text.replacingOccurrences(of: folder + "/", with: ""), table)
+        }
+    }
+
+    @Test("adds the attitude to each row, and tells the error where the recording has a reference")
+    func reference() async throws {
+        for end in ["\n", "\r\n"] {
+            let run = try await analyze(recording(reference: true, end: end))
+            #expect(run.status == 0)
+            #expect(
+                run.text == """
+                    samples  1000 over 9.99 s, 100.0 a second
+                    sensors  accelerometer, gyroscope, magnetometer
+                    frame    magneticNorth
+                    error    0.00° in total, 0.00° in inclination (RMS)
+                             of 700 rows, headings -5.73° apart
+                    written  out.csv
+
+                    """, "\(run.text)")
+            #expect(run.out.count == 1000)
+            let last = try #require(run.out.last)
+            #expect(last["t_us"] == "9990000" && last["movement"] == "1" && last["frame"] == "magneticNorth")
+            let number = last.compactMapValues { Double($0) }
+            let expected: [String: Double] = [
+                "yaw": .pi / 2, "pitch": .pi / 6, "roll": 0, "qw": cos(.pi / 4) * cos(.pi / 12), "gy": -0.5, "uy": 0,
+            ]
+            for (name, value) in expected { #expect(abs((number[name] ?? 99) - value) < 1e-3, "\(name)") }
+            #expect(last["macc"] == "-1" && last["rx"] == "0.0")
+            #expect(abs((number["ref_qw"] ?? 0) - (number["qw"] ?? 0)) > 0.01)
+        }
+    }
+
+    @Test("says what is missing, and what the attitude is worth then")
+    func missing() async throws {
+        let tilt = try await analyze(recording(gyroscope: false, magnetometer: false))
+        #expect(
+            tilt.text.contains("note     no gyroscope: the attitude is right only while the device is held still\n"))
+        #expect(tilt.text.contains("note     no magnetometer: the heading is not known, and the frame is arbitrary\n"))
+        let last = try #require(tilt.out.last)
+        #expect(last["frame"] == "arbitrary" && last["rx"] == "" && last["mx"] == "" && last["macc"] == "")
+        #expect(abs((Double(last["pitch"] ?? "") ?? 0) - .pi / 6) < 1e-4)
+        let drifting = try await analyze(recording(magnetometer: false), ["--json"])
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(drifting.text.utf8)) as? [String: Any])
+        #expect(object["frame"] as? String == "arbitrary")
+        #expect(object["sensors"] as? [String] == ["motion/accelerometer", "motion/gyroscope"])
+        #expect((object["notes"] as? [String])?.count == 1)
+    }
+
+    @Test("makes no attitude of an accelerometer that reads zero")
+    func zero() async throws {
+        let run = try await analyze("t_us,x_g,y_g,z_g\n0,0,0,0\n10000,0,0,0\n")
+        #expect(run.text == "no attitude: the accelerometer reads zero on all axes, all the time\n")
+    }
+
+    @Test("turns what points to magnetic north by the declination, for true north")
+    func trueNorth() async throws {
+        let run = try await analyze(recording(), ["--frame", "trueNorth", "--declination=10"])
+        let yaw = try #require(Double(run.out.last?["yaw"] ?? ""))
+        #expect(abs(yaw - (.pi / 2 - .pi / 18)) < 1e-4)
+        let refused = try await analyze(recording(), ["--frame", "trueNorth"])
+        #expect(refused.status != 0 && refused.text.contains("--frame trueNorth needs --declination"))
+    }
+
+    @Test("says what it can't do, and what to do")
+    func refused() async throws {
+        let unknown = try await analyze(recording(), ["--frame", "moon"])
+        #expect(unknown.status != 0)
+        #expect(unknown.text.contains("'moon' is none of arbitrary, arbitraryCorrected, magneticNorth, trueNorth"))
+        let nothing = try await analyze("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n")
+        #expect(
+            nothing.status != 0 && nothing.text.contains("trial.csv: no accelerometer of three axes; attitude needs"))
+        let nowhere = try await analyze(recording(), ["--out", "/nowhere/at/all.csv"])
+        #expect(nowhere.status != 0 && nowhere.text.contains("can't write /nowhere/at/all.csv"))
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import LockstepTestSupport
+import Testing
+
+@Suite("lockstep analyze steps")
+struct AnalyzeStepsTests {
+    /// A recording at 50 Hz: rest, and from 4 s on so many steps of 0.5 s, as smooth bumps; then 5 s of rest.
+    private func recording(steps: Int, walks: Int = 1) -> String {
+        var text = "t_us,magnitude_g\n"
+        let walk = 200 + 25 * steps + 250
+        for index in 0..<walk * walks {
+            let step = index % walk - 200
+            let isStep = step >= 0 && step < 25 * steps
+            let value = isStep ? 1 + 0.3 * (1 - cos(2 * .pi * Double(step % 25) / 25)) : 1
+            text += "\(1_700_000_000_000_000 + index * 20_000),\(value)\n"
+        }
+        return text
+    }
+
+    private func analyze(_ text: String, _ options: [String] = []) async throws -> (status: Int32, text: String) {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/walk.csv"
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            let run = try await RunningProgram.run(Programs.built("lockstep"), ["analyze", "steps", path] + options)
+            return (run.status, run.text.replacingOccurrences(of: path, with: "walk.csv"))
+        }
+    }
+
+    @Test("writes each walk in aligned columns, and all of them in a sentence")
+    func table() async throws {
+        let run = try await analyze(recording(steps: 40, walks: 2), ["--step-length", "0.7"])
+        #expect(run.status == 0)
+        #expect(
+            run.text == """
+                FROM s  DURATION s  STEPS  DISTANCE m  PACE s/m  CADENCE steps/s
+                  4.29       20.14     40        28.0      0.72             1.99
+                 33.29       20.14     40        28.0      0.72             1.99
+                80 steps, 56.0 m in 40.28 s of walking (0.72 s/m, 1.99 steps/s); 57.98 s recorded
+
+                """, "\(run.text)")
+    }
+
+    @Test("writes the same as JSON, with the recording's own times")
+    func json() async throws {
+        let run = try await analyze(recording(steps: 40, walks: 2), ["--step-length", "0.7", "--json"])
+        #expect(run.status == 0)
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(run.text.utf8)) as? [String: Any])
+        #expect(object["samples"] as? Int == 2 * 1450)
+        #expect(object["steps"] as? Int == 80)
+        #expect(object["distance"] as? Double == 56)
+        #expect(object["cadence"] as? Double == 1.986)
+        #expect(object["pace"] as? Double == 0.719)
+        #expect(object["walked"] as? Double == 40.28)
+        let walks = try #require(object["walks"] as? [[String: Any]])
+        #expect(walks.map { $0["steps"] as? Int } == [40, 40])
+        #expect(walks.map { $0["distance"] as? Double } == [28, 28])
+        let starts = walks.compactMap { $0["t"] as? Int }
+        #expect(abs((starts.first ?? 0) - 1_700_000_004_000_000) < 500_000)
+        #expect((starts.last ?? 0) - (starts.first ?? 0) == 29_000_000)
+    }
+
+    @Test("the taller the person, the farther")
+    func height() async throws {
+        let short = try await analyze(recording(steps: 30), ["--height", "1.5", "--json"])
+        let tall = try await analyze(recording(steps: 30), ["--height", "2", "--json"])
+        func distance(_ run: (status: Int32, text: String)) throws -> Double {
+            let object = try JSONSerialization.jsonObject(with: Data(run.text.utf8)) as? [String: Any]
+            return try #require(object?["distance"] as? Double)
+        }
+        #expect(abs(try distance(tall) / distance(short) - 4.0 / 3) < 0.001)
+    }
+
+    @Test("a real walk is counted", .enabled(if: recordingsFolder != nil))
+    func walk() async throws {
+        let folder = try #require(recordingsFolder)
+        let file = folder + "/walks/Samsung_Dario_Hard_InHand_1.csv"
+        let run = try await RunningProgram.run(Programs.built("lockstep"), ["analyze", "steps", file, "--json"])
+        let object = try JSONSerialization.jsonObject(with: Data(run.text.utf8)) as? [String: Any]
+        let steps = try #require(object?["steps"] as? Int)
+        #expect(abs(steps - 277) <= 8, "\(run.text)")
+    }
+
+    @Test("where there are no steps that is said")
+    func none() async throws {
+        let run = try await analyze(recording(steps: 3))
+        #expect(run.status == 0)
+        #expect(run.text == "no steps in 525 samples over 10.48 s\n")
+        let json = try await analyze(recording(steps: 3), ["--json"])
+        #expect(json.text == "{\"samples\":525,\"duration\":10.48,\"steps\":0,\"walks\":[]}\n")
+    }
+
+    @Test("what does not do is answered with what would")
+    func mistakes() async throws {
+        let rest = "t_us,x_g,y_g,z_g\n0,0,0,-1\n"
+        let cases: [(String, [String], String)] = [
+            ("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n", [], "walk.csv: no accelerometer; steps need x_g,y_g,z_g"),
+            ("t_us,magnitude_g\n", [], "walk.csv: no rows after the header"),
+            ("t_us,magnitude_g\n0,1\n1,one\n2,1\n", [], "walk.csv, line 3: 'one' is not a number"),
+            ("t_us,magnitude_g\n5,1\n1,1\n", [], "line 3: time goes back"),
+            (rest, ["--height", "175"], "write 1.75, not 175"),
+            (rest, ["--step-length", "0"], "a step is 0.1 to 3 m long"),
+            (rest, ["--step-length", "0.7", "--height", "1.75"], "give one"),
+            (rest, ["--step-length", "far"], "far"),
+        ]
+        for (text, options, answer) in cases {
+            let run = try await analyze(text, options)
+            #expect(run.status != 0)
+            #expect(run.text.contains(answer), "\(run.text)")
+        }
+        let missing = try await RunningProgram.run(Programs.built("lockstep"), ["analyze", "steps", "/nowhere.csv"])
+        #expect(missing.status == 1)
+        #expect(missing.text.contains("/nowhere.csv"), "\(missing.text)")
+    }
+}

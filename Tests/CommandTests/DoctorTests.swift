@@ -1,0 +1,139 @@
+import Foundation
+import LockstepMQTT
+import LockstepModel
+import LockstepTestSupport
+import LockstepWire
+import Testing
+
+@testable import lockstep
+
+@Suite("What lockstep doctor makes of what it hears")
+struct DiagnosisTests {
+    private let now = Timestamp(microseconds: 1_800_000_000_000_000)
+    private let epoch = Epoch(unchecked: "72fb8639bfae3695")
+    private let left = DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))
+
+    /// A system in which all is well.
+    private func sound() -> Observations {
+        var observations = Observations(broker: BrokerAddress(host: "localhost", port: 1883))
+        observations.version = .five
+        observations.seconds = 8
+        observations.collectors["default/main"] = CollectorHealth(status: .online, at: now, devices: 1, stored: 100)
+        var device = Observations.Device()
+        device.state = LifecycleTransition(
+            from: nil, to: .active, since: now - 60_000_000, reason: "start", seq: 1)
+        device.presence = Presence(
+            epoch: epoch, session: 1, phase: .foreground, at: now, sources: ["iio": "running"])
+        device.ack = Acknowledgement(epoch: epoch, through: 40)
+        device.highest[epoch] = 43
+        device.lags = [900_000, 1_000_000, 1_100_000]
+        observations.devices[left] = device
+        return observations
+    }
+
+    private func findings(_ change: (inout Observations) -> Void) -> [Finding] {
+        var observations = sound()
+        change(&observations)
+        return Diagnosis(observations: observations, now: now).findings
+    }
+
+    @Test("of a sound system is that all is well")
+    func well() {
+        let found = findings { _ in }
+        #expect(found.map(\.level) == [.ok, .ok, .ok])
+        #expect(found[2] == Finding(.ok, "device default/left", "active for 60s, 1000 ms from sample to here"))
+    }
+
+    @Test("is a failure for what is broken, with what to do")
+    func failures() {
+        let broken: [(String, (inout Observations) -> Void)] = [
+            (
+                "broker",
+                {
+                    $0.version = nil
+                    $0.failure = MQTTError(.connectionLost, "Connection refused")
+                }
+            ),
+            ("collector", { $0.collectors = [:] }),
+            ("collector default/main", { $0.collectors["default/main"]?.status = .offline }),
+            (
+                "collector default/main",
+                {
+                    $0.collectors["default/main"]?.status = .stalled
+                    $0.collectors["default/main"]?.problem = "disk full"
+                }
+            ),
+            ("device default/left", { $0.devices[self.left]?.lags = [-3_000_000] }),
+            ("device default/left", { $0.devices[self.left]?.presence?.droppedSamples = 7 }),
+        ]
+        for (subject, change) in broken {
+            let found = findings(change).filter { $0.level == .failure }
+            #expect(found.map(\.subject) == [subject])
+            #expect(found.allSatisfy { $0.advice != nil })
+        }
+    }
+
+    @Test("is a warning for what may pass or be meant")
+    func warnings() {
+        let odd: [(String, (inout Observations) -> Void)] = [
+            ("speaks MQTT 3.1.1", { $0.version = .three }),
+            ("has not for 5m", { $0.collectors["default/main"]?.at = self.now - 300_000_000 }),
+            ("3 rejected", { $0.collectors["default/main"]?.rejected = 3 }),
+            ("no device has ever been heard of", { $0.devices = [:] }),
+            ("active for 60s, but sent nothing in 8 s", { $0.devices[self.left]?.lags = [] }),
+            ("30.0 s old when they arrive", { $0.devices[self.left]?.lags = [30_000_000] }),
+            (
+                "3 batches are missing, the first is 5",
+                { $0.devices[self.left]?.ack = Acknowledgement(epoch: self.epoch, through: 4, missing: [5...7]) }
+            ),
+            ("up to batch 40 of 900", { $0.devices[self.left]?.highest[self.epoch] = 900 }),
+            ("gpsd: no fix", { $0.devices[self.left]?.presence?.sources["gpsd"] = "no fix" }),
+            ("'a/b' can't be read: not JSON", { $0.unreadable["a/b"] = "not JSON" }),
+            ("5 of 100 MB are free", { $0.disk = (5 << 20, 100 << 20) }),
+            (
+                "not heard for 10s (silent)",
+                {
+                    $0.devices[self.left]?.state = LifecycleTransition(
+                        from: .active, to: .background, since: self.now - 10_000_000, reason: "silent", seq: 2)
+                }
+            ),
+        ]
+        for (text, change) in odd {
+            let found = findings(change).filter { $0.level == .warning }
+            #expect(found.count == 1 && found[0].text.contains(text) == true, "\(text): \(found)")
+        }
+    }
+}
+
+@Suite("lockstep doctor", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct DoctorCommandTests {
+    @Test("looks at a running system, and ends with 1 where something is broken")
+    func running() async throws {
+        try await withSystem { system in
+            let doctor = ["doctor", "--broker", system.broker.url, "--seconds", "1"]
+            let empty = try await RunningProgram.run(Programs.built("lockstep"), doctor)
+            #expect(empty.status == 1 && empty.text.contains("no collector has ever said here that it runs"))
+            let collector = try system.startCollector()
+            _ = try system.startAgent("walker")
+            let client = try await system.connect()
+            await client.expectMessage { $0.topic.hasSuffix("/state") }
+            await client.expectMessage { $0.topic.hasSuffix("motion/gyroscope") }
+            await expectEventually("\(collector.text)") {
+                let run = try? await RunningProgram.run(Programs.built("lockstep"), doctor + ["--json"])
+                guard let run, run.status == 0,
+                    let objects = try? JSONSerialization.jsonObject(with: Data(run.text.utf8)) as? [[String: String]]
+                else { return false }
+                return objects.map { $0["subject"] } == ["broker", "collector default/main", "device default/walker"]
+                    && objects.allSatisfy { $0["level"] == "ok" }
+            }
+        }
+    }
+
+    @Test("names a broker that is not there")
+    func unreached() async throws {
+        let run = try await RunningProgram.run(
+            Programs.built("lockstep"), ["doctor", "--broker", "mqtt://127.0.0.1:1"])
+        #expect(run.status == 1)
+        #expect(run.text.hasPrefix("FAILED   broker  mqtt://127.0.0.1:1: Connection refused\n"))
+    }
+}

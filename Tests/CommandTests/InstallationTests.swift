@@ -1,0 +1,96 @@
+import Foundation
+import LockstepCommandLine
+import LockstepTestSupport
+import Testing
+
+/// Installing, into a folder; `deploy/test-packages` does it for real.
+@Suite("An installation")
+struct InstallationTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+
+    private func run(_ script: String, _ arguments: [String]) async throws -> (status: Int32, text: String) {
+        try await RunningProgram.run("\(Self.root)/deploy/\(script)", arguments, within: .seconds(120))
+    }
+
+    /// The files below a folder, with their permissions.
+    private func files(in folder: String) throws -> [String: Int] {
+        var files: [String: Int] = [:]
+        for path in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(path)")
+            guard attributes[.type] as? FileAttributeType != .typeDirectory else { continue }
+            files[path] = (attributes[.posixPermissions] as? NSNumber)?.intValue
+        }
+        return files
+    }
+
+    private var programs: String { (Programs.built("lockstep") as NSString).deletingLastPathComponent }
+
+    @Test(
+        "puts programs, units, rules and settings where they belong, and is taken away again but for what was changed")
+    func everything() async throws {
+        try await withTemporaryFolder { folder in
+            let options = ["--destdir", folder, "--prefix", "/opt/lockstep"]
+            let installed = try await run("install", options + ["--binaries", programs])
+            #expect(installed.status == 0, "\(installed.text)")
+            #expect(
+                try files(in: folder) == [
+                    "opt/lockstep/bin/lockstep": 0o755,
+                    "opt/lockstep/bin/lockstep-agent": 0o755,
+                    "opt/lockstep/bin/lockstep-collector": 0o755,
+                    "etc/systemd/system/lockstep-agent.service": 0o644,
+                    "etc/systemd/system/lockstep-collector.service": 0o644,
+                    "etc/udev/rules.d/60-lockstep-iio.rules": 0o644,
+                    "etc/lockstep/agent.yaml": 0o640,
+                    "etc/lockstep/collector.yaml": 0o640,
+                ])
+            let unit = try String(
+                contentsOfFile: folder + "/etc/systemd/system/lockstep-agent.service", encoding: .utf8)
+            #expect(unit.contains("\nExecStart=/opt/lockstep/bin/lockstep-agent --config /etc/lockstep/agent.yaml\n"))
+
+            try "device: mine\n".write(toFile: folder + "/etc/lockstep/agent.yaml", atomically: true, encoding: .utf8)
+            let again = try await run("install", options + ["--binaries", programs, "agent"])
+            #expect(again.status == 0, "\(again.text)")
+            let removed = try await run("uninstall", options)
+            #expect(removed.status == 0, "\(removed.text)")
+            #expect(try files(in: folder).keys.sorted() == ["etc/lockstep/agent.yaml"])
+            let settings = try String(contentsOfFile: folder + "/etc/lockstep/agent.yaml", encoding: .utf8)
+            #expect(settings == "device: mine\n")
+            let purged = try await run("uninstall", options + ["--purge"])
+            #expect(purged.status == 0, "\(purged.text)")
+            #expect(try files(in: folder).isEmpty)
+        }
+    }
+
+    @Test("has example settings that the programs take", arguments: ["agent", "collector"])
+    func examples(part: String) async throws {
+        try await withTemporaryFolder { folder in
+            // Every line counts, also those that are there for the reader to switch on; but certificates have to exist.
+            let example = try String(contentsOfFile: "\(Self.root)/deploy/settings/\(part).yaml", encoding: .utf8)
+            let lines = example.components(separatedBy: "\n").map { line in
+                line.hasPrefix("#") && !line.hasPrefix("# ") && !line.contains("-file:")
+                    ? String(line.dropFirst()) : line
+            }
+            let path = folder + "/settings.yaml"
+            try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+            // Refused in the end: for a value that nobody could have, after the file was read and found good.
+            let run = try await RunningProgram.run(
+                Programs.built("lockstep-\(part)"), ["--config", path, "--log-level", "silence"])
+            #expect(run.text.contains("'silence' is no log level"), "\(run.text)")
+        }
+    }
+
+    @Test(
+        "that is asked for wrongly is refused with what would be right",
+        arguments: [
+            ("install", ["--prefix"], "--prefix takes a value"), ("install", ["everything"], "unknown argument"),
+            ("install", ["--binaries", "/nowhere", "--destdir", "/nowhere"], "/nowhere/lockstep-agent is missing"),
+            ("install", ["--destdir", "a b"], "takes a folder"), ("uninstall", ["--all"], "unknown argument '--all'"),
+            ("deb", ["--revision", "x"], "whole number"), ("test-packages", ["--fast"], "unknown argument"),
+        ])
+    func wrongUse(script: String, arguments: [String], reason: String) async throws {
+        let run = try await run(script, arguments)
+        #expect(run.status != 0)
+        #expect(run.text.contains(reason), "\(run.text)")
+    }
+}
