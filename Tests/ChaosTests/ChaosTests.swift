@@ -29,6 +29,7 @@ struct ChaosTests {
             let end = ContinuousClock.now + .seconds(plan.seconds)
             // A slow machine may take longer than the time, never fewer kills.
             while ContinuousClock.now < end || kills < plan.fewestKills {
+                // No event is waited for: that kills come at any moment is what is tested.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 50...1500, using: &random)))
                 switch Int.random(in: 0..<5, using: &random) {
                 case 0:

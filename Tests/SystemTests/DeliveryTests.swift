@@ -131,7 +131,7 @@ struct DeliveryTests {
             // While it runs: a live batch after the lost ones shows the gap.
             let reader = try await system.reader()
             let before = try reader.verification().first?.epochs.first?.received.last ?? 0
-            try await expectEventually("\(agent.text)", within: .seconds(40)) {
+            try await expectEventually("\(agent.text)", within: .seconds(120)) {
                 let received = try reader.verification().first?.epochs.first?.received
                 return (received?.watermark ?? 0) > before + 40
             }
@@ -149,10 +149,10 @@ struct DeliveryTests {
             let agent = try system.startAgent("walker", ["--outbox-size", "64K"])
             #expect(await collector.waitForOutput("default/walker: active"))
             await system.broker.stop(SIGKILL)
-            #expect(await agent.waitForOutput("the oldest", within: .seconds(60)), "\(agent.text)")
+            #expect(await agent.waitForOutput("the oldest", within: .seconds(120)), "\(agent.text)")
             try await system.broker.start()
             let reader = try await system.reader()
-            try await expectEventually("\(agent.text)", within: .seconds(40)) {
+            try await expectEventually("\(agent.text)", within: .seconds(120)) {
                 try reader.devices().first.map { $0.dropped > 0 && $0.gaps == 0 } ?? false
             }
             let verification = try await system.verify(["walker"])
@@ -164,7 +164,7 @@ struct DeliveryTests {
     private func waitForJournal(of device: String, beyond count: Int64, in system: TestSystem) async throws {
         let path = system.outbox(of: device)
         let before = try SQLiteDatabase(path: path, mode: .readOnly).integer("SELECT count(*) FROM journal")
-        try await expectEventually(within: .seconds(30)) {
+        try await expectEventually(within: .seconds(120)) {
             try SQLiteDatabase(path: path, mode: .readOnly).integer("SELECT count(*) FROM journal") > before + count
         }
     }

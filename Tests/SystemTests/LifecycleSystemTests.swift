@@ -10,7 +10,7 @@ struct LifecycleSystemTests {
     @Test("a kill, a restart, a signal and a clean stop are told as states, also across a restart of the collector")
     func wholeLife() async throws {
         try await withSystem { system in
-            let collector = try system.startCollector(["--settle", "1s"])
+            let collector = try system.startCollector(["--settle", "60s"])
             let client = try await system.connect(["lockstep/default/walker/state"])
             let heard = StateLog(client)
             let first = try system.startAgent("walker")
@@ -25,7 +25,7 @@ struct LifecycleSystemTests {
 
             // The collector forgets nothing: no transition is told twice, and the next has the next number.
             await collector.stop(SIGKILL)
-            let other = try system.startCollector(["--settle", "1s"])
+            let other = try system.startCollector(["--settle", "60s"])
             #expect(await other.waitForOutput("connected to"))
             await client.expectMessage { $0.text.contains(#""seq":5"#) }
             second.signal(SIGUSR2)
@@ -51,9 +51,9 @@ struct LifecycleSystemTests {
             await client.expectMessage { $0.text.contains(#""phase":"background""#) }
             let said = client.messages.last { $0.text.contains(#""phase":"background""#) }
             let since = try #require(try PresenceJSON.decode(Data(said?.payload ?? [])).at)
-            let location = { client.messages.count { $0.topic.hasSuffix("location") } }
-            let fixes = location()
-            await expectEventually { location() >= fixes + 3 }
+            let rows = { client.messages.count { $0.topic.hasSuffix("steps") } }
+            let counted = rows()
+            await expectEventually { rows() >= counted + 3 }
             // The window that was open at the change still holds motion from before it.
             let later = try client.messages.filter { $0.topic.hasSuffix("motion/gyroscope") }.map {
                 try BatchJSON.decode(Data($0.payload), stream: .gyroscope).samples.times.last ?? 0

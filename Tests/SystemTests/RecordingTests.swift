@@ -55,7 +55,7 @@ struct RecordingTests {
                 Programs.installed("gpsfake") ?? "", ["-c", "0.02", "-q", "-P", "\(port)", "\(folder)/\(log).log"])
             let reader = try await system.reader()
             var rows: [(at: Int64, position: [Double])] = []
-            try await expectEventually("\(Set(rows.map(\.at)).count) of \(expected.count) fixes", within: .seconds(60))
+            try await expectEventually("\(Set(rows.map(\.at)).count) of \(expected.count) fixes", within: .seconds(120))
             {
                 rows = []
                 try reader.query(stream: .location) { row in

@@ -1,0 +1,147 @@
+import Foundation
+import LockstepModel
+import LockstepSensors
+import LockstepWire
+
+extension FuzzTarget {
+    /// Every decoder of what comes from outside.
+    static let all: [FuzzTarget] =
+        SensorStream.all.map(batch) + [
+            presence, acknowledgement, state, request, reply, health, topic, recording, gpsd,
+        ]
+        + iio
+
+    private static func batch(of stream: SensorStream) -> FuzzTarget {
+        var block = SampleBlock(stream: stream)
+        for index in 0..<3 {
+            let values = stream.columns.map { column -> Double in
+                if !column.isRequired, index == 1 { return .nan }
+                return switch column.kind {
+                case .real: 0.25 - Double(index)
+                case .integer: 7 + Double(index)
+                case .choice(let words): Double(index % words.count)
+                }
+            }
+            let time = 1_700_000_000_000_000 + Int64(index * index) * 10_000
+            block.append(time: Timestamp(microseconds: time), values: values)
+        }
+        let position = BatchPosition(epoch: Epoch(unchecked: "72fb8639bfae3695"), seq: 42)
+        let limits = PayloadLimits(bytes: 1 << 16, samples: 1000)
+        return codec(
+            "batch of \(stream)",
+            [Batch(position: position, samples: block), Batch(position: nil, isLive: false, samples: block)],
+            encode: BatchJSON.encode, decode: { try BatchJSON.decode($0, stream: stream, limits: limits) })
+    }
+
+    private static let presence = codec(
+        "presence",
+        [
+            Presence(
+                epoch: Epoch(unchecked: "72fb8639bfae3695"), session: 1_795_232_024_668_000, phase: .foreground,
+                at: Timestamp(microseconds: 1_795_232_024_668_621), reason: "start", dropped: [3...4, 9...9],
+                droppedSamples: 12, sources: ["simulate:2": "running", "gpsd": "no fix"]),
+            Presence(epoch: nil, session: nil, phase: .lost, at: nil),
+        ], encode: PresenceJSON.encode, decode: PresenceJSON.decode)
+
+    private static let acknowledgement = codec(
+        "acknowledgement",
+        [
+            Acknowledgement(
+                epoch: Epoch(unchecked: "72fb8639bfae3695"), through: 40, missing: [42...44, 50...50], highest: 60)
+        ], encode: AcknowledgementJSON.encode, decode: AcknowledgementJSON.decode)
+
+    private static let state = codec(
+        "state",
+        [
+            LifecycleTransition(
+                from: .resumed, to: .active, since: Timestamp(microseconds: 1_795_232_037_655_430),
+                reason: "live-sample", seq: 4),
+            LifecycleTransition(
+                from: nil, to: .active, since: Timestamp(microseconds: 1), reason: "foreground", seq: 1),
+        ], encode: StateJSON.encode, decode: StateJSON.decode)
+
+    private static let request = codec(
+        "request",
+        [
+            AgentRequest(
+                id: "7", client: "desk", action: .lease(RateLease(stream: .gyroscope, rate: 200, duration: 60.5))),
+            AgentRequest(action: .phase(.background)), AgentRequest(id: "é\"\\", action: .flush),
+            AgentRequest(action: .describe),
+        ], encode: RequestJSON.encode, decode: RequestJSON.decode)
+
+    private static let reply = codec(
+        "reply",
+        [
+            AgentReply(
+                id: "7",
+                outcome: .leased(
+                    stream: .gyroscope, rate: .infinity, until: Timestamp(microseconds: 1_795_232_037_000_000))),
+            AgentReply(outcome: .leased(stream: .steps, rate: nil, until: nil)),
+            AgentReply(outcome: .phase(.inactive)), AgentReply(outcome: .flushed(batches: 3)),
+            AgentReply(id: "x", outcome: .failed("no such stream")),
+            AgentReply(
+                outcome: .described(
+                    AgentDescription(
+                        epoch: Epoch(unchecked: "72fb8639bfae3695"), phase: .foreground,
+                        streams: [.init(stream: .steps, rate: .infinity), .init(stream: .gyroscope, rate: 50)],
+                        leases: [
+                            .init(
+                                client: "desk", stream: .gyroscope, rate: 50,
+                                until: Timestamp(microseconds: 1_795_232_037_000_000))
+                        ], sources: ["gpsd": "no fix"], outboxBatches: 2, outboxBytes: 700, droppedSamples: 1))),
+        ], encode: ReplyJSON.encode, decode: ReplyJSON.decode)
+
+    private static let health = codec(
+        "health",
+        [
+            CollectorHealth(
+                status: .stalled, at: Timestamp(microseconds: 1_795_232_034_715_000), problem: "disk full",
+                devices: 2, stored: 6100, duplicates: 1, conflicts: 2, rejected: 3)
+        ], encode: { $0.encoded() }, decode: CollectorHealth.decode)
+
+    private static let topic = reader(
+        "topic",
+        [
+            "lockstep/default/walker/motion/accelerometer", "lockstep/lab/arm-left/command/reply",
+            "lockstep/default/$collector/main",
+        ]
+    ) { _ = try TopicRoot.standard.parse($0) }
+
+    private static let recording = reader(
+        "recording",
+        [
+            "t_us,x_g,y_g,z_g\n0,0.1,-0.2,-1\n10000,0.1,-0.2,-1\n",
+            "t_us,lat,lon,alt,fix,at\r\n0,48.1,11.5,520,3,1700000000000000\r\n1000000,,,,1,\r\n",
+            "t_us,gx_rad_s,gy_rad_s,gz_rad_s,mx_uT,my_uT,mz_uT,qw\n5,1,2,3,,,,1\n6,1,2,3,20,0,-40,\n",
+        ]
+    ) { text in
+        // By bytes: to Swift the two of a CR LF are one character.
+        var lines = Array(text.utf8).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
+        guard !lines.isEmpty else { throw ReadError() }
+        let header = lines.removeFirst().filter { $0 != UInt8(ascii: "\r") }
+        let layout = try RecordingLayout(header: String(decoding: header, as: UTF8.self), file: "f", extras: ["qw"])
+        for line in lines { _ = try layout.row(line.last == UInt8(ascii: "\r") ? line.dropLast() : line) }
+    }
+
+    private static let gpsd = reader(
+        "gpsd",
+        [
+            #"{"class":"TPV","device":"/dev/ttyACM0","mode":3,"time":"2026-11-21T10:00:00.000Z","lat":48.1,"lon":11.5,"altMSL":520.5,"eph":4.2,"epv":7,"track":12.5,"speed":1.4}"#,
+            #"{"class":"SKY","nSat":12,"uSat":7}"#, #"{"class":"VERSION","release":"3.22","rev":"3.22"}"#,
+            #"{"class":"DEVICES","devices":[{"path":"/dev/ttyACM0"}]}"#, #"{"class":"ERROR","message":"no"}"#,
+        ]
+    ) { _ = try GpsdReport(line: Array($0.utf8)) }
+
+    /// What drivers write into sysfs.
+    private static let iio = [
+        reader("IIO scan type", ["le:s16/16>>0", "be:u12/16>>4", "le:s64/64>>0", "le:s16/32X2>>0"]) { text in
+            if ScanType(text) == nil { throw ReadError() }
+        },
+        reader("IIO mount matrix", ["1, 0, 0; 0, 1, 0; 0, 0, 1", "0,-1,0;1,0,0;0,0,1"]) { _ = try MountMatrix($0) },
+        reader("IIO rates", ["25 50 100.5 200", "[1 0.5 100]"]) { text in
+            if SamplingRates(text) == nil { throw ReadError() }
+        },
+    ]
+
+    private struct ReadError: Error {}
+}

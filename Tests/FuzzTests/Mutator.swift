@@ -1,0 +1,48 @@
+import LockstepSensors
+
+/// Damages bytes at random, in the ways that parsers stumble over.
+struct Mutator {
+    private static let fragments = [
+        "null", "NaN", "-", "+", "1e999", "1e-400", "0x10", "9223372036854775807", "-9223372036854775808",
+        "9007199254740992", "18446744073709551616", "[", "]", "{", "}", ",", ":", ";", "\"", "\\", "\\u0000", "\\ud800",
+        "true", "0", "1.5", "\n", "\r\n", " ", "/", "#", ">>", "\u{0}", "\u{FEFF}", "é", "\"t\":1,", "\"dt\":[",
+        "\"v\":2,",
+    ].map { Array($0.utf8) }
+
+    /// Longer than this, in bytes, nothing grows.
+    private static let longest = 1 << 16
+
+    var random: SeededGenerator
+
+    /// One of the corpus, damaged in one to four places, or two of it in one.
+    mutating func next(of corpus: [[UInt8]]) -> [UInt8] {
+        guard var bytes = corpus.randomElement(using: &random) else { return [] }
+        if Int.random(in: 0..<16, using: &random) == 0, let other = corpus.randomElement(using: &random) {
+            bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random)))
+            bytes += other.suffix(Int.random(in: 0...other.count, using: &random))
+        }
+        for _ in 0..<Int.random(in: 1...4, using: &random) { damage(&bytes) }
+        return Array(bytes.prefix(Self.longest))
+    }
+
+    private mutating func damage(_ bytes: inout [UInt8]) {
+        let at = Int.random(in: 0...bytes.count, using: &random)
+        let rest = bytes.count - at
+        switch Int.random(in: 0..<9, using: &random) {
+        case 0 where rest > 0: bytes[at] = .random(in: .min ... .max, using: &random)
+        case 1 where rest > 0: bytes[at] ^= 1 << UInt8.random(in: 0...7, using: &random)
+        case 2: bytes.removeSubrange(at..<at + min(rest, Int.random(in: 1...8, using: &random)))
+        case 3, 4: bytes.insert(contentsOf: Self.fragments.randomElement(using: &random) ?? [], at: at)
+        case 5: bytes.removeLast(rest)
+        case 6 where rest > 0: bytes[at] = UInt8(ascii: "0") + .random(in: 0...9, using: &random)
+        case 7:
+            // A piece many times over: deep nesting, long numbers, long arrays.
+            let piece = bytes[at..<at + min(rest, Int.random(in: 1...6, using: &random))]
+            let times = 1 << Int.random(in: 0...10, using: &random)
+            bytes.insert(contentsOf: repeatElement(piece, count: times).joined(), at: at)
+        default:
+            let from = Int.random(in: 0...at, using: &random)
+            bytes.insert(contentsOf: bytes[from..<at].prefix(40), at: at)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import LockstepModel
+import LockstepSQLite
+import LockstepTestSupport
+import Testing
+
+@Suite("A full disk", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct FullDiskTests {
+    @Test(
+        "makes an agent drop the oldest, count them, and deliver the rest as soon as it can",
+        .enabled("a small file system can't be mounted here") { await canMount() })
+    func agent() async throws {
+        try await withSystem { system in
+            try await withSmallDisk(kilobytes: 700, in: system.folder) { disk in
+                await system.broker.stop(SIGKILL)
+                let outbox = disk + "/outbox"
+                let agent = try system.start(
+                    "lockstep-agent",
+                    [
+                        "--broker", system.broker.url, "--device", "walker", "--source", "simulate:1", "--outbox",
+                        outbox, "--window", "200ms",
+                    ])
+                #expect(await agent.waitForOutput("the disk is full: the oldest", within: .seconds(120)))
+                let database = try SQLiteDatabase(path: outbox, mode: .readOnly)
+                let last = try database.integer("SELECT max(seq) FROM batches")
+                // It goes on, round after round.
+                try await expectEventually("\(agent.text)", within: .seconds(120)) {
+                    try database.integer("SELECT max(last) FROM dropped") > last / 2
+                }
+                try await system.broker.start()
+                let collector = try system.startCollector()
+                #expect(await collector.waitForOutput("default/walker: active", within: .seconds(120)))
+                let newest = try database.integer("SELECT max(seq) FROM batches")
+                try await expectEventually("\(agent.text)", within: .seconds(120)) {
+                    try database.integer("SELECT count(*) FROM batches WHERE seq <= \(newest)") == 0
+                }
+                await agent.stop()
+                #expect(!agent.text.contains("samples are lost"), "\(agent.text)")
+                // Every batch that was not dropped is stored: nothing is missing, but for what was dropped.
+                let store = try SQLiteDatabase(path: system.storePath, mode: .readOnly)
+                try await expectEventually(within: .seconds(120)) {
+                    try store.integer("SELECT count(*) FROM v_gaps") == 0
+                        && store.integer("SELECT max(last) FROM batches") >= newest
+                        && store.integer("SELECT count(*) FROM dropped") > 0
+                }
+            }
+        }
+    }
+}
+
+/// Gives `body` a file system of its own.
+private func withSmallDisk<Result>(
+    kilobytes: Int, in folder: String, _ body: (String) async throws -> Result
+) async throws -> Result {
+    let path = folder + "/disk"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    let mounted = try await RunningProgram.run(
+        "/bin/mount", ["-t", "tmpfs", "-o", "size=\(kilobytes)k", "none", path])
+    guard mounted.status == 0 else { throw ProgramError(mounted.text) }
+    do {
+        let result = try await body(path)
+        _ = try await RunningProgram.run("/bin/umount", ["-l", path])
+        return result
+    } catch {
+        _ = try? await RunningProgram.run("/bin/umount", ["-l", path])
+        throw error
+    }
+}
+
+private func canMount() async -> Bool {
+    await (try? withTemporaryFolder { folder in try await withSmallDisk(kilobytes: 100, in: folder) { _ in true } })
+        ?? false
+}

@@ -1,0 +1,51 @@
+import Foundation
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@Suite(
+    "The kernel's sensors, end to end", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct IIOSystemTests {
+    @Test("what an IIO device measures and counts is in the store, in our units and on the time line")
+    func stored() async throws {
+        try await withSystem { system in
+            let device = system.folder + "/sys/bus/iio/devices/iio:device0"
+            try FileManager.default.createDirectory(atPath: device, withIntermediateDirectories: true)
+            let attributes = [
+                "name": "lis3dh", "in_accel_scale": "0.980665", "in_accel_x_raw": "1", "in_accel_y_raw": "2",
+                "in_accel_z_raw": "10", "in_steps_input": "100",
+            ]
+            for (name, text) in attributes {
+                try text.write(toFile: "\(device)/\(name)", atomically: false, encoding: .utf8)
+            }
+            _ = try system.startCollector()
+            let began = Moment.now().wall.microseconds
+            let agent = try system.startAgent(
+                "board", source: "iio", ["--sysfs-root", system.folder + "/sys", "--dev-root", system.folder])
+            #expect(await agent.waitForOutput("iio steps: running"), "\(agent.text)")
+            let reader = try await system.reader()
+            let board = try DeviceID(validating: "board")
+
+            var steps: [(time: Int64, values: [Double])] = []
+            var count = 100
+            try await expectEventually("steps in the store: \(agent.text)") {
+                // More steps each time: some are after the first reading, which is the baseline.
+                count += 1
+                let file = try FileHandle(forWritingTo: URL(fileURLWithPath: device + "/in_steps_input"))
+                try file.write(contentsOf: Data("\(count)".utf8))
+                try file.close()
+                steps = []
+                try reader.query(stream: .steps, devices: [board]) { steps.append(($0.time.microseconds, $0.values)) }
+                return !steps.isEmpty
+            }
+            for row in steps {
+                #expect(row.values[0] >= Double(began) && row.values[0] < Double(row.time) && row.values[1] > 0)
+            }
+
+            var values: Set<[Double]> = []
+            try reader.query(stream: .accelerometer, devices: [board]) { values.insert($0.values) }
+            #expect(values == [[-0.1, -0.2, -1]])
+        }
+    }
+}

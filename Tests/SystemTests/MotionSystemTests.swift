@@ -1,0 +1,47 @@
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@Suite("Derived streams, from sensor to store")
+struct MotionSystemTests {
+    @Test("an agent with motion sensors tells device motion, steps and orientation, and all of it is stored")
+    func derived() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            let agent = try system.startAgent("walker", ["--rate", "motion/device=20", "--frame", "arbitrary"])
+            let reader = try await system.reader()
+            func rows(of stream: SensorStream) throws -> [SampleRow] {
+                var rows: [SampleRow] = []
+                try reader.query(stream: stream) { rows.append($0) }
+                return rows
+            }
+            try await expectEventually("\(agent.text)") {
+                try rows(of: .deviceMotion).count >= 60 && rows(of: .orientation).count >= 1
+                    && rows(of: .steps).count >= 1
+            }
+            let motion = try rows(of: .deviceMotion)
+            #expect(zip(motion.dropFirst(), motion).allSatisfy { $0.time - $1.time == 50_000 })
+            for row in motion {
+                let squares = row.values.map { $0 * $0 }
+                #expect(abs(squares[0..<4].reduce(0, +) - 1) < 1e-3 && abs(squares[4..<7].reduce(0, +) - 1) < 1e-2)
+                #expect(row.values[10].isFinite && row.values[13].isFinite && row.values[17] == 0)
+            }
+        }
+    }
+
+    @Test("a wrong frame or declination is refused with what would do")
+    func refused() async throws {
+        for (arguments, text) in [
+            (["--frame", "moon"], "'moon' is none of arbitrary, arbitraryCorrected, magneticNorth, trueNorth"),
+            (["--frame", "trueNorth"], "--frame trueNorth needs --declination"),
+            (["--declination", "400"], "'400' is no angle: write degrees from -180 to 180"),
+            (["--step-length", "72"], "'72' is no length from 0.1 to 3.0 m"),
+        ] {
+            let run = try await RunningProgram.run(
+                Programs.built("lockstep-agent"), ["--source", "simulate", "--device", "x"] + arguments)
+            #expect(run.status == 64 || run.status == 1)
+            #expect(run.text.contains(text), "\(run.text)")
+        }
+    }
+}

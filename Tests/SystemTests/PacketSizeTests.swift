@@ -1,0 +1,48 @@
+import Foundation
+import LockstepSQLite
+import LockstepTestSupport
+import Testing
+
+@Suite(
+    "A broker that takes small packets", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct PacketSizeTests {
+    @Test("gets everything but what is too large, which holds nothing up; what comes later is made to fit")
+    func smallPackets() async throws {
+        try await withSystem(brokerSettings: ["max_packet_size 2000"]) { system in
+            await system.broker.stop(SIGKILL)
+            let agent = try system.start(
+                "lockstep-agent",
+                [
+                    "--broker", system.broker.url, "--device", "walker", "--source", "simulate:1", "--outbox",
+                    system.outbox(of: "walker"), "--window", "1s",
+                ])
+            #expect(await agent.waitForOutput("agent of default/walker"))
+            // Batches of a broker that is not known yet.
+            try await expectEventually(within: .seconds(120)) {
+                try count("length(payload) > 3000", in: system) > 1 && count("stream = 'location'", in: system) > 2
+            }
+            try await system.broker.start()
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("default/walker: active", within: .seconds(120)))
+            #expect(await agent.waitForOutput("is larger than the broker takes", within: .seconds(120)))
+            let last = try count("true", "max(seq)", in: system)
+            try await expectEventually(within: .seconds(120)) {
+                try count("seq <= \(last) AND length(payload) < 1800", in: system) == 0
+            }
+            // Nothing new is too large.
+            try await expectEventually(within: .seconds(120)) {
+                try count("seq > \(last + 20)", "max(seq)", in: system) > last + 40
+            }
+            try await expectEventually(within: .seconds(120)) {
+                try count("seq > \(last + 20) AND seq <= \(last + 40)", in: system) == 0
+            }
+            #expect(agent.text.components(separatedBy: "is larger than").count == 2, "\(agent.text)")
+        }
+    }
+
+    /// What the outbox holds.
+    private func count(_ condition: String, _ value: String = "count(*)", in system: TestSystem) throws -> Int64 {
+        let database = try SQLiteDatabase(path: system.outbox(of: "walker"), mode: .readOnly)
+        return try database.integer("SELECT ifnull(\(value), 0) FROM batches WHERE \(condition)")
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import LockstepMQTT
+import LockstepModel
+import LockstepTestSupport
+import LockstepWire
+import Testing
+
+@Suite("Requests to a running agent")
+struct RequestSystemTests {
+    private static let command = "lockstep/default/walker/command"
+
+    private func replies(_ client: TestClient) -> [String] {
+        client.messages.filter { $0.topic == Self.command + "/reply" }.map(\.text)
+    }
+
+    /// The steps between samples of the gyroscope, in µs, of the batches that `client` has heard from `index` on.
+    private func intervals(_ client: TestClient, from index: Int) throws -> Set<Int64> {
+        let batches = client.messages.dropFirst(index).filter { $0.topic.hasSuffix("motion/gyroscope") }
+        return try Set(
+            batches.flatMap { message in
+                let times = try BatchJSON.decode(Data(message.payload), stream: .gyroscope).samples.times
+                return zip(times.dropFirst(), times).map { $0 - $1 }
+            })
+    }
+
+    @Test("a lease raises a rate for its time, and the rate falls back")
+    func lease() async throws {
+        try await withSystem { system in
+            let client = try await system.connect()
+            _ = try system.startAgent("walker", ["--rate", "motion/gyroscope=20"])
+            await client.expectMessage { $0.topic.hasSuffix("motion/gyroscope") }
+            let before = try intervals(client, from: 0)
+            #expect(before.isSubset(of: [50_000]))
+            let request = #"{"id":"7","rate":{"stream":"motion/gyroscope","hz":200,"lease_s":2}}"#
+            let isSent = await client.publish(Self.command, Array(request.utf8))
+            #expect(isSent)
+            await client.expectMessage { $0.topic == Self.command + "/reply" }
+            let reply = try ReplyJSON.decode(Data(try #require(replies(client).first).utf8))
+            #expect(reply.id == "7")
+            guard case .leased(let stream, let rate, let until) = reply.outcome else {
+                Issue.record("\(reply)")
+                return
+            }
+            #expect(stream == .gyroscope && rate == 200 && until != nil)
+            let leased = client.messages.count
+            await expectEventually { (try? intervals(client, from: leased).contains(5000)) == true }
+            await expectEventually {
+                // Two batches in a row at the old rate again, whose times are those of before.
+                let tail = client.messages.filter { $0.topic.hasSuffix("motion/gyroscope") }.suffix(2)
+                let steps = tail.compactMap {
+                    try? BatchJSON.decode(Data($0.payload), stream: .gyroscope).samples.times
+                }.flatMap { zip($0.dropFirst(), $0).map { $0 - $1 } }
+                return !steps.isEmpty && steps.allSatisfy { $0 == 50_000 }
+            }
+        }
+    }
+
+    @Test("the phase follows a request, and background pauses motion")
+    func phase() async throws {
+        try await withSystem { system in
+            let client = try await system.connect()
+            _ = try system.startAgent("walker")
+            await client.expectMessage { $0.topic.hasSuffix("motion/gyroscope") }
+            _ = await client.publish(Self.command, Array(#"{"phase":"background"}"#.utf8))
+            await client.expectMessage { $0.topic.hasSuffix("presence") && $0.text.contains(#""reason":"command""#) }
+            await expectEventually { replies(client) == [#"{"ok":true,"phase":"background"}"#] }
+            _ = await client.publish(Self.command, Array(#"{"id":"d","describe":true}"#.utf8))
+            await expectEventually { replies(client).count == 2 }
+            let reply = try ReplyJSON.decode(Data(replies(client)[1].utf8))
+            guard case .described(let description) = reply.outcome else {
+                Issue.record("\(reply)")
+                return
+            }
+            #expect(description.phase == .background)
+            #expect(description.streams.first { $0.stream == .gyroscope }?.rate == nil)
+            #expect(description.streams.first { $0.stream == .steps }?.rate == .infinity)
+            #expect(description.sources == ["simulate:1": "running"])
+        }
+    }
+
+    @Test("flush sends what waits for the end of its window")
+    func flush() async throws {
+        try await withSystem { system in
+            let client = try await system.connect()
+            let agent = try system.startAgent("walker", ["--window", "1h"])
+            #expect(await agent.waitForOutput("connected to"))
+            await expectEventually {
+                _ = await client.publish(Self.command, Array(#"{"flush":true}"#.utf8))
+                return client.messages.contains { $0.topic.hasSuffix("motion/gyroscope") }
+            }
+            #expect(replies(client).allSatisfy { $0.hasPrefix(#"{"ok":true,"flushed":"#) })
+        }
+    }
+
+    @Test("what can't be done is answered with the reason")
+    func refused() async throws {
+        try await withSystem { system in
+            let client = try await system.connect()
+            let agent = try system.startAgent("walker")
+            #expect(await agent.waitForOutput("connected to"))
+            await client.expectMessage { $0.topic.hasSuffix("motion/gyroscope") }
+            _ = await client.publish(Self.command, Array(#"{"id":"1","phase":"asleep"}"#.utf8))
+            _ = await client.publish(Self.command, Array("nonsense".utf8))
+            await expectEventually { replies(client).count == 2 }
+            let first = try #require(replies(client).first)
+            #expect(first.hasPrefix(#"{"id":"1","ok":false,"error":"'phase' is 'asleep'"#))
+            #expect(replies(client).last?.contains("not valid JSON") == true)
+            // A retained request would be done again on every connection.
+            _ = await client.publish(Self.command, Array(#"{"phase":"background"}"#.utf8), isRetained: true)
+            let late = try system.startAgent("other")
+            #expect(await late.waitForOutput("connected to"))
+        }
+    }
+
+    @Test("lockstep command asks and shows the answer")
+    func program() async throws {
+        try await withSystem { system in
+            let client = try await system.connect()
+            _ = try system.startAgent("walker")
+            await client.expectMessage { $0.topic.hasSuffix("motion/gyroscope") }
+            func ask(_ arguments: String...) async throws -> (status: Int32, text: String) {
+                try await RunningProgram.run(
+                    Programs.built("lockstep"), ["command", "walker", "--broker", system.broker.url] + arguments)
+            }
+            let described = try await ask("--describe")
+            #expect(described.status == 0)
+            #expect(described.text.contains("motion/accelerometer  as its source gives it  g\n"))
+            let leased = try await ask("--rate", "gyroscope=200", "--lease", "5m")
+            #expect(leased.text.hasPrefix("motion/gyroscope is published at 200/s, leased until "))
+            let phase = try await ask("--phase", "inactive", "--json")
+            #expect(phase.text.hasSuffix("\"ok\":true,\"phase\":\"inactive\"}\n"))
+            let none = try await ask("--rate", "nose=3")
+            #expect(none.status != 0 && none.text.contains("'nose' is no stream"))
+            let nobody = try await RunningProgram.run(
+                Programs.built("lockstep"),
+                ["command", "lab/nobody", "--flush", "--timeout", "300ms", "--broker", system.broker.url])
+            #expect(nobody.status == 1)
+            #expect(nobody.text.contains("lab/nobody does not answer: is its agent running"))
+        }
+    }
+}

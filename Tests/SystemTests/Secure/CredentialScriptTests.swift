@@ -1,0 +1,103 @@
+import Foundation
+import LockstepTestSupport
+import Testing
+
+@Suite("deploy/certs and deploy/device-add", .enabled(if: Programs.isInstalled("openssl"), "openssl is not installed"))
+struct CredentialScriptTests {
+    @Test("make keys that only their owner may read, and keep what is good when run again")
+    func idempotent() async throws {
+        try await withTemporaryFolder { folder in
+            let certificates = folder + "/secure"
+            let credentials = try await Credentials.make(in: certificates)
+            try await credentials.add("walker")
+            for path in ["ca.key", "broker.key", "collector.key", "devices/lab/walker/device.key"] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: certificates + "/" + path)
+                #expect(attributes[.posixPermissions] as? Int == 0o600, "\(path)")
+            }
+            let names = ["ca.key", "ca.pem", "broker.pem", "broker.key", "reader.pem", "devices/lab/walker/device.pem"]
+            let before = try names.map { try String(contentsOfFile: certificates + "/" + $0, encoding: .utf8) }
+            _ = try await Credentials.make(in: certificates)
+            #expect(try await credentials.add("walker").hasPrefix("kept "))
+            #expect(before == (try names.map { try String(contentsOfFile: certificates + "/" + $0, encoding: .utf8) }))
+        }
+    }
+
+    @Test("keep settings that somebody has changed, and put the new ones beside them")
+    func changedSettings() async throws {
+        try await withTemporaryFolder { folder in
+            _ = try await Credentials.make(in: folder)
+            let rules = folder + "/production.acl"
+            try "user lab/lost\ntopic deny #\n".write(toFile: rules, atomically: true, encoding: .utf8)
+            let run = try await RunningProgram.run(Programs.source("deploy/certs"), ["--out", folder])
+            #expect(run.text.contains("kept   \(rules)"), "\(run.text)")
+            #expect(try String(contentsOfFile: rules, encoding: .utf8).hasPrefix("user lab/lost"))
+            #expect(FileManager.default.fileExists(atPath: rules + ".new"))
+            #expect(!FileManager.default.fileExists(atPath: folder + "/mosquitto.conf.new"))
+        }
+    }
+
+    @Test("make the broker's certificate anew for other names, and a device's before it ends")
+    func renewed() async throws {
+        try await withTemporaryFolder { folder in
+            let credentials = try await Credentials.make(in: folder)
+            let hosts = ["--host", "broker.example", "--host", "10.0.0.7", "--host", "fd00::7"]
+            for word in ["made", "kept"] {
+                let run = try await RunningProgram.run(Programs.source("deploy/certs"), ["--out", folder] + hosts)
+                #expect(run.text.contains("\(word)   \(folder)/broker.pem"), "\(run.text)")
+                #expect(run.text.contains("kept   \(folder)/collector.pem"), "\(run.text)")
+            }
+            // Less than the 30 days in which it is made anew.
+            for _ in 0..<2 { #expect(try await credentials.add("walker", ["--days", "20"]).hasPrefix("made ")) }
+        }
+    }
+
+    @Test("give a password once, and take it back from nobody else")
+    func passwords() async throws {
+        try await withTemporaryFolder { folder in
+            let credentials = try await Credentials.make(in: folder, ["--passwords"])
+            #expect(try await credentials.add("ant", ["--password"]).hasPrefix("made "))
+            #expect(try await credentials.add("an", ["--password"]).hasPrefix("made "))
+            let before = try String(contentsOfFile: folder + "/passwords", encoding: .utf8)
+            #expect(before.split(separator: "\n").map { $0.prefix(while: { $0 != ":" }) } == ["lab/ant", "lab/an"])
+            #expect(try await credentials.add("ant", ["--password"]).hasPrefix("kept "))
+            #expect(before == (try String(contentsOfFile: folder + "/passwords", encoding: .utf8)))
+            let secret = try String(contentsOfFile: folder + "/devices/lab/ant/password", encoding: .utf8)
+            #expect(!before.contains(secret.dropLast()))
+        }
+    }
+
+    @Test(
+        "say what is wrong",
+        arguments: [
+            ("certs", ["--days", "0"], "--days takes a whole number from 1 to 3650"),
+            ("certs", ["--host", "a b"], "--host takes a host name or an IP address"),
+            ("certs", ["--out", "/proc/secure"], "/proc/secure can't be made"),
+            ("certs", ["more"], "unknown argument 'more'"),
+            ("device-add", [], "which device?"),
+            ("device-add", ["a/b"], "'a/b' is no name"),
+            ("device-add", ["--group", "#", "a"], "'#' is no name"),
+            ("device-add", ["a", "b"], "one device at a time"),
+            ("device-add", ["--certs", "/nowhere", "a"], "run deploy/certs --out /nowhere first"),
+        ])
+    func wrongUse(script: String, arguments: [String], reason: String) async throws {
+        let run = try await RunningProgram.run(Programs.source("deploy/" + script), arguments)
+        #expect(run.status != 0)
+        #expect(run.text.contains(reason), "\(run.text)")
+    }
+
+    @Test("a name that is too long for a certificate, and one password too early, are refused with the way out")
+    func wayOut() async throws {
+        try await withTemporaryFolder { folder in
+            let credentials = try await Credentials.make(in: folder)
+            for (arguments, reason) in [
+                ([String(repeating: "x", count: 61)], "or use --password"),
+                (["ant", "--password"], "--passwords first"),
+            ] {
+                let run = try await RunningProgram.run(
+                    Programs.source("deploy/device-add"), ["--certs", credentials.folder, "--group", "lab"] + arguments)
+                #expect(run.status == 1)
+                #expect(run.text.contains(reason), "\(run.text)")
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import LockstepMQTT
+import LockstepTestSupport
+
+/// What `deploy/certs` and `deploy/device-add` make, in a folder of a test's own.
+struct Credentials {
+    let folder: String
+
+    /// Runs `deploy/certs` for a broker on loopback.
+    static func make(in folder: String, _ arguments: [String] = []) async throws -> Credentials {
+        let run = try await RunningProgram.run(
+            Programs.source("deploy/certs"), ["--out", folder, "--host", "localhost"] + arguments)
+        guard run.status == 0 else { throw ProgramError(run.text) }
+        return Credentials(folder: folder)
+    }
+
+    /// Runs `deploy/device-add` for a device of the group `lab`.
+    /// - Returns: what it prints.
+    @discardableResult
+    func add(_ device: String, _ arguments: [String] = []) async throws -> String {
+        let run = try await RunningProgram.run(
+            Programs.source("deploy/device-add"), ["--certs", folder, "--group", "lab", device] + arguments)
+        guard run.status == 0 else { throw ProgramError(run.text) }
+        return run.text
+    }
+
+    var authority: String { folder + "/ca.pem" }
+    var trusting: TLSOptions { TLSOptions(authorityFile: authority) }
+
+    /// Path without `.pem` and `.key`: `collector`, `reader`, `operator`, or of a device, `lab/walker`.
+    func path(_ user: String) -> String {
+        user.contains("/") ? "\(folder)/devices/\(user)/device" : "\(folder)/\(user)"
+    }
+
+    func tls(_ user: String) -> TLSOptions {
+        TLSOptions(
+            authorityFile: authority, certificateFile: path(user) + ".pem", keyFile: path(user) + ".key")
+    }
+
+    /// Options of a program.
+    func options(_ tls: TLSOptions) -> [String] {
+        let pairs = [
+            ("--ca-file", tls.authorityFile), ("--cert-file", tls.certificateFile), ("--key-file", tls.keyFile),
+        ]
+        return pairs.flatMap { name, path in path.map { [name, $0] } ?? [] }
+    }
+
+    /// Makes a certificate that expired yesterday, beside that of a user, with the same key.
+    /// - Returns: its path.
+    func expired(_ user: String, _ extensions: String = "") async throws -> String {
+        let subject = user.replacing("/", with: "\\/")
+        let path = path(user)
+        try extensions.write(toFile: path + ".extensions", atomically: true, encoding: .utf8)
+        for arguments in [
+            ["req", "-new", "-key", path + ".key", "-subj", "/CN=\(subject)", "-out", path + ".request"],
+            [
+                "x509", "-req", "-in", path + ".request", "-CA", authority, "-CAkey", folder + "/ca.key",
+                "-set_serial", "4711", "-days", "-1", "-extfile", path + ".extensions", "-out", path + ".expired",
+            ],
+        ] {
+            let run = try await RunningProgram.run("/usr/bin/openssl", arguments)
+            guard run.status == 0 else { throw ProgramError(run.text) }
+        }
+        return path + ".expired"
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import LockstepMQTT
+import LockstepTestSupport
+import Testing
+
+/// Who is in, may write only what is his.
+@Suite("The production broker's rules", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct ForeignTopicTests {
+    /// Topics that the device `lab/walker` must not write: of other devices and groups, derived ones, tricks.
+    private static let forbidden = [
+        "lockstep/lab/ant/motion/accelerometer", "lockstep/lab/ant/presence", "lockstep/other/walker/steps",
+        "lockstep/lab/walker/state", "lockstep/lab/walker/ack", "lockstep/lab/walker/command",
+        "lockstep/lab/walker/clock/pong", "lockstep/lab/walker/motion/a/b", "lockstep/lab/walker2/steps",
+        "lockstep/lab/$collector/main", "lockstep/lab/steps", "elsewhere/lab/walker/steps", "steps",
+    ]
+    private static let allowed = [
+        "motion/accelerometer", "motion/device", "steps", "location", "orientation", "presence", "command/reply",
+        "clock/ping",
+    ].map { "lockstep/lab/walker/" + $0 }
+
+    @Test("a device writes its own topics and no others, whichever MQTT it speaks", arguments: MQTTVersion.allCases)
+    func device(version: MQTTVersion) async throws {
+        try await withSecureBroker { broker in
+            let reader = try await broker.connect(as: "operator", ["lockstep/#", "elsewhere/#", "steps"])
+            let device = try await broker.connect(
+                as: "lab/walker", ["lockstep/lab/walker/ack"], version: version)
+            for topic in Self.forbidden + Self.allowed {
+                #expect(await device.publish(topic, "x"), "\(topic)")
+            }
+            // The last that is allowed: what was not thrown away has come by then.
+            await reader.expectMessage(within: .seconds(120)) { $0.topic == Self.allowed.last }
+            #expect(reader.messages.map(\.topic) == Self.allowed)
+            // MQTT 3.1.1 has no word for it.
+            #expect(device.refusals.count == (version == .five ? Self.forbidden.count : 0))
+            for refusal in device.refusals {
+                #expect(refusal == MQTTError(.notAuthorized, "the broker refused a message: Not authorized"))
+            }
+        }
+    }
+
+    @Test("the collector writes state, ack and its health, and a reader nothing")
+    func collectorAndReader() async throws {
+        try await withSecureBroker { broker in
+            let onlooker = try await broker.connect(as: "operator")
+            let collector = try await broker.connect(as: "collector", ["lockstep/lab/+/presence"])
+            let topics = ["walker/state", "walker/ack", "walker/clock/pong", "$collector/main"].map {
+                "lockstep/lab/" + $0
+            }
+            for topic in ["lockstep/lab/walker/steps", "lockstep/lab/walker/presence"] + topics {
+                #expect(await collector.publish(topic, "x"))
+            }
+            await onlooker.expectMessage(within: .seconds(120)) { $0.topic == topics.last }
+            #expect(onlooker.messages.map(\.topic) == topics)
+            #expect(collector.refusals.count == 2)
+            let reader = try await broker.connect(as: "reader")
+            for topic in topics + ["lockstep/lab/walker/command"] { #expect(await reader.publish(topic, "x")) }
+            #expect(reader.refusals.count == topics.count + 1)
+        }
+    }
+
+    @Test("a device reads its own ack and command, and nothing of others")
+    func reading() async throws {
+        try await withSecureBroker { broker in
+            let device = try await broker.connect(as: "lab/walker", ["lockstep/#"])
+            let collector = try await broker.connect(as: "collector", ["lockstep/lab/+/presence"])
+            let boss = try await broker.connect(as: "operator", ["lockstep/lab/+/presence"])
+            for name in ["ant", "walker"] {
+                #expect(await boss.publish("lockstep/lab/\(name)/command", "{}"))
+                #expect(await collector.publish("lockstep/lab/\(name)/state", "{}"))
+                #expect(await collector.publish("lockstep/lab/\(name)/ack", "{}"))
+            }
+            let own = ["lockstep/lab/walker/command", "lockstep/lab/walker/ack"]
+            await device.expectMessage(within: .seconds(120)) { $0.topic == own.last }
+            #expect(device.messages.map(\.topic) == own)
+        }
+    }
+
+    @Test("a lost device can do nothing more when its two lines are in the rules")
+    func lostDevice() async throws {
+        try await withSecureBroker { broker in
+            let reader = try await broker.connect(as: "reader")
+            let device = try await broker.connect(as: "lab/walker", ["lockstep/lab/walker/ack"])
+            #expect(await device.publish("lockstep/lab/walker/steps", "before"))
+            await reader.expectMessage(within: .seconds(120)) { $0.text == "before" }
+            let rules = broker.credentials.folder + "/production.acl"
+            let text = try String(contentsOfFile: rules, encoding: .utf8)
+            try (text + "user lab/walker\ntopic deny #\n").write(toFile: rules, atomically: true, encoding: .utf8)
+            broker.broker?.signal(SIGHUP)
+            await expectEventually("\(broker.broker?.text ?? "")", within: .seconds(120)) {
+                #expect(await device.publish("lockstep/lab/walker/steps", "after"))
+                return !device.refusals.isEmpty
+            }
+        }
+    }
+
+    @Test("an agent that runs as another device says why nothing gets through, and its last will is not heard")
+    func masquerade() async throws {
+        try await withSecureBroker { broker in
+            let reader = try await broker.connect(as: "reader")
+            let agent = try broker.startAgent("ant", as: "lab/walker")
+            #expect(
+                await agent.waitForOutput(
+                    "the broker refused a message: Not authorized: check the access rights of this user",
+                    within: .seconds(120)), "\(agent.text)")
+            await agent.stop(SIGKILL)
+            await expectEventually(within: .seconds(120)) {
+                broker.broker?.text.contains("lockstep-agent-lab-ant closed its connection") == true
+            }
+            let walker = try await broker.connect(as: "lab/walker", ["lockstep/lab/walker/ack"])
+            #expect(await walker.publish("lockstep/lab/walker/steps", "x"))
+            await reader.expectMessage(within: .seconds(120)) { $0.topic == "lockstep/lab/walker/steps" }
+            #expect(reader.messages.map(\.topic) == ["lockstep/lab/walker/steps"])
+        }
+    }
+}

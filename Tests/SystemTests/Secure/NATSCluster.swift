@@ -1,0 +1,73 @@
+import Foundation
+import LockstepTestSupport
+import Testing
+
+/// The three nodes of `broker-config/nats`, on loopback ports, each with a folder of its own.
+final class NATSCluster {
+    /// Where the nodes take in MQTT clients.
+    let ports: [UInt16]
+    private(set) var nodes: [RunningProgram] = []
+    private var programs: [RunningProgram] = []
+
+    /// Copies the configuration with ports, host names and folders replaced, and starts the nodes.
+    fileprivate init(folder: String, credentials: Credentials) throws {
+        let count = 3
+        ports = try (0..<count).map { _ in try freePort() }
+        let routes = try (0..<count).map { _ in try freePort() }
+        for node in 0..<count {
+            let home = "\(folder)/node-\(node + 1)"
+            try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
+            var replacements = [
+                ("/etc/nats/lockstep", credentials.folder), ("/var/lib/nats/lockstep", home + "/messages"),
+                ("127.0.0.1:4222", "127.0.0.1:\(try freePort())"), ("0.0.0.0:8883", "127.0.0.1:\(ports[node])"),
+                ("0.0.0.0:6222", "127.0.0.1:\(routes[node])"),
+            ]
+            replacements += (0..<count).map { ("nats-\($0 + 1):6222", "localhost:\(routes[$0])") }
+            for file in ["common.conf", "node-\(node + 1).conf"] {
+                let text = try String(
+                    contentsOfFile: Programs.source("broker-config/nats/\(file)"), encoding: .utf8)
+                try replacements.reduce(text) { $0.replacing($1.0, with: $1.1) }
+                    .write(toFile: "\(home)/\(file)", atomically: true, encoding: .utf8)
+            }
+            let program = Programs.installed("nats-server") ?? ""
+            nodes.append(try RunningProgram(program, ["-c", "\(home)/node-\(node + 1).conf"]))
+        }
+    }
+
+    func url(_ node: Int) -> String { "mqtts://localhost:\(ports[node])" }
+
+    /// What all nodes have said.
+    var text: String { nodes.map(\.text).joined(separator: "\n") }
+
+    /// Starts a program of this package, which ends with the cluster.
+    func run(_ name: String, _ arguments: [String]) throws -> RunningProgram {
+        let program = try RunningProgram(Programs.built(name), arguments)
+        programs.append(program)
+        return program
+    }
+
+    fileprivate func stop() async { for program in programs + nodes { await program.stop(SIGKILL) } }
+}
+
+/// Gives `body` a running cluster whose nodes know the device `lab/arm-left`, and stops it afterwards, on every path.
+func withNATSCluster<Result>(
+    _ body: (_ cluster: NATSCluster, _ credentials: Credentials, _ folder: String) async throws -> Result
+) async throws -> Result {
+    try await withTemporaryFolder { folder in
+        let credentials = try await Credentials.make(in: folder + "/secure")
+        try await credentials.add("arm-left")
+        let cluster = try NATSCluster(folder: folder, credentials: credentials)
+        do {
+            await expectEventually("\(cluster.text)", within: .seconds(120)) {
+                cluster.ports.allSatisfy { canConnect(port: $0) }
+                    && cluster.text.contains("JetStream cluster new metadata leader")
+            }
+            let result = try await body(cluster, credentials, folder)
+            await cluster.stop()
+            return result
+        } catch {
+            await cluster.stop()
+            throw error
+        }
+    }
+}

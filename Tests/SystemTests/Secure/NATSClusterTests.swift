@@ -1,0 +1,85 @@
+import Foundation
+import LockstepMQTT
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@Suite("The NATS cluster", .enabled(if: Programs.isInstalled("nats-server"), "nats-server is not installed"))
+struct NATSClusterTests {
+    @Test("delivers from an agent at one node to a collector at another, and when a third is killed")
+    func delivers() async throws {
+        try await withNATSCluster { cluster, credentials, folder in
+            let collector = try cluster.run(
+                "lockstep-collector",
+                ["--broker", cluster.url(0), "--store", "sqlite:\(folder)/store.db"]
+                    + credentials.options(credentials.tls("collector")))
+            let agent = try cluster.run(
+                "lockstep-agent",
+                [
+                    "--broker", cluster.url(1), "--group", "lab", "--device", "arm-left", "--source", "simulate:1",
+                    "--outbox", "\(folder)/arm-left.outbox", "--window", "200ms",
+                ] + credentials.options(credentials.tls("lab/arm-left")))
+            await expectEventually("\(collector.text)\(agent.text)", within: .seconds(120)) {
+                collector.text.contains("lab/arm-left: active")
+            }
+            #expect(agent.text.contains("with MQTT 3.1.1"))
+            await cluster.nodes[2].stop(SIGKILL)
+            let before = try stored(folder)
+            await expectEventually("\(collector.text)\(agent.text)\(cluster.text)", within: .seconds(120)) {
+                (try? stored(folder)).map { $0 > before + 2000 } == true
+            }
+            await agent.stop()
+            // Only the collector's word empties the outbox, so its acknowledgements came through as well.
+            #expect(await collector.waitForOutput("→ terminated", within: .seconds(120)), "\(collector.text)")
+            await collector.stop()
+            let verification = try await RunningProgram.run(
+                Programs.built("lockstep"), ["verify", "--store", "sqlite:\(folder)/store.db"])
+            #expect(verification.status == 0, "\(verification.text)")
+        }
+    }
+
+    @Test("keeps a device to its own topics, and names who tried")
+    func rules() async throws {
+        try await withNATSCluster { cluster, credentials, _ in
+            let reader = TestClient(
+                BrokerAddress(host: "localhost", port: cluster.ports[0], usesTLS: true), filters: ["lockstep/#"],
+                version: .three, tls: credentials.tls("reader"))
+            #expect(await reader.waitUntilListening(), "\(cluster.text)")
+            let device = TestClient(
+                BrokerAddress(host: "localhost", port: cluster.ports[0], usesTLS: true),
+                filters: ["lockstep/lab/arm-left/ack"], version: .three, tls: credentials.tls("lab/arm-left"))
+            #expect(await device.waitUntilListening(), "\(cluster.text)")
+            let forbidden = ["lab/arm-left/state", "lab/arm-left/ack", "lab/ant/steps", "other/arm-left/steps"]
+            for topic in forbidden + ["lab/arm-left/steps"] {
+                #expect(await device.publish("lockstep/" + topic, "x"), "\(topic)")
+            }
+            await reader.expectMessage(within: .seconds(120)) { $0.topic == "lockstep/lab/arm-left/steps" }
+            #expect(reader.messages.map(\.topic) == ["lockstep/lab/arm-left/steps"])
+            for topic in forbidden {
+                let subject = "lockstep." + topic.replacing("/", with: ".")
+                #expect(
+                    await cluster.nodes[0].waitForOutput(
+                        "Publish Violation - User \"CN=lab/arm-left\", Subject \"\(subject)\""), "\(cluster.text)")
+            }
+            await device.stop()
+            await reader.stop()
+        }
+    }
+
+    @Test("refuses who has no certificate, with the reason")
+    func noCertificate() async throws {
+        try await withNATSCluster { cluster, credentials, _ in
+            let run = try await RunningProgram.run(
+                Programs.built("lockstep"),
+                ["watch", "--broker", cluster.url(0)] + credentials.options(credentials.trusting),
+                within: .seconds(120))
+            #expect(run.status == 1)
+            #expect(run.text.contains("certificate"), "\(run.text)")
+        }
+    }
+
+    private func stored(_ folder: String) throws -> Int {
+        Int(try StoreReader(path: folder + "/store.db").devices().first?.samples ?? 0)
+    }
+}

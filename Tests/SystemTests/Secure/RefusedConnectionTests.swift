@@ -1,0 +1,138 @@
+import Foundation
+import LockstepMQTT
+import LockstepTestSupport
+import Testing
+
+/// Who must not get in, does not, and is told why.
+@Suite("The production broker refuses", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct RefusedConnectionTests {
+    @Test("an agent without a certificate")
+    func noCertificate() async throws {
+        try await withSecureBroker { broker in
+            try await expectRefusal(
+                of: broker.credentials.trusting, at: broker,
+                "the broker asks for a certificate, and this program has none: give --cert-file and --key-file")
+        }
+    }
+
+    @Test("an agent with a certificate of another authority, and an agent refuses a broker with one")
+    func wrongAuthority() async throws {
+        try await withSecureBroker { broker in
+            let others = try await Credentials.make(in: broker.folder + "/others")
+            try await others.add("walker")
+            var stranger = others.tls("lab/walker")
+            stranger.authorityFile = broker.credentials.authority
+            try await expectRefusal(
+                of: stranger, at: broker,
+                "the broker does not trust the authority that signed this program's certificate")
+            var mistrustful = broker.credentials.tls("lab/walker")
+            mistrustful.authorityFile = others.authority
+            try await expectRefusal(
+                of: mistrustful, at: broker,
+                "the broker's certificate is not signed by an authority that is trusted here: see --ca-file")
+        }
+    }
+
+    @Test("an agent whose certificate has expired")
+    func expired() async throws {
+        try await withSecureBroker { broker in
+            var tls = broker.credentials.tls("lab/walker")
+            tls.certificateFile = try await broker.credentials.expired("lab/walker")
+            try await expectRefusal(of: tls, at: broker, "this program's certificate has expired: see --cert-file")
+        }
+    }
+
+    @Test("nobody, but is refused by an agent, when its own certificate has expired")
+    func expiredBroker() async throws {
+        try await withSecureBroker(starts: false) { broker in
+            let expired = try await broker.credentials.expired("broker", "subjectAltName=DNS:localhost\n")
+            try FileManager.default.removeItem(atPath: broker.credentials.path("broker") + ".pem")
+            try FileManager.default.moveItem(atPath: expired, toPath: broker.credentials.path("broker") + ".pem")
+            try await broker.start()
+            try await expectRefusal(
+                of: broker.credentials.tls("lab/walker"), at: broker, "the broker's certificate has expired")
+        }
+    }
+
+    @Test("nobody, but is refused by an agent, when its certificate is for another host")
+    func wrongHost() async throws {
+        try await withSecureBroker(starts: false) { broker in
+            // Made anew for another name; the one that agents use is not in it.
+            let certificate = try await broker.credentials.expired("broker")
+            let run = try await RunningProgram.run(
+                "/usr/bin/openssl",
+                [
+                    "x509", "-req", "-in", broker.credentials.path("broker") + ".request", "-CA",
+                    broker.credentials.authority, "-CAkey", broker.credentials.folder + "/ca.key", "-set_serial", "12",
+                    "-days", "9", "-extfile", try alternativeName("elsewhere.example", in: broker.folder), "-out",
+                    certificate,
+                ])
+            #expect(run.status == 0, "\(run.text)")
+            try FileManager.default.removeItem(atPath: broker.credentials.path("broker") + ".pem")
+            try FileManager.default.moveItem(atPath: certificate, toPath: broker.credentials.path("broker") + ".pem")
+            try await broker.start()
+            try await expectRefusal(
+                of: broker.credentials.tls("lab/walker"), at: broker,
+                "the broker's certificate is not for 'localhost': use a name that it has")
+        }
+    }
+
+    @Test("a wrong password, and a client without one, by name of the cause and never of the password")
+    func wrongPassword() async throws {
+        try await withSecureBroker(passwords: true) { broker in
+            let options = ["--broker", broker.passwordURL] + broker.credentials.options(broker.credentials.trusting)
+            let wrong = try broker.startAgent(
+                "walker", options + ["--user", "lab/walker", "--log-level", "trace"],
+                environment: ["LOCKSTEP_PASSWORD": "mistaken"])
+            #expect(await wrong.waitForOutput("check user name, password", within: .seconds(120)), "\(wrong.text)")
+            let arguments = try String(contentsOfFile: "/proc/\(wrong.pid)/cmdline", encoding: .utf8)
+            #expect(arguments.contains("lab/walker") && !arguments.contains("mistaken"))
+            await wrong.stop()
+            #expect(!wrong.text.contains("mistaken"), "\(wrong.text)")
+            let anonymous = try broker.startAgent("ant", options)
+            #expect(
+                await anonymous.waitForOutput("check user name, password", within: .seconds(120)), "\(anonymous.text)")
+        }
+    }
+
+    @Test("an anonymous reader, at both ports")
+    func anonymousReader() async throws {
+        try await withSecureBroker(passwords: true) { broker in
+            for (url, cause) in [
+                (broker.url, "asks for a certificate"), (broker.passwordURL, "check user name, password"),
+            ] {
+                let run = try await RunningProgram.run(
+                    Programs.built("lockstep"),
+                    ["watch", "--broker", url] + broker.credentials.options(broker.credentials.trusting),
+                    within: .seconds(120))
+                #expect(run.status == 1)
+                #expect(run.text.contains(cause), "\(run.text)")
+            }
+        }
+    }
+
+    @Test("a collector without a certificate")
+    func collector() async throws {
+        try await withSecureBroker { broker in
+            let collector = try broker.run(
+                Programs.built("lockstep-collector"),
+                ["--broker", broker.url, "--store", "sqlite:\(broker.storePath)"]
+                    + broker.credentials.options(broker.credentials.trusting))
+            #expect(await collector.waitForOutput("asks for a certificate", within: .seconds(120)), "\(collector.text)")
+            #expect(!collector.text.contains("connected to"))
+        }
+    }
+
+    private func expectRefusal(of tls: TLSOptions, at broker: SecureBroker, _ cause: String) async throws {
+        let agent = try broker.startAgent("walker", ["--broker", broker.url] + broker.credentials.options(tls))
+        #expect(await agent.waitForOutput(cause, within: .seconds(120)), "\(agent.text)")
+        await agent.stop()
+        #expect(!agent.text.contains("connected to"), "\(agent.text)")
+    }
+
+    private func alternativeName(_ host: String, in folder: String) throws -> String {
+        let path = folder + "/extensions"
+        try "subjectAltName=DNS:\(host)\n".write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+}

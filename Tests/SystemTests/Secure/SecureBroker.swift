@@ -1,0 +1,109 @@
+import Foundation
+import LockstepMQTT
+import LockstepStore
+import LockstepTestSupport
+
+/// A mosquitto with the configuration that `deploy/certs` makes, on loopback ports, and programs around it.
+final class SecureBroker {
+    let folder: String
+    let credentials: Credentials
+    let port: UInt16
+    let passwordPort: UInt16
+    private(set) var broker: RunningProgram?
+    private var programs: [RunningProgram] = []
+    private var clients: [TestClient] = []
+
+    var url: String { "mqtts://localhost:\(port)" }
+    var passwordURL: String { "mqtts://localhost:\(passwordPort)" }
+    var storePath: String { folder + "/store.db" }
+    private var configuration: String { credentials.folder + "/mosquitto.conf" }
+
+    fileprivate init(folder: String, credentials: Credentials) throws {
+        self.folder = folder
+        self.credentials = credentials
+        port = try freePort()
+        passwordPort = try freePort()
+    }
+
+    /// Puts loopback ports in the place of those of the configuration, and nothing else.
+    fileprivate func prepare() throws {
+        let text = try String(contentsOfFile: configuration, encoding: .utf8)
+            .replacing("listener 8883\n", with: "listener \(port) 127.0.0.1\n")
+            .replacing("listener 8884\n", with: "listener \(passwordPort) 127.0.0.1\n")
+        // As root, mosquitto would else become another user, who may not read this folder.
+        try ("user root\n" + text).write(toFile: configuration, atomically: true, encoding: .utf8)
+    }
+
+    /// Starts the broker and waits until it listens.
+    func start() async throws {
+        guard let path = Programs.installed("mosquitto") else { throw ProgramError("mosquitto is not installed") }
+        let program = try RunningProgram(path, ["-c", configuration])
+        broker = program
+        guard await eventually({ canConnect(port: port) || !program.isRunning }), program.isRunning else {
+            throw ProgramError("mosquitto does not start: \(program.text)")
+        }
+    }
+
+    func run(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws -> RunningProgram {
+        let program = try RunningProgram(path, arguments, environment: environment)
+        programs.append(program)
+        return program
+    }
+
+    func startCollector() throws -> RunningProgram {
+        try run(
+            Programs.built("lockstep-collector"),
+            ["--config", credentials.folder + "/collector.yaml", "--broker", url, "--store", "sqlite:\(storePath)"])
+    }
+
+    /// Starts an agent of the group `lab`; with the certificate of `user`, where one is named.
+    func startAgent(
+        _ device: String, as user: String? = nil, _ arguments: [String] = [], environment: [String: String] = [:]
+    ) throws -> RunningProgram {
+        try run(
+            Programs.built("lockstep-agent"),
+            [
+                "--group", "lab", "--device", device, "--source", "simulate:1", "--outbox",
+                "\(folder)/\(device).outbox", "--journal", "--window", "200ms",
+            ] + (user.map { ["--broker", url] + credentials.options(credentials.tls($0)) } ?? []) + arguments,
+            environment: environment)
+    }
+
+    func connect(
+        as user: String, _ filters: [String] = ["lockstep/#"], version: MQTTVersion? = nil
+    ) async throws -> TestClient {
+        let client = TestClient(
+            BrokerAddress(host: "localhost", port: port, usesTLS: true), filters: filters, version: version,
+            tls: credentials.tls(user))
+        clients.append(client)
+        guard await client.waitUntilListening() else { throw ProgramError("the test's client does not get through") }
+        return client
+    }
+
+    fileprivate func stop() async {
+        for client in clients { await client.stop() }
+        for program in programs.reversed() { await program.stop(SIGKILL) }
+        await broker?.stop()
+    }
+}
+
+/// Gives `body` a secured broker with the device `lab/walker`, and stops everything afterwards, on every path.
+func withSecureBroker<Result>(
+    passwords: Bool = false, starts: Bool = true, _ body: (SecureBroker) async throws -> Result
+) async throws -> Result {
+    try await withTemporaryFolder { folder in
+        let credentials = try await Credentials.make(in: folder + "/secure", passwords ? ["--passwords"] : [])
+        try await credentials.add("walker")
+        let broker = try SecureBroker(folder: folder, credentials: credentials)
+        try broker.prepare()
+        do {
+            if starts { try await broker.start() }
+            let result = try await body(broker)
+            await broker.stop()
+            return result
+        } catch {
+            await broker.stop()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import LockstepMQTT
+import LockstepTestSupport
+import Testing
+
+@Suite("The production broker", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct SecureDeliveryTests {
+    @Test("delivers from an agent to the collector, with certificates alone")
+    func delivers() async throws {
+        try await withSecureBroker { broker in
+            let collector = try broker.startCollector()
+            #expect(await collector.waitForOutput("connected to", within: .seconds(120)), "\(collector.text)")
+            let reader = try await broker.connect(as: "reader")
+            let agent = try broker.startAgent("walker", as: "lab/walker")
+            #expect(await collector.waitForOutput("lab/walker: active", within: .seconds(120)), "\(collector.text)")
+            for channel in ["motion/accelerometer", "motion/device", "presence", "state", "ack"] {
+                await reader.expectMessage(within: .seconds(120)) { $0.topic == "lockstep/lab/walker/\(channel)" }
+            }
+            await reader.expectMessage(within: .seconds(120)) {
+                $0.topic.hasSuffix("/$collector/main")
+            }
+            // The acknowledgements got through too: nothing is left to send when it ends.
+            await agent.stop()
+            #expect(await collector.waitForOutput("→ terminated", within: .seconds(120)), "\(collector.text)")
+            let verification = try await RunningProgram.run(
+                Programs.built("lockstep"),
+                [
+                    "verify", "--store", "sqlite:\(broker.storePath)", "--journal",
+                    "lab/walker=\(broker.folder)/walker.outbox",
+                ])
+            #expect(verification.status == 0, "\(verification.text)")
+            for (text, trouble) in [(agent.text, "refused"), (collector.text, "refused")] {
+                #expect(!text.contains(trouble), "\(text)")
+            }
+        }
+    }
+
+    @Test("an operator's command reaches an agent, and a reader's is refused with the reason")
+    func commands() async throws {
+        try await withSecureBroker { broker in
+            let agent = try broker.startAgent("walker", as: "lab/walker")
+            #expect(await agent.waitForOutput("connected to", within: .seconds(120)), "\(agent.text)")
+            for (user, status, part) in [("operator", Int32(0), "motion/accelerometer"), ("reader", 1, "refused")] {
+                let run = try await RunningProgram.run(
+                    Programs.built("lockstep"),
+                    [
+                        "command", "lab/walker", "--describe", "--timeout", "60s", "--config",
+                        "\(broker.credentials.folder)/\(user).yaml", "--broker", broker.url,
+                    ], within: .seconds(120))
+                #expect(run.status == status, "\(user): \(run.text)")
+                #expect(run.text.contains(part), "\(user): \(run.text)")
+            }
+        }
+    }
+
+    @Test(
+        "the printed command starts a device's agent, with a certificate and with a password", arguments: [false, true])
+    func printedCommand(usesPassword: Bool) async throws {
+        try await withSecureBroker(passwords: usesPassword) { broker in
+            let url = usesPassword ? broker.passwordURL : broker.url
+            let printed = try await broker.credentials.add(
+                "ant", ["--broker", url] + (usesPassword ? ["--password"] : []))
+            // The broker reads its passwords anew.
+            broker.broker?.signal(SIGHUP)
+            let line = printed.split(separator: "\n").last.map(String.init) ?? ""
+            let command = line.replacing("lockstep-agent", with: "exec lockstep-agent")
+                .replacing("--source iio", with: "--source simulate --outbox \(broker.folder)/ant.outbox")
+            #expect(command != line)
+            let path = URL(fileURLWithPath: Programs.built("lockstep-agent")).deletingLastPathComponent().path
+            let agent = try broker.run("/bin/bash", ["-c", command], environment: ["PATH": path + ":/usr/bin:/bin"])
+            #expect(await agent.waitForOutput("connected to", within: .seconds(120)), "\(agent.text)")
+            let reader = try await broker.connect(as: "reader")
+            await reader.expectMessage(within: .seconds(120)) { $0.topic == "lockstep/lab/ant/motion/accelerometer" }
+        }
+    }
+
+    @Test("the system's authorities are trusted where no others are named")
+    func systemAuthorities() async throws {
+        try await withSecureBroker { broker in
+            var tls = broker.credentials.tls("lab/walker")
+            tls.authorityFile = nil
+            let agent = try broker.startAgent(
+                "walker", ["--broker", broker.url] + broker.credentials.options(tls),
+                environment: ["SSL_CERT_FILE": broker.credentials.authority])
+            #expect(await agent.waitForOutput("connected to", within: .seconds(120)), "\(agent.text)")
+        }
+    }
+
+    @Test("an agent comes back when the broker does")
+    func brokerRestarts() async throws {
+        try await withSecureBroker { broker in
+            let agent = try broker.startAgent("walker", as: "lab/walker")
+            #expect(await agent.waitForOutput("connected to", within: .seconds(120)), "\(agent.text)")
+            await broker.broker?.stop(SIGKILL)
+            #expect(await agent.waitForOutput("the connection was lost", within: .seconds(120)), "\(agent.text)")
+            try await broker.start()
+            await expectEventually("\(agent.text)", within: .seconds(120)) {
+                agent.text.components(separatedBy: "connected to").count == 3
+            }
+        }
+    }
+}
