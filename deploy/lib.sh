@@ -68,11 +68,27 @@ apt_get() {
 # require_swift: ends with advice where there is no Swift that can build the package.
 require_swift() {
     local wanted version
-    command -v swift >/dev/null ||
-        fail "swift is not in the PATH: install Swift 6.3 or newer (https://www.swift.org/install/linux/)"
     wanted=$(sed -n 's|^// swift-tools-version: *||p' "$root/Package.swift")
+    command -v swift >/dev/null ||
+        fail "swift is not in the PATH: install Swift $wanted or newer (https://www.swift.org/install/linux/)"
     version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
     [[ -n $version ]] || fail "'swift --version' says no version: is this a Swift toolchain? $(command -v swift)"
     [[ $(printf '%s\n%s\n' "$wanted" "$version" | sort -V | head -n 1) == "$wanted" ]] ||
         fail "this is Swift $version, the package needs $wanted or newer (https://www.swift.org/install/linux/)"
+}
+
+# reference_python: makes, where it is missing, a Python with the packages that the tests compare with; prints its path.
+reference_python() {
+    local folder=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/reference log
+    if ! "$folder/bin/python" -c 'import numpy, vqf' 2>/dev/null; then
+        log=$(mktemp)
+        if ! { python3 -m venv --clear "$folder" && "$folder/bin/pip" install --quiet 'numpy<3' 'vqf==2.1.2'; } \
+            >"$log" 2>&1; then
+            cat "$log" >&2
+            rm -f "$log"
+            fail "the Python packages numpy and vqf can't be installed into $folder: is PyPI reachable?"
+        fi
+        rm -f "$log"
+    fi
+    printf '%s\n' "$folder/bin/python"
 }
