@@ -80,13 +80,13 @@ require_swift() {
 # reference_python: makes, where it is missing, a Python with the packages that the tests compare with; prints its path.
 reference_python() {
     local folder=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/reference log
-    if ! "$folder/bin/python" -c 'import numpy, vqf' 2>/dev/null; then
+    if ! "$folder/bin/python" -c 'import numpy, paho.mqtt, vqf' 2>/dev/null; then
         log=$(mktemp)
-        if ! { python3 -m venv --clear "$folder" && "$folder/bin/pip" install --quiet 'numpy<3' 'vqf==2.1.2'; } \
+        if ! { python3 -m venv --clear "$folder" && "$folder/bin/pip" install --quiet 'numpy<3' 'paho-mqtt==2.1.0' 'vqf==2.1.2'; } \
             >"$log" 2>&1; then
             cat "$log" >&2
             rm -f "$log"
-            fail "the Python packages numpy and vqf can't be installed into $folder: is PyPI reachable?"
+            fail "the Python packages numpy, paho-mqtt and vqf can't be installed into $folder: is PyPI reachable?"
         fi
         rm -f "$log"
     fi

@@ -16,12 +16,19 @@ let package = Package(
                 .product(name: "LockstepModel", package: "lockstep"),
                 .product(name: "LockstepMotion", package: "lockstep"),
                 .product(name: "LockstepSensors", package: "lockstep"),
+                .product(name: "LockstepStore", package: "lockstep"),
+                .product(name: "LockstepWire", package: "lockstep"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: [
                 .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
                 .enableUpcomingFeature("MemberImportVisibility"), .treatAllWarnings(as: .error),
-            ])
+            ]),
+        // The other sides, in C.
+        .executableTarget(name: "insert-rows", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .executableTarget(name: "count-messages", linkerSettings: [.linkedLibrary("mosquitto")]),
+        // Fills a broker for both sides.
+        .executableTarget(name: "publish-load", linkerSettings: [.linkedLibrary("mosquitto")]),
     ],
     swiftLanguageModes: [.v6]
 )

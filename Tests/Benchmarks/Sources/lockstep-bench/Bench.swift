@@ -5,8 +5,15 @@ struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lockstep-bench", abstract: "Measures both sides of a comparison in one go. Run by deploy/bench.")
 
-    @Argument(help: "Which: attitude, agent (default: all).")
-    var names: [String] = []
+    enum Name: String, CaseIterable, ExpressibleByArgument {
+        case attitude, agent
+        case ingestBatches = "ingest-batches"
+        case ingestSmall = "ingest-small"
+        case ingestReplay = "ingest-replay"
+    }
+
+    @Argument(help: "Which (default: all).")
+    var names: [Name] = []
 
     @Option(help: "A Python that has the packages of the other side.")
     var python: String
@@ -21,34 +28,35 @@ struct Bench: ParsableCommand {
     var programs: String
 
     @Option(help: "How often each side runs.")
-    var rounds = 7
+    var rounds = 5
 
     @Flag(help: "One JSON object a comparison.")
     var json = false
 
     func validate() throws {
-        if let unknown = names.first(where: { !Self.all.contains($0) }) {
-            throw ValidationError("there is no benchmark '\(unknown)': use \(Self.all.joined(separator: ", "))")
-        }
         guard rounds >= 5 else { throw ValidationError("fewer than 5 rounds say nothing") }
     }
 
-    private static let all = ["attitude", "agent"]
-
     func run() throws {
-        for name in names.isEmpty ? Self.all : names {
-            switch name {
-            case "agent":
-                let result = try AgentBenchmark(programs: programs, seconds: 30).run()
-                print(json ? result.json : result.text, terminator: "")
-            default:
-                let comparison = try attitude()
-                print(json ? comparison.json : comparison.text, terminator: "")
+        for name in names.isEmpty ? Name.allCases : names {
+            for comparison in try comparisons(name) {
+                print(json ? comparison.json : comparison.text, terminator: json ? "" : "\n")
             }
         }
     }
 
-    private func attitude() throws -> Comparison {
+    private func comparisons(_ name: Name) throws -> [Comparison] {
+        let ingest = IngestBenchmarks(programs: programs, python: python, scripts: scripts, rounds: rounds)
+        return switch name {
+        case .attitude: try attitude()
+        case .agent: try agent()
+        case .ingestBatches: try ingest.batches()
+        case .ingestSmall: try ingest.small()
+        case .ingestReplay: try ingest.replay()
+        }
+    }
+
+    private func attitude() throws -> [Comparison] {
         let trials = [
             "06_undisturbed_fast_rotation_A", "10_undisturbed_slow_translation_A", "28_disturbed_stationary_magnet_A",
         ].map { "\(recordings)/orientation/\($0).csv" }
@@ -57,8 +65,19 @@ struct Bench: ParsableCommand {
         defer { theirs.stop() }
         // The first call of each side is to warm up.
         _ = (ours.run(), try theirs.run())
-        return try Comparison(
-            "attitude", unit: "samples/s", rounds: rounds, ours: ("lockstep", ours.run),
-            theirs: ("vqf C++ updateBatch", theirs.run))
+        return try compare(
+            "attitude", [Metric(name: "speed", unit: "samples/s")], rounds: rounds,
+            [
+                Contender(name: "lockstep") { [ours.run()] },
+                Contender(name: "vqf, C++ updateBatch") { [try theirs.run()] },
+            ])
+    }
+
+    private func agent() throws -> [Comparison] {
+        let benchmark = AgentBenchmark(programs: programs, seconds: 30)
+        return try compare(
+            "agent",
+            [Metric(name: "CPU", unit: "% of a core", digits: 2), Metric(name: "memory", unit: "MB", digits: 1)],
+            rounds: rounds, [Contender(name: "lockstep-agent", run: benchmark.run)])
     }
 }

@@ -6,10 +6,6 @@ final class PythonSide {
     private let input = Pipe()
     private let output = Pipe()
 
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
-
     init(python: String, script: String, arguments: [String]) throws {
         process.executableURL = URL(fileURLWithPath: python)
         process.arguments = [script] + arguments
@@ -23,11 +19,11 @@ final class PythonSide {
         var line = ""
         while !line.hasSuffix("\n") {
             guard let more = try output.fileHandleForReading.read(upToCount: 1), !more.isEmpty else {
-                throw Failure(description: "the Python side has ended: does it have the packages that it needs?")
+                throw Failure("the Python side has ended: does it have the packages that it needs?")
             }
             line += String(decoding: more, as: UTF8.self)
         }
-        guard let rate = Double(line.dropLast()) else { throw Failure(description: "the Python side says \(line)") }
+        guard let rate = Double(line.dropLast()) else { throw Failure("the Python side says \(line)") }
         return rate
     }
 

@@ -1,0 +1,91 @@
+// The other side of ingest-batches: the same rows into the same tables, without MQTT and without decoding.
+//
+//   insert-rows DATABASE ROWS
+//
+// DATABASE is an empty store, ROWS a file of `struct row`. Prints seconds and seconds of CPU.
+#include <sqlite3.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+struct row {
+    int32_t device;
+    int32_t stream;
+    int64_t t;
+    double x, y, z;
+};
+
+enum { rows_a_statement = 50, rows_a_transaction = 50000 };
+static const char *const tables[] = {"accelerometer", "gyroscope", "magnetometer"};
+
+static sqlite3 *database;
+
+static void check(int code, int wanted) {
+    if (code == wanted) return;
+    fprintf(stderr, "insert-rows: %s\n", sqlite3_errmsg(database));
+    exit(1);
+}
+
+static void execute(const char *sql) { check(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK); }
+
+static sqlite3_stmt *prepare(const char *table) {
+    char sql[1024];
+    int length = snprintf(sql, sizeof sql, "INSERT INTO %s (device_id, t, x, y, z) VALUES ", table);
+    for (int row = 0; row < rows_a_statement; row++)
+        length += snprintf(sql + length, sizeof sql - (size_t)length, "%s(?,?,?,?,?)", row ? "," : "");
+    sqlite3_stmt *statement;
+    check(sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL), SQLITE_OK);
+    return statement;
+}
+
+static double seconds(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+int main(int count, char **arguments) {
+    if (count != 3) {
+        fputs("usage: insert-rows DATABASE ROWS\n", stderr);
+        return 64;
+    }
+    FILE *file = fopen(arguments[2], "rb");
+    if (!file) {
+        perror(arguments[2]);
+        return 1;
+    }
+    double begin = seconds(CLOCK_MONOTONIC);
+    check(sqlite3_open(arguments[1], &database), SQLITE_OK);
+    execute("PRAGMA journal_mode = WAL");
+    execute("PRAGMA synchronous = NORMAL");
+    execute("PRAGMA cache_size = -65536");
+    sqlite3_stmt *inserts[3];
+    for (int stream = 0; stream < 3; stream++) inserts[stream] = prepare(tables[stream]);
+
+    static struct row rows[rows_a_statement];
+    long inserted = 0;
+    execute("BEGIN IMMEDIATE");
+    while (fread(rows, sizeof *rows, rows_a_statement, file) == rows_a_statement) {
+        sqlite3_stmt *insert = inserts[rows[0].stream];
+        for (int row = 0, place = 1; row < rows_a_statement; row++) {
+            check(sqlite3_bind_int64(insert, place++, rows[row].device), SQLITE_OK);
+            check(sqlite3_bind_int64(insert, place++, rows[row].t), SQLITE_OK);
+            check(sqlite3_bind_double(insert, place++, rows[row].x), SQLITE_OK);
+            check(sqlite3_bind_double(insert, place++, rows[row].y), SQLITE_OK);
+            check(sqlite3_bind_double(insert, place++, rows[row].z), SQLITE_OK);
+        }
+        check(sqlite3_step(insert), SQLITE_DONE);
+        check(sqlite3_reset(insert), SQLITE_OK);
+        inserted += rows_a_statement;
+        if (inserted % rows_a_transaction == 0) {
+            execute("COMMIT");
+            execute("BEGIN IMMEDIATE");
+        }
+    }
+    execute("COMMIT");
+    printf("%f %f %ld\n", seconds(CLOCK_MONOTONIC) - begin, seconds(CLOCK_PROCESS_CPUTIME_ID), inserted);
+    return 0;
+}

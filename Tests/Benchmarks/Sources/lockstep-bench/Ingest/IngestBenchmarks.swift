@@ -1,0 +1,106 @@
+import Foundation
+import LockstepStore
+
+/// How fast a collector makes rows of messages.
+struct IngestBenchmarks {
+    /// Folder of the built programs.
+    let programs: String
+    let python: String
+    let scripts: String
+    let rounds: Int
+
+    private static let rowMetrics = [
+        Metric(name: "rows", unit: "rows/s"), Metric(name: "CPU", unit: "µs/row", digits: 3),
+    ]
+
+    /// Batches of 100 samples from 100 devices, beside the same rows inserted by a C program without MQTT.
+    func batches() throws -> [Comparison] {
+        try withFolder { folder in
+            let load = try IngestLoad(devices: 100, messages: 15_000, size: 100, in: folder, named: "load")
+            return try compare(
+                "ingest-batches", Self.rowMetrics, rounds: rounds,
+                [
+                    Contender(name: "lockstep-collector, MQTT, JSON") { try ingest(load) },
+                    Contender(name: "C, rows only") { try insertRows(of: load) },
+                ])
+        }
+    }
+
+    /// One sample a message, 100 devices, beside a subscriber in C that only counts, and one in Python that stores.
+    func small() throws -> [Comparison] {
+        try withFolder { folder in
+            let load = try IngestLoad(devices: 100, messages: 200_000, size: 1, in: folder, named: "load")
+            return try compare(
+                "ingest-small",
+                [
+                    Metric(name: "messages", unit: "messages/s"),
+                    Metric(name: "CPU", unit: "µs/message", digits: 2),
+                ], rounds: rounds,
+                [
+                    Contender(name: "lockstep-collector") { try ingest(load) },
+                    Contender(name: "Python, stores") {
+                        try subscribe(to: load) { port, client, folder in
+                            try Launched.time(
+                                python,
+                                ["\(scripts)/collect.py", port, client, "\(load.messages)", folder + "/rows.db"])
+                        }
+                    },
+                    Contender(name: "C, only counts") {
+                        try subscribe(to: load) { port, client, _ in
+                            try Launched.time(Launched.beside("count-messages"), [port, client, "\(load.messages)"])
+                        }
+                    },
+                ])
+        }
+    }
+
+    /// Rows that the store has already, all or half of them, beside new ones.
+    func replay() throws -> [Comparison] {
+        try withFolder { folder in
+            let all = try IngestLoad(devices: 100, messages: 9900, size: 100, in: folder, named: "all")
+            let half = try IngestLoad(devices: 100, messages: 9900, size: 50, in: folder, named: "half")
+            return try compare(
+                "ingest-replay", Self.rowMetrics, rounds: rounds,
+                [
+                    Contender(name: "all duplicates") { try ingest(all, after: all) },
+                    Contender(name: "half duplicates") { try ingest(all, after: half) },
+                    Contender(name: "new") { try ingest(all) },
+                ])
+        }
+    }
+
+    /// - Parameter earlier: what the store takes in before, unmeasured.
+    private func ingest(_ load: IngestLoad, after earlier: IngestLoad? = nil) throws -> [Double] {
+        try withFolder { folder in
+            let broker = try BenchBroker(in: folder)
+            defer { broker.stop() }
+            let run = IngestRun(programs: programs, broker: broker, store: folder + "/store.db")
+            if let earlier { _ = try run.run(earlier) }
+            let effort = try run.run(load)
+            return [effort.rate, effort.cpuEach]
+        }
+    }
+
+    private func insertRows(of load: IngestLoad) throws -> [Double] {
+        try withFolder { folder in
+            let store = folder + "/store.db"
+            // Makes the tables, and closes the file.
+            _ = try SQLiteStore(path: store)
+            let effort = try Launched.time(Launched.beside("insert-rows"), [store, load.rowFile])
+            return [effort.rate, effort.cpuEach]
+        }
+    }
+
+    private func subscribe(
+        to load: IngestLoad, _ body: (_ port: String, _ client: String, _ folder: String) throws -> Effort
+    ) throws -> [Double] {
+        try withFolder { folder in
+            let broker = try BenchBroker(in: folder)
+            defer { broker.stop() }
+            try broker.keepMessages(for: "other-side")
+            try Launched.run(Launched.beside("publish-load"), ["\(broker.port)", load.messageFile])
+            let effort = try body("\(broker.port)", "other-side", folder)
+            return [effort.rate, effort.cpuEach]
+        }
+    }
+}
