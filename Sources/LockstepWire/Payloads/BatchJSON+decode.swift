@@ -21,9 +21,29 @@ extension BatchJSON {
     public static func decode(
         _ payload: Data, stream: SensorStream, limits: PayloadLimits = PayloadLimits()
     ) throws(PayloadError) -> Batch {
+        // The closure of `withUnsafeBytes` can't throw this type, so the error comes out as a value.
+        let result = payload.withUnsafeBytes { bytes in
+            Result { () throws(PayloadError) in try decode(bytes, stream: stream, limits: limits) }
+        }
+        return try result.get()
+    }
+
+    /// Reads a batch of `stream`. Keys that are not known are passed over.
+    /// - Throws: ``PayloadError`` with the reason, and with the batch's number where it could be read.
+    public static func decode(
+        _ payload: UnsafeRawBufferPointer, stream: SensorStream, limits: PayloadLimits = PayloadLimits()
+    ) throws(PayloadError) -> Batch {
         guard payload.count <= limits.bytes else {
             throw PayloadError("\(payload.count) bytes: a payload has at most \(limits.bytes)")
         }
+        if let batch = decodeCanonical(payload, stream: stream, limits: limits) { return batch }
+        return try decodeAny(Data(payload), stream: stream, limits: limits)
+    }
+
+    /// Reads whatever form JSON allows, and finds the reason where it is wrong.
+    package static func decodeAny(
+        _ payload: Data, stream: SensorStream, limits: PayloadLimits
+    ) throws(PayloadError) -> Batch {
         // The decoder itself does not look into what nobody asks for.
         guard payload.withUnsafeBytes({ String(validating: $0, as: UTF8.self) != nil }) else {
             throw PayloadError.notJSON
@@ -195,4 +215,4 @@ private struct DecodedBatch: Decodable {
 }
 
 /// Whole numbers stay exact in a double, and so in JavaScript, below this one: 2⁵³.
-private let maximumInteger: Int64 = 1 << 53
+let maximumInteger: Int64 = 1 << 53
