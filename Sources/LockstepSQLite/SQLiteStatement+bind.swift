@@ -21,6 +21,24 @@ extension SQLiteStatement {
         try check(sqlite3_bind_double(handle, Int32(index), value))
     }
 
+    /// Binds whole numbers to the parameters `first`, `first + stride`, ….
+    public func bind(_ values: ArraySlice<Int64>, from first: Int, every stride: Int) throws(SQLiteError) {
+        var index = Int32(first)
+        for value in values {
+            try check(sqlite3_bind_int64(handle, index, value))
+            index += Int32(stride)
+        }
+    }
+
+    /// Binds numbers to the parameters `first`, `first + stride`, …. Not a number is NULL.
+    public func bind(_ values: ArraySlice<Double>, from first: Int, every stride: Int) throws(SQLiteError) {
+        var index = Int32(first)
+        for value in values {
+            try check(sqlite3_bind_double(handle, index, value))
+            index += Int32(stride)
+        }
+    }
+
     /// Binds a text, with all its characters.
     public func bind(_ value: String, at index: Int) throws(SQLiteError) {
         var value = value

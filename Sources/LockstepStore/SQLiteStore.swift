@@ -24,7 +24,8 @@ public final class SQLiteStore: SampleStore {
     let database: SQLiteDatabase
     /// Held as long as the store is open.
     private let lock: FileLock
-    private let streams: [SensorStream: SampleTable]
+    private let tables: [SampleTable]
+    private let tableNumbers: [SensorStream: Int]
     private var devices: DeviceTable
     private var received: RangeLedger
     private var dropped: RangeLedger
@@ -45,9 +46,15 @@ public final class SQLiteStore: SampleStore {
             self.path = path
             lock = try FileLock(path: path)
             database = try openForWriting(path, options, streams)
-            var tables: [SensorStream: SampleTable] = [:]
-            for stream in streams { tables[stream] = try SampleTable(stream, in: database) }
-            self.streams = tables
+            var tables: [SampleTable] = []
+            var numbers: [SensorStream: Int] = [:]
+            for stream in streams {
+                guard let table = try SampleTable(stream, in: database) else { continue }
+                numbers[stream] = tables.count
+                tables.append(table)
+            }
+            self.tables = tables
+            tableNumbers = numbers
             devices = try DeviceTable(in: database)
             received = try RangeLedger(table: "batches", in: database)
             dropped = try RangeLedger(table: "dropped", in: database)
@@ -85,8 +92,10 @@ public final class SQLiteStore: SampleStore {
     private func writeParts(of group: IngestGroup) throws -> IngestResult {
         var news: [DeviceAddress: DeviceNews] = [:]
         var result = IngestResult()
-        for received in group.batches {
-            let counts = try write(received)
+        for entry in try inTableOrder(group.batches) {
+            let received = group.batches[entry.index]
+            let counts = try tables[entry.table].write(
+                received, device: entry.device, in: database, conflicts: conflicts)
             news[received.device, default: DeviceNews()].add(received, counts)
             result.devices[received.device, default: IngestResult.Counts()] += counts
         }
@@ -103,13 +112,18 @@ public final class SQLiteStore: SampleStore {
         return result
     }
 
-    private func write(_ received: ReceivedBatch) throws -> IngestResult.Counts {
-        let stream = received.batch.samples.stream
-        guard let table = streams[stream] else {
-            throw StoreError(.other, "\(path) has no table for the stream \(stream)")
-        }
-        let device = try devices.id(of: received.device, in: database)
-        return try table.write(received, device: device, in: database, conflicts: conflicts)
+    /// The batches in the order of their rows in the database, so that neighbours find their pages in the cache. Of one
+    /// device and stream the first comes first.
+    private func inTableOrder(
+        _ batches: [ReceivedBatch]
+    ) throws -> [(table: Int, device: Int64, index: Int)] {
+        try batches.enumerated().map { index, received in
+            let stream = received.batch.samples.stream
+            guard let table = tableNumbers[stream] else {
+                throw StoreError(.other, "\(path) has no table for the stream \(stream)")
+            }
+            return (table, try devices.id(of: received.device, in: database), index)
+        }.sorted { $0 < $1 }
     }
 
     private func writeNumbers(of group: IngestGroup, into result: inout IngestResult) throws(SQLiteError) {

@@ -4,7 +4,7 @@ import LockstepSQLite
 /// One stream's table, for writing: a sample goes in once.
 struct SampleTable {
     private let stream: SensorStream
-    private let insert: SQLiteStatement
+    private let inserts: [RowInsert]
     private let lookup: SampleLookup
 
     /// Nil if there is no such table.
@@ -12,10 +12,9 @@ struct SampleTable {
         guard let lookup = try SampleLookup(stream, in: database) else { return nil }
         self.stream = stream
         self.lookup = lookup
-        let names = (["device_id", "t"] + stream.columns.map(\.name)).joined(separator: ", ")
-        let places = Array(repeating: "?", count: stream.columns.count + 2).joined(separator: ", ")
-        insert = try database.prepare(
-            "INSERT INTO \(stream.table) (\(names)) VALUES (\(places)) ON CONFLICT DO NOTHING", persistent: true)
+        var inserts: [RowInsert] = []
+        for rows in RowInsert.sizes { inserts.append(try RowInsert(stream, rows: rows, in: database)) }
+        self.inserts = inserts
     }
 
     /// Stores the samples that are new. What the table has with other values goes to `conflicts`.
@@ -24,26 +23,32 @@ struct SampleTable {
     ) throws(SQLiteError) -> IngestResult.Counts {
         let block = received.batch.samples
         var counts = IngestResult.Counts()
-        try insert.bind(device, at: 1)
-        for index in block.times.indices {
-            try insert.bind(block.times[index], at: 2)
-            for column in stream.columns.indices {
-                try stream.columns[column].kind.bind(block.columns[column][index], to: insert, at: column + 3)
-            }
-            try insert.run()
-            if database.changes == 1 {
-                counts.stored += 1
-                continue
-            }
-            let finding = try lookup.find(index, of: block, device: device)
-            if case .different(let stored) = finding,
-                try conflicts.write(index, of: received, stored: stored, device: device, in: database)
-            {
-                counts.conflicts += 1
-            } else {
-                counts.duplicates += 1
-            }
+        var first = 0
+        while first < block.count {
+            // There is one of a single row.
+            guard let insert = inserts.first(where: { $0.rows <= block.count - first }) else { break }
+            let rows = first..<first + insert.rows
+            first = rows.upperBound
+            let stored = try insert.run(rows, of: block, device: device, in: database)
+            counts.stored += stored
+            guard stored < rows.count else { continue }
+            let new = try keepConflicts(rows, of: received, device: device, in: database, conflicts: conflicts)
+            counts.conflicts += new
+            counts.duplicates += rows.count - stored - new
         }
         return counts
+    }
+
+    /// Keeps those of the rows that the table has with other values.
+    /// - Returns: how many of them were not kept yet.
+    private func keepConflicts(
+        _ rows: Range<Int>, of received: ReceivedBatch, device: Int64, in database: SQLiteDatabase,
+        conflicts: ConflictTable
+    ) throws(SQLiteError) -> Int {
+        var new = 0
+        for (index, stored) in try lookup.differences(rows, of: received.batch.samples, device: device) {
+            if try conflicts.write(index, of: received, stored: stored, device: device, in: database) { new += 1 }
+        }
+        return new
     }
 }

@@ -56,6 +56,32 @@ struct DeduplicationTests {
         #expect(try store.database.integer("SELECT count(*) FROM conflicts") == 2)
     }
 
+    @Test(
+        "of a batch that is stored in part is found, wherever it is in the batch",
+        arguments: [
+            // Side by side; with few and with many others between; out of order; one time twice.
+            Array(0..<130), (0..<130).map { $0 * 3 }, (0..<130).map { $0 * 1000 }, (0..<130).reversed(),
+            (0..<130).map { $0 / 2 },
+        ] as [[Int64]])
+    func inPart(_ offsets: [Int64]) throws {
+        let store = try newStore().store
+        let others = Set(0..<400).subtracting(offsets)
+        let old = stride(from: 0, to: 130, by: 7).map { offsets[$0] }
+        let changed = offsets[77]
+        try store.write(
+            received(acceleration(others.sorted())), received(acceleration(old)), received(acceleration([changed])))
+        var again = SampleBlock(stream: .accelerometer)
+        for offset in offsets {
+            again.append(time: time(offset), values: [Double(offset), 0.5, offset == changed ? 9 : -1])
+        }
+        let counts = try store.write(received(again)).devices.values.first
+        let known = Set(old).union([changed])
+        let new = Set(offsets).subtracting(known).count
+        #expect(counts == Counts(stored: new, duplicates: 130 - new - 1, conflicts: 1))
+        let stored = try store.database.rows("SELECT t - \(start) FROM accelerometer")
+        #expect(stored == others.union(offsets).sorted().map { "\($0)" })
+    }
+
     @Test("equals another where the same values are null, and differs where one is")
     func nulls() throws {
         let store = try newStore().store
