@@ -20,7 +20,7 @@ struct WatchCommandTests {
                 #expect(await watch.waitForOutput(part), "\(watch.text)")
             }
             await agent.stop()
-            #expect(await watch.waitForOutput("active → terminated (stop)"))
+            #expect(await watch.waitForOutput("active → terminated (stop)"), "\(watch.text)\n\(agent.text)")
             let heartbeats = watch.text.components(separatedBy: "walker  foreground").count - 1
             #expect(heartbeats <= 2, "\(watch.text)")
             watch.signal(SIGTERM)

@@ -4,7 +4,10 @@ import Synchronization
 /// A child process: its output line by line, and its end.
 public final class RunningProgram: Sendable {
     private struct Output {
-        var text = ""
+        /// Not text yet: a character may come in two parts.
+        var bytes: [UInt8] = []
+        /// Whether the program has closed its outputs.
+        var isComplete = false
     }
 
     public let name: String
@@ -33,10 +36,10 @@ public final class RunningProgram: Sendable {
         try Self.withSignalsUnblocked { try process.run() }
         pipe.fileHandleForReading.readabilityHandler = { [self] handle in
             let data = handle.availableData
-            if data.isEmpty {
-                handle.readabilityHandler = nil
-            } else {
-                output.withLock { $0.text += String(decoding: data, as: UTF8.self) }
+            if data.isEmpty { handle.readabilityHandler = nil }
+            output.withLock { output in
+                output.bytes += data
+                output.isComplete = data.isEmpty
             }
         }
     }
@@ -53,7 +56,7 @@ public final class RunningProgram: Sendable {
 
     public var pid: Int32 { process.processIdentifier }
     public var isRunning: Bool { process.isRunning }
-    public var text: String { output.withLock { $0.text } }
+    public var text: String { String(decoding: output.withLock { $0.bytes }, as: UTF8.self) }
 
     public func signal(_ signal: Int32) { if process.isRunning { kill(pid, signal) } }
 
@@ -65,17 +68,20 @@ public final class RunningProgram: Sendable {
         await eventually(within: limit) { text.contains(part) }
     }
 
-    /// Waits for the end.
+    /// Waits for the end, and for the last of the output.
     /// - Returns: the exit code, or nil when the deadline passes first; the code of a killed process is its signal.
     @discardableResult
     public func waitForExit(within limit: Duration = .seconds(60)) async -> Int32? {
-        await eventually(within: limit) { !process.isRunning } ? process.terminationStatus : nil
+        guard await eventually(within: limit, { !process.isRunning }) else { return nil }
+        // The last output may arrive after the end; a child that lives on may keep it open.
+        _ = await eventually(within: .seconds(5)) { output.withLock { $0.isComplete } }
+        return process.terminationStatus
     }
 
-    /// Asks the process to end with `signal`, and kills it if it does not within ten seconds.
+    /// Asks the process to end with `signal`, and kills it if it does not within half a minute.
     public func stop(_ signal: Int32 = SIGTERM) async {
         self.signal(signal)
-        if await waitForExit(within: .seconds(10)) == nil {
+        if await waitForExit(within: .seconds(30)) == nil {
             self.signal(SIGKILL)
             await waitForExit()
         }
@@ -90,12 +96,6 @@ public final class RunningProgram: Sendable {
         guard let status = await program.waitForExit(within: limit) else {
             await program.stop(SIGKILL)
             throw ProgramError("\(program.name) did not end within \(limit): \(program.text)")
-        }
-        // The last output may arrive just after the end.
-        var last = program.text
-        _ = await eventually(within: .milliseconds(200)) {
-            defer { last = program.text }
-            return last == program.text && !last.isEmpty
         }
         return (status, program.text)
     }
