@@ -9,7 +9,7 @@ public struct FleetOutcome: Sendable {
 
     public internal(set) var plan: FleetPlan
     public let connections: Int
-    /// µs since live data began.
+    /// µs of live data so far.
     public internal(set) var elapsed: Int64 = 0
     /// What devices had to deliver: live data that was due, and backlog.
     public internal(set) var accepted = Amount()

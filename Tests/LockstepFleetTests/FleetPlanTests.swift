@@ -53,8 +53,8 @@ struct FleetPlanTests {
     @Test(
         "gives each stream samples at its rate without a gap, none of them after its batch is due",
         arguments: [
-            (10.0, Int64(1_000_000)), (3.3, 1_000_000), (0.4, 1_000_000), (100, 250_000), (1000.0 / 7, 700_001),
-        ])
+            (10.0, 1_000_000), (3.3, 1_000_000), (0.4, 1_000_000), (100, 250_000), (1000.0 / 7, 700_001),
+        ] as [(Double, Int64)])
     func samples(rate: Double, window: Int64) {
         let plan = plan(rate: rate, window: window)
         for device in 0..<plan.devices {

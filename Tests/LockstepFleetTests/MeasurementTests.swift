@@ -69,8 +69,6 @@ struct DeliveryBookTests {
     @Test("measures live data from when it was due, backlog from when it was sent, and counts each batch once")
     func lags() {
         var book = DeliveryBook()
-        var live = LagHistogram()
-        var backlog = LagHistogram()
         let first = book.publish(1, isBacklog: true, at: 5_000_000)
         // Device 1 has its batches half a window later: batch 3 at 0.5 s.
         _ = book.publish(3, isBacklog: false, at: 700_000)
@@ -78,21 +76,18 @@ struct DeliveryBookTests {
         #expect(first && !again)
         // Batch 2 was not sent in this run: a collector that has it has it of nobody here.
         let ack = Acknowledgement(epoch: plan.epoch(1), through: 3)
-        let new = book.handle(ack, of: 1, plan: plan, at: 8_000_000, live: &live, backlog: &backlog)
-        #expect(new == .init(batches: 2, samples: 20))
-        #expect(live.max == 7_500_000 && backlog.max == 3_000_000)
-        let nothing = book.handle(ack, of: 1, plan: plan, at: 9_000_000, live: &live, backlog: &backlog)
-        #expect(nothing == .init() && live.count == 1 && backlog.count == 1)
+        let new = book.handle(ack, of: 1, plan: plan, at: 8_000_000)
+        #expect(new == .init(batches: 2, samples: 20, liveLags: [7_500_000], backlogLags: [3_000_000]))
+        let nothing = book.handle(ack, of: 1, plan: plan, at: 9_000_000)
+        #expect(nothing == .init())
     }
 
     @Test("does not take for stored what an acknowledgement calls missing")
     func missing() {
         var book = DeliveryBook()
-        var live = LagHistogram()
-        var backlog = LagHistogram()
         for seq in Int64(3)...6 { _ = book.publish(seq, isBacklog: false, at: 0) }
         let ack = Acknowledgement(epoch: plan.epoch(0), through: 3, missing: [4...5], highest: 6)
-        let new = book.handle(ack, of: 0, plan: plan, at: 1, live: &live, backlog: &backlog)
+        let new = book.handle(ack, of: 0, plan: plan, at: 1)
         #expect(new.batches == 2)
         #expect(book.sent.subtracting(book.acknowledged) == SequenceSet([4...5]))
     }

@@ -6,6 +6,10 @@ struct DeliveryBook {
     struct Acknowledged: Equatable {
         var batches = 0
         var samples = 0
+        /// µs that each live batch took from when it was due.
+        var liveLags: [Int64] = []
+        /// µs that each batch of the backlog took from when it was first published.
+        var backlogLags: [Int64] = []
     }
 
     /// Published at least once.
@@ -23,11 +27,9 @@ struct DeliveryBook {
         return true
     }
 
-    /// Takes in what a collector has, and measures how long that took: live data from when it was due, backlog from
-    /// when it was first published.
+    /// Takes in what a collector has, and measures how long that took.
     mutating func handle(
-        _ ack: Acknowledgement, of device: Int, plan: FleetPlan, at elapsed: Int64, live: inout LagHistogram,
-        backlog: inout LagHistogram
+        _ ack: Acknowledgement, of device: Int, plan: FleetPlan, at elapsed: Int64
     ) -> Acknowledged {
         var result = Acknowledged()
         let new = ack.stored.subtracting(acknowledged).intersection(sent)
@@ -36,9 +38,9 @@ struct DeliveryBook {
                 result.batches += 1
                 result.samples += plan.sampleCount(seq)
                 if let sentAt = backlogSentAt.removeValue(forKey: seq) {
-                    backlog.record(elapsed - sentAt)
+                    result.backlogLags.append(elapsed - sentAt)
                 } else {
-                    live.record(elapsed - plan.due(device: device, seq: seq))
+                    result.liveLags.append(elapsed - plan.due(device: device, seq: seq))
                 }
             }
         }

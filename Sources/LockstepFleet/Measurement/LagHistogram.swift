@@ -42,6 +42,6 @@ public struct LagHistogram: Sendable, Equatable {
     private static func upperBound(of index: Int) -> Int64 {
         let shift = Swift.max(0, index >> partBits - 1)
         let leading = Int64(index - shift << partBits)
-        return (leading + 1) << shift - 1
+        return leading << shift + (1 << shift - 1)
     }
 }

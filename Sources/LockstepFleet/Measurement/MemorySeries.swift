@@ -8,7 +8,7 @@ public struct MemorySeries: Sendable, Equatable {
         public var bytes: Int
     }
 
-    /// Readings kept at the most.
+    /// Readings kept at the most; even, so that the newest goes with the others.
     static let limit = 240
 
     public private(set) var readings: [Reading] = []
@@ -33,6 +33,8 @@ public struct MemorySeries: Sendable, Equatable {
         readings.append(reading)
         guard readings.count >= Self.limit else { return }
         readings = readings.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element)
+        // The newest one went, and counts for the next.
+        skipped = stride
         stride *= 2
     }
 

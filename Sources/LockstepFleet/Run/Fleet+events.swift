@@ -111,8 +111,9 @@ extension Fleet {
             ack.epoch == devices[device].epoch
         else { return }
         devices[device].delivery.handle(ack, at: Moment.now().boot)
-        let new = devices[device].book.handle(
-            ack, of: device, plan: plan, at: elapsed, live: &outcome.liveLag, backlog: &outcome.backlogLag)
+        let new = devices[device].book.handle(ack, of: device, plan: plan, at: elapsed)
+        for lag in new.liveLags { outcome.liveLag.record(lag) }
+        for lag in new.backlogLags { outcome.backlogLag.record(lag) }
         outcome.acknowledged.batches += new.batches
         outcome.acknowledged.samples += new.samples
         if new.batches > 0 { progressAt = elapsed }

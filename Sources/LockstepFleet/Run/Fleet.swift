@@ -128,7 +128,7 @@ public final class Fleet {
     }
 
     private func publishDue(at boot: Int64, elapsed: Int64) {
-        outcome.elapsed = elapsed
+        if !isEnding { outcome.elapsed = elapsed }
         var left = Self.mostPublished
         while !isEnding, left > 0, live.turn < plan.liveBatches, let turn = live.next(by: elapsed) {
             let (device, seq) = plan.liveBatch(turn: turn)
