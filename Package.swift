@@ -41,13 +41,15 @@ let package = Package(
         // Debian: libmosquitto-dev, libsqlite3-dev.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
+        // Waiting for many sockets at once; Swift's module of the C library leaves it out.
+        .systemLibrary(name: "CEpoll"),
 
         // Words: samples, streams, time, identifiers, life-cycle states.
         .target(name: "LockstepModel"),
         // Topics and payloads.
         .target(name: "LockstepWire", dependencies: ["LockstepModel"]),
         // The only place that calls libmosquitto.
-        .target(name: "LockstepMQTT", dependencies: ["CMosquitto"]),
+        .target(name: "LockstepMQTT", dependencies: ["CEpoll", "CMosquitto"]),
         // The only place that calls libsqlite3.
         .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
         // Where samples are kept, once.
@@ -74,6 +76,13 @@ let package = Package(
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision", logging,
                 serviceLifecycle,
             ]),
+        // Thousands of devices played by one process, and what became of all they sent.
+        .target(
+            name: "LockstepFleet",
+            dependencies: [
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSensors", "LockstepAgent",
+                "LockstepSupervision",
+            ]),
         // What the three programs share: settings, errors, terminal.
         .target(
             name: "LockstepCommandLine",
@@ -97,8 +106,8 @@ let package = Package(
         .executableTarget(
             name: "lockstep",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepAgent", "LockstepMotion",
-                "LockstepSensors", "LockstepCommandLine", argumentParser,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepAgent", "LockstepFleet",
+                "LockstepMotion", "LockstepSensors", "LockstepCommandLine", argumentParser,
             ]),
 
         .testTarget(
@@ -138,6 +147,7 @@ let package = Package(
                 "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepStore",
                 "LockstepWire", "SensorTestSupport",
             ]),
+        .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
         .testTarget(
             name: "LockstepCommandLineTests",
             dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepMQTT", argumentParser, logging]),

@@ -85,15 +85,17 @@ struct CollectorHealthTests {
     func roundTrip(_ status: CollectorHealth.Status) throws {
         let health = CollectorHealth(
             status: status, at: Timestamp(microseconds: 5), problem: "the disk is full", devices: 1, stored: 2,
-            duplicates: 3,
-            conflicts: 4, rejected: 5)
+            duplicates: 3, conflicts: 4, rejected: 5, started: Timestamp(microseconds: 6), memory: 7, memoryPeak: 8)
         #expect(
             text(health.encoded())
                 == #"{"status":"\#(status.rawValue)","at":5,"problem":"the disk is full","devices":1,"stored":2,"#
-                + #""duplicates":3,"conflicts":4,"rejected":5}"#)
+                + #""duplicates":3,"conflicts":4,"rejected":5,"started":6,"memory":7,"memory_peak":8}"#)
         #expect(try CollectorHealth.decode(Data(health.encoded())) == health)
         var well = health
         well.problem = nil
+        well.started = nil
+        well.memory = nil
+        well.memoryPeak = nil
         #expect(try CollectorHealth.decode(Data(well.encoded())) == well)
     }
 

@@ -16,6 +16,10 @@ public import LockstepModel
 ///
 /// A batch that is too large for the broker is *set aside* until the next connection, which may be to another.
 public struct Delivery: Sendable {
+    /// Messages of one agent under way that the broker has not confirmed.
+    package static let mostFlying = 100
+    /// Of those, how many may be backlog: live batches never wait behind it.
+    package static let mostFlyingBacklog = 40
     static let firstPatience: Int64 = 5_000_000
     static let longestPatience: Int64 = 300_000_000
     /// Of batches that were lost again and again: it may have been the broker that lost them, and few are tried.

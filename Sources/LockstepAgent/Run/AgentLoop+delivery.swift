@@ -42,7 +42,8 @@ extension AgentLoop {
     func publishBacklog(at moment: Moment) {
         guard link.isUp, delivery.hasBacklog, moment.boot >= backlogFrom else { return }
         var read = 0
-        while delivery.flyingCount < Self.mostFlyingBacklog, read < Self.mostReadBacklog, budget.isOpen(at: moment.boot)
+        while delivery.flyingCount < Delivery.mostFlyingBacklog, read < Self.mostReadBacklog,
+            budget.isOpen(at: moment.boot)
         {
             read += 1
             let positions = delivery.nextBacklog(limit: 1)
@@ -149,7 +150,8 @@ extension AgentLoop {
 
     private func publishLive(_ entry: Outbox.Entry) {
         do {
-            guard delivery.flyingCount < Self.mostFlying, let id = try publish(entry.payload, of: entry.stream) else {
+            guard delivery.flyingCount < Delivery.mostFlying, let id = try publish(entry.payload, of: entry.stream)
+            else {
                 return delivery.enqueue(entry.position)
             }
             delivery.didPublish(entry.position, as: id)

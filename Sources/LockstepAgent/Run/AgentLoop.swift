@@ -8,10 +8,6 @@ import Logging
 
 /// The agent's one thread: samples to outbox, outbox to broker, acknowledgements back.
 final class AgentLoop {
-    /// Messages under way that the broker has not confirmed.
-    static let mostFlying = 100
-    /// Of those, how many may be backlog: live batches never wait behind it.
-    static let mostFlyingBacklog = 40
     /// Backlog batches looked at in one turn.
     static let mostReadBacklog = 100
     /// Samples kept in memory while the outbox can't be written.

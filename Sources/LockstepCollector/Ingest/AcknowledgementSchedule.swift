@@ -10,37 +10,38 @@ struct AcknowledgementSchedule {
     /// µs between two looks at what waits.
     private static let look: Int64 = 50_000
 
-    private struct Waiting {
-        var received: SequenceSet
-        let since: Int64
-    }
-
-    private var waiting: [DeviceEpoch: Waiting] = [:]
+    private var waiting: [DeviceEpoch: SequenceSet] = [:]
+    /// When each that waits is due.
+    private var queue = DueQueue<DeviceEpoch>()
     private var sentAt: [DeviceEpoch: Int64] = [:]
+    /// How many times of acknowledgements are kept before old ones are looked for.
+    private var mostSent = 20_000
     private var lookAt: Int64 = 0
 
     /// What is on disk of (device, epoch) has changed, or was asked for; `boot` in µs of the boot clock.
     mutating func note(_ key: DeviceEpoch, received: SequenceSet, at boot: Int64) {
-        lookAt = waiting.isEmpty ? boot + Self.delay : min(lookAt, boot + Self.delay)
-        waiting[key] = Waiting(received: received, since: waiting[key]?.since ?? boot)
+        guard waiting.updateValue(received, forKey: key) == nil else { return }
+        queue.add(key, due: max(boot + Self.delay, sentAt[key].map { $0 + Self.pause } ?? .min))
     }
 
     /// When to look next, in µs of the boot clock.
-    var nextDue: Int64? { waiting.isEmpty ? nil : lookAt }
+    var nextDue: Int64? { queue.nextDue.map { max($0, lookAt) } }
 
     /// Takes out what is due.
     mutating func takeDue(at boot: Int64) -> [(device: DeviceAddress, ack: Acknowledgement)] {
-        guard !waiting.isEmpty, boot >= lookAt else { return [] }
+        guard let nextDue, boot >= nextDue else { return [] }
         lookAt = boot + Self.look
         var due: [(DeviceAddress, Acknowledgement)] = []
-        for (key, wait) in waiting
-        where boot >= wait.since + Self.delay && boot - (sentAt[key] ?? .min / 2) >= Self.pause {
-            due.append((key.device, Acknowledgement(epoch: key.epoch, received: wait.received)))
+        while let (_, key) = queue.popDue(at: boot) {
+            guard let received = waiting.removeValue(forKey: key) else { continue }
+            due.append((key.device, Acknowledgement(epoch: key.epoch, received: received)))
             sentAt[key] = boot
         }
-        for (device, ack) in due { waiting[DeviceEpoch(device: device, epoch: ack.epoch)] = nil }
         // Epochs come and go; who has long had its last acknowledgement needs no memory of it.
-        if sentAt.count > 20_000 { sentAt = sentAt.filter { boot - $0.value < Self.pause } }
+        if sentAt.count > mostSent {
+            sentAt = sentAt.filter { boot - $0.value < Self.pause }
+            mostSent = max(20_000, 2 * sentAt.count)
+        }
         return due
     }
 }

@@ -8,7 +8,11 @@ struct LifecycleBook {
     private var settled: [DeviceAddress: LifecycleMachine]
     private var open: [DeviceAddress: LifecycleMachine] = [:]
     private let timing: LifecycleMachine.Timing
-    private var nextTick: Int64 = .max
+    /// When time may have an effect on whom, in µs of the boot clock: never later than it has, often earlier, as each
+    /// word of a device puts it off.
+    private var queue = DueQueue<DeviceAddress>()
+    /// The place of each device in the queue; others of it are void.
+    private var queuedFor: [DeviceAddress: Int64] = [:]
 
     init(_ snapshots: [DeviceAddress: LifecycleSnapshot], timing: LifecycleMachine.Timing, at moment: Moment) {
         self.timing = timing
@@ -31,31 +35,32 @@ struct LifecycleBook {
         var machine = open[device] ?? settled[device] ?? LifecycleMachine(timing: timing, at: moment)
         let transition = machine.handle(event, at: moment)
         open[device] = machine
-        nextTick = min(nextTick, machine.nextTick ?? .max)
+        if let due = machine.nextTick { enqueue(device, due: due) }
         group.lifecycles[device] = machine.snapshot
         if let transition { group.transitions.append(DeviceTransition(device: device, transition: transition)) }
     }
 
     /// Lets time pass for the devices that wait for it.
     mutating func tick(at moment: Moment, into group: inout IngestGroup) {
-        guard moment.boot >= nextTick else { return }
-        nextTick = .max
-        // What was first heard of in this very transaction waits for time as well.
-        for (device, machine) in settled.merging(open, uniquingKeysWith: { $1 }) {
-            guard let due = machine.nextTick else { continue }
+        while let (queued, device) = queue.popDue(at: moment.boot) {
+            guard queuedFor[device] == queued else { continue }
+            queuedFor[device] = nil
+            // What was first heard of in this very transaction waits for time as well.
+            guard let due = (open[device] ?? settled[device])?.nextTick else { continue }
             if moment.boot >= due {
                 handle(.tick, of: device, at: moment, into: &group)
             } else {
-                nextTick = min(nextTick, due)
+                enqueue(device, due: due)
             }
         }
     }
 
     /// Starts all silences anew: the collector was cut off and heard nobody.
     mutating func startListening(at moment: Moment) {
-        for device in settled.keys { settled[device]?.startListening(at: moment) }
-        // The first tick finds the time of the next.
-        nextTick = moment.boot
+        for device in settled.keys {
+            settled[device]?.startListening(at: moment)
+            if let due = settled[device]?.nextTick { enqueue(device, due: due) }
+        }
     }
 
     mutating func commit() {
@@ -64,7 +69,14 @@ struct LifecycleBook {
     }
 
     mutating func rollback() {
+        // What a tick did to them is undone, and their places in the queue are used up.
+        for device in open.keys { enqueue(device, due: .min) }
         open.removeAll(keepingCapacity: true)
-        nextTick = .min
+    }
+
+    private mutating func enqueue(_ device: DeviceAddress, due: Int64) {
+        guard due < queuedFor[device] ?? .max else { return }
+        queuedFor[device] = due
+        queue.add(device, due: due)
     }
 }

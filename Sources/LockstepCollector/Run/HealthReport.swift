@@ -1,6 +1,7 @@
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
+import LockstepSupervision
 import LockstepWire
 import Logging
 
@@ -8,6 +9,7 @@ import Logging
 final class HealthReport {
     private let configuration: CollectorConfiguration
     private let logger: Logger
+    private let started = Moment.now().wall
     private var stored = 0
     private var duplicates = 0
     private var conflicts = 0
@@ -68,9 +70,11 @@ final class HealthReport {
     }
 
     func publish(_ status: CollectorHealth.Status, devices: Int, over link: BrokerLink, at moment: Moment) {
+        let memory = ProcessMemory.now()
         let health = CollectorHealth(
             status: status, at: moment.wall, problem: problem, devices: devices, stored: stored,
-            duplicates: duplicates, conflicts: conflicts, rejected: rejected)
+            duplicates: duplicates, conflicts: conflicts, rejected: rejected, started: started,
+            memory: memory?.current, memoryPeak: memory?.peak)
         do {
             if try link.publish(message(health)) != nil { saidAt = moment.boot }
         } catch {

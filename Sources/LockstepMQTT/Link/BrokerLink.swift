@@ -67,6 +67,15 @@ public final class BrokerLink {
         if case .up(let connection) = state { connection.maximumPacketSize } else { nil }
     }
 
+    /// What to poll, and whether for writing too; nil while there is no connection.
+    var socket: (descriptor: Int32, wantsWrite: Bool)? {
+        switch state {
+        case .waiting, .connecting, .stopped: nil
+        case .greeting(let connection, _), .up(let connection):
+            connection.descriptor.map { ($0, connection.wantsWrite) }
+        }
+    }
+
     /// Waits for something to do: a message, room to write, a signal, the deadline, or a time of the link's own.
     /// - Returns: whether there is something to read.
     @discardableResult
@@ -74,9 +83,7 @@ public final class BrokerLink {
         switch state {
         case .waiting(let retry): wakeup.wait(for: nil, until: min(deadline, retry))
         case .connecting, .stopped: wakeup.wait(for: nil, until: deadline)
-        case .greeting(let connection, _), .up(let connection):
-            wakeup.wait(
-                for: connection.descriptor.map { ($0, connection.wantsWrite) }, until: min(deadline, nextKeepAlive))
+        case .greeting, .up: wakeup.wait(for: socket, until: min(deadline, nextKeepAlive))
         }
     }
 

@@ -2,7 +2,8 @@ import Glibc
 
 /// Wakes a loop that waits in ``Wakeup/wait(for:until:)`` from another thread.
 public final class Wakeup: Sendable {
-    private let readEnd: Int32
+    /// Can be read after a signal, until ``clear()``.
+    let readEnd: Int32
     private let writeEnd: Int32
 
     public init() {
@@ -41,10 +42,13 @@ public final class Wakeup: Sendable {
                 events: Int16(POLLIN) | (socket?.wantsWrite == true ? Int16(POLLOUT) : 0), revents: 0),
         ]
         guard poll(&polled, 2, Int32(milliseconds)) > 0 else { return false }
-        if polled[0].revents != 0 {
-            var bytes = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
-            while Glibc.read(readEnd, &bytes, MemoryLayout.size(ofValue: bytes)) > 0 {}
-        }
+        if polled[0].revents != 0 { clear() }
         return polled[1].revents & ~Int16(POLLOUT) != 0
+    }
+
+    /// Takes the signals that have come.
+    func clear() {
+        var bytes = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
+        while Glibc.read(readEnd, &bytes, MemoryLayout.size(ofValue: bytes)) > 0 {}
     }
 }

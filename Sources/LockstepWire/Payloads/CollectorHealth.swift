@@ -20,10 +20,20 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     public var duplicates: Int
     public var conflicts: Int
     public var rejected: Int
+    /// When it started, on its own clock: the counts are from then on. Nil in its last will.
+    public var started: Timestamp?
+    /// Bytes of resident memory, now and at most; nil where the collector does not know.
+    public var memory: Int?
+    public var memoryPeak: Int?
+
+    enum CodingKeys: String, CodingKey {
+        case status, at, problem, devices, stored, duplicates, conflicts, rejected, started, memory
+        case memoryPeak = "memory_peak"
+    }
 
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, stored: Int = 0, duplicates: Int = 0,
-        conflicts: Int = 0, rejected: Int = 0
+        conflicts: Int = 0, rejected: Int = 0, started: Timestamp? = nil, memory: Int? = nil, memoryPeak: Int? = nil
     ) {
         self.status = status
         self.at = at
@@ -33,6 +43,9 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         self.duplicates = duplicates
         self.conflicts = conflicts
         self.rejected = rejected
+        self.started = started
+        self.memory = memory
+        self.memoryPeak = memoryPeak
     }
 
     public func encoded() -> [UInt8] {
@@ -45,6 +58,9 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         object.member("duplicates", Int64(duplicates))
         object.member("conflicts", Int64(conflicts))
         object.member("rejected", Int64(rejected))
+        object.member("started", ifPresent: started?.microseconds)
+        object.member("memory", ifPresent: memory.map(Int64.init))
+        object.member("memory_peak", ifPresent: memoryPeak.map(Int64.init))
         return object.finish()
     }
 

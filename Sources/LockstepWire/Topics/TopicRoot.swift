@@ -40,6 +40,9 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         "\(text)/\(group?.rawValue ?? "+")/+/\(channel.name)"
     }
 
+    /// A filter for the health of all collectors.
+    public var collectorFilter: String { "\(text)/+/\(TopicRoot.collectorLevel)/+" }
+
     fileprivate static let collectorLevel = "$collector"
 }
 

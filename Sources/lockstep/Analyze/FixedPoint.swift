@@ -3,7 +3,8 @@ func fixed(_ value: Double, _ decimals: Int) -> String {
     guard abs(value) < 1e12 else { return "\(value)" }
     let scale = (0..<decimals).reduce(Int64(1)) { product, _ in product * 10 }
     let whole = Int64((abs(value) * Double(scale)).rounded())
-    let digits = String(whole % scale)
     let sign = value < 0 && whole > 0 ? "-" : ""
+    guard decimals > 0 else { return "\(sign)\(whole)" }
+    let digits = String(whole % scale)
     return "\(sign)\(whole / scale)." + String(repeating: "0", count: decimals - digits.count) + digits
 }

@@ -121,4 +121,35 @@ struct LifecycleBookTests {
         book.tick(at: moment(5075), into: &group)
         #expect(group.transitions.map(\.device) == [device])
     }
+
+    @Test("has the transitions of machines that are asked one by one at all times, through commits and rollbacks")
+    func manyDevices() {
+        let devices = (0..<20).map { DeviceAddress(group: device.group, device: DeviceID(unchecked: "d\($0)")) }
+        var machines = Dictionary(uniqueKeysWithValues: devices.map { ($0, LifecycleMachine(at: moment(0))) })
+        var book = newBook()
+        var seconds = 0.0
+        for _ in 0..<4000 {
+            seconds += .random(in: 0...3)
+            let now = moment(seconds)
+            let speaker = devices[.random(in: 0..<20)]
+            let event = [presence(.foreground, seconds), presence(.background, seconds), live(seconds)].randomElement()
+            var group = IngestGroup()
+            if let event { book.handle(event, of: speaker, at: now, into: &group) }
+            book.tick(at: now, into: &group)
+            guard Int.random(in: 0..<4) > 0 else {
+                book.rollback()
+                continue
+            }
+            book.commit()
+            var expected: [DeviceTransition] = []
+            for device in devices {
+                for event in (device == speaker ? [event] : []).compactMap(\.self) + [.tick] {
+                    if let change = machines[device]?.handle(event, at: now) {
+                        expected.append(DeviceTransition(device: device, transition: change))
+                    }
+                }
+            }
+            #expect(Set(group.transitions) == Set(expected))
+        }
+    }
 }

@@ -1,0 +1,81 @@
+import LockstepAgent
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+
+extension Fleet {
+    func connectionNumber(of device: Int) -> Int { device % connections.count }
+
+    /// Publishes a batch when it is due, or leaves it to the backlog where that can't be.
+    func publishLive(_ seq: Int64, of device: Int, lateness: Int64) {
+        outcome.accepted.batches += 1
+        outcome.accepted.samples += plan.sampleCount(seq)
+        outcome.lateness.record(lateness)
+        guard devices[device].delivery.flyingCount < Delivery.mostFlying,
+            publish(seq, of: device, isLate: false) != nil
+        else { return devices[device].delivery.enqueue(BatchPosition(epoch: devices[device].epoch, seq: seq)) }
+    }
+
+    /// Sends what waits of a device within its byte rate: backlog, and what has to be sent again.
+    func publishBacklog(of device: Int, at boot: Int64) {
+        devices[device].delivery.tick(at: boot)
+        let connection = connections[connectionNumber(of: device)]
+        guard devices[device].delivery.hasBacklog, boot >= connection.backlogFrom else { return }
+        while devices[device].delivery.flyingCount < Delivery.mostFlyingBacklog,
+            devices[device].budget.isOpen(at: boot),
+            let position = devices[device].delivery.nextBacklog(limit: 1).first,
+            let bytes = publish(position.seq, of: device, isLate: true)
+        {
+            devices[device].budget.spend(bytes)
+        }
+    }
+
+    /// - Returns: the bytes of the payload; nil where it could not be handed over.
+    private func publish(_ seq: Int64, of device: Int, isLate: Bool) -> Int? {
+        let number = connectionNumber(of: device)
+        let connection = connections[number]
+        guard connection.link.isUp, connection.flying.count < Self.mostFlying else { return nil }
+        let position = BatchPosition(epoch: devices[device].epoch, seq: seq)
+        let (payload, stream) = plan.payload(device: device, seq: seq, isLate: isLate)
+        do {
+            let topic = configuration.root.topic(devices[device].address, .stream(stream))
+            guard let id = try connection.link.publish(MQTTMessage(topic: topic, payload: payload)) else { return nil }
+            connection.flying[id] = device
+            devices[device].delivery.didPublish(position, as: id)
+        } catch {
+            outcome.refusals.insert("\(error)")
+            if error.code == .tooLarge { devices[device].delivery.setAside(position) }
+            return nil
+        }
+        touched.insert(number + 1)
+        if devices[device].book.publish(seq, isBacklog: plan.isBacklog(seq), at: elapsed) {
+            outcome.sent.batches += 1
+            outcome.sent.samples += plan.sampleCount(seq)
+        } else {
+            outcome.resent += 1
+        }
+        return payload.count
+    }
+
+    func publishPresence(of device: Int, _ phase: Phase, reason: String) {
+        let number = connectionNumber(of: device)
+        do {
+            guard try connections[number].link.publish(presence(of: device, phase, reason: reason)) != nil else {
+                return
+            }
+            touched.insert(number + 1)
+        } catch {
+            outcome.refusals.insert("\(error)")
+        }
+    }
+
+    func presence(of device: Int, _ phase: Phase, reason: String) -> MQTTMessage {
+        let address = devices[device].address
+        let presence = Presence(
+            epoch: devices[device].epoch, session: plan.run.microseconds, phase: phase, at: Moment.now().wall,
+            reason: reason)
+        return MQTTMessage(
+            topic: configuration.root.topic(address, .presence), payload: PresenceJSON.encode(presence),
+            isRetained: true)
+    }
+}

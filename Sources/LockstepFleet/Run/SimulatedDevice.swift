@@ -1,0 +1,19 @@
+import LockstepAgent
+import LockstepModel
+
+/// One device: what an agent keeps of its deliveries, without its samples.
+struct SimulatedDevice {
+    let address: DeviceAddress
+    let epoch: Epoch
+    var delivery: Delivery
+    var budget: ByteBudget
+    var book = DeliveryBook()
+
+    init(_ index: Int, of plan: FleetPlan, backlogRate: Int, at boot: Int64) {
+        address = plan.address(index)
+        epoch = plan.epoch(index)
+        let backlog = plan.backlogBatches
+        delivery = Delivery(pending: backlog > 0 ? [epoch: SequenceSet([1...backlog])] : [:])
+        budget = ByteBudget(rate: backlogRate, at: boot)
+    }
+}

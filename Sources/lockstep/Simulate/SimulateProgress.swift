@@ -1,0 +1,29 @@
+import Glibc
+import LockstepCommandLine
+import LockstepFleet
+
+/// A line on standard error that says how far a simulation is, where a person looks on.
+struct SimulateProgress {
+    private let isShown = isatty(STDERR_FILENO) == 1
+
+    func show(_ outcome: FleetOutcome) {
+        guard isShown else { return }
+        write("\r\u{1B}[K\(Self.line(outcome))")
+    }
+
+    /// Takes the line away.
+    func end() { if isShown { write("\r\u{1B}[K") } }
+
+    static func line(_ outcome: FleetOutcome) -> String {
+        let lag = outcome.liveLag.quantile(0.99).map { ", lag p99 \(fixed(Double($0) / 1000, 0)) ms" } ?? ""
+        let memory = outcome.collectors.collectors.values.compactMap(\.memory.last).max()
+        return "\(outcome.elapsed / 1_000_000) s: \(outcome.sent.batches) batches sent, "
+            + "\(outcome.acknowledged.batches) acknowledged\(lag)"
+            + (memory.map { ", collector \($0 >> 20) MB" } ?? "")
+    }
+
+    private func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+    }
+}

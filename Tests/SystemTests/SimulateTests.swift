@@ -1,0 +1,183 @@
+import Foundation
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@Suite("lockstep simulate", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct SimulateTests {
+    /// The part of the report that these tests look at.
+    private struct Report: Decodable {
+        struct Amount: Decodable, Equatable {
+            var batches: Int
+            var samples: Int
+        }
+        struct Collectors: Decodable {
+            var stored: Int
+            var duplicates: Int
+            var restarts: Int
+        }
+        struct Lag: Decodable {
+            var count: Int
+            var p50: Double?
+            var p99: Double?
+            var max: Double?
+        }
+        struct Memory: Decodable {
+            var first: Int?
+            var last: Int?
+            var series: [[Int]]
+        }
+        var complete: Bool
+        var devices: Int
+        var connections: Int
+        var sent: Amount
+        var acknowledged: Amount
+        var lost: Amount
+        var confirmed: Int
+        var collectors: Collectors
+        var lag_ms: [String: Lag]
+        var memory: [String: Memory]
+    }
+
+    private func simulate(_ system: TestSystem, _ arguments: [String]) throws -> RunningProgram {
+        try system.start(
+            "lockstep", ["simulate", "--broker", system.broker.url, "--json", "--patience", "120"] + arguments)
+    }
+
+    private func report(of program: RunningProgram) async throws -> Report {
+        let status = await program.waitForExit(within: .seconds(300))
+        try #require(status == 0, "\(program.text)")
+        return try JSONDecoder().decode(Report.self, from: Data(program.text.utf8))
+    }
+
+    /// Devices and samples of the simulated group, each sample counted once as the key of its table has it.
+    private func stored(in system: TestSystem) async throws -> (devices: Int, samples: Int) {
+        let devices = try await system.reader().devices().filter { $0.address.group.rawValue == "simulated" }
+        return (devices.count, Int(devices.reduce(0) { $0 + $1.samples }))
+    }
+
+    @Test(
+        "everything that devices send is stored once, over few connections and over one each",
+        arguments: [(200, 4), (50, 50)])
+    func storedOnce(devices: Int, connections: Int) async throws {
+        try await withSystem(brokerSettings: ["sys_interval 1"]) { system in
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("connected to"))
+            let report = try await report(
+                of: simulate(
+                    system,
+                    [
+                        "--devices", "\(devices)", "--connections", "\(connections)", "--seconds", "3", "--rate", "5",
+                        "--streams", "motion/accelerometer,steps", "--backlog", "4",
+                    ]))
+            // Two streams, seven windows of five samples.
+            let all = Report.Amount(batches: devices * 14, samples: devices * 70)
+            #expect(report.complete && report.devices == devices && report.connections == connections)
+            #expect(report.sent == all && report.acknowledged == all && report.lost.batches == 0)
+            #expect(report.confirmed >= all.batches && report.collectors.stored == all.samples)
+            let live = try #require(report.lag_ms["live"])
+            let backlog = try #require(report.lag_ms["backlog"])
+            #expect(live.count == devices * 6 && backlog.count == devices * 8)
+            #expect(try #require(live.p50) <= #require(live.p99) && #require(live.p99) <= #require(live.max))
+            for name in ["collector default/main", "broker", "simulator"] {
+                let memory = try #require(report.memory[name], "\(report.memory.keys)")
+                #expect(try #require(memory.last) > 0 && !memory.series.isEmpty)
+            }
+            let found = try await stored(in: system)
+            #expect(found == (devices, all.samples))
+        }
+    }
+
+    @Test("a collector that is killed in the middle misses nothing: devices send again what it lacks")
+    func killedCollector() async throws {
+        try await withSystem { system in
+            let first = try system.startCollector()
+            #expect(await first.waitForOutput("connected to"))
+            let simulation = try simulate(
+                system, ["--devices", "60", "--connections", "6", "--seconds", "12", "--rate", "5"])
+            let reader = try await system.reader()
+            try await expectEventually { try reader.devices().reduce(0) { $0 + $1.samples } > 600 }
+            await first.stop(SIGKILL)
+            let second = try system.startCollector()
+            #expect(await second.waitForOutput("connected to"))
+            let report = try await report(of: simulation)
+            #expect(report.acknowledged == .init(batches: 720, samples: 3600) && report.lost.batches == 0)
+            #expect(report.collectors.restarts == 1)
+            let found = try await stored(in: system)
+            #expect(found == (60, 3600))
+        }
+    }
+
+    @Test("devices come back when their broker does, and everything is stored")
+    func killedBroker() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("connected to"))
+            let simulation = try simulate(system, ["--devices", "40", "--seconds", "10", "--rate", "5"])
+            let reader = try await system.reader()
+            try await expectEventually { try reader.devices().reduce(0) { $0 + $1.samples } > 400 }
+            await system.broker.stop(SIGKILL)
+            try await system.broker.start()
+            let report = try await report(of: simulation)
+            #expect(report.lost.batches == 0)
+            let found = try await stored(in: system)
+            #expect(found == (40, 2000))
+        }
+    }
+
+    @Test("more connections than libmosquitto's own loop can watch: 1,100 in one process")
+    func manyConnections() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("connected to"))
+            let report = try await report(
+                of: simulate(system, ["--devices", "1100", "--seconds", "2", "--rate", "1"]))
+            #expect(report.connections == 1100 && report.acknowledged.batches == 2200)
+            let found = try await stored(in: system)
+            #expect(found == (1100, 2200))
+        }
+    }
+
+    @Test("what was not stored ends with 1, and is told")
+    func notStored() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("connected to"))
+            let simulation = try system.start(
+                "lockstep",
+                ["simulate", "--broker", system.broker.url, "--devices", "5", "--seconds", "8", "--patience", "3"])
+            let reader = try await system.reader()
+            try await expectEventually { try reader.devices().count == 5 }
+            await collector.stop(SIGKILL)
+            #expect(await simulation.waitForExit() == 1)
+            #expect(simulation.text.contains("LOST") && simulation.text.contains("samples are not stored"))
+        }
+    }
+
+    @Test("without a broker, or without a collector, it says what to start")
+    func nobodyThere() async throws {
+        let none = try await RunningProgram.run(
+            Programs.built("lockstep"), ["simulate", "--broker", "mqtt://127.0.0.1:1"])
+        #expect(none.status == 1 && none.text.contains("Connection refused: is a broker running there?"))
+        try await withSystem { system in
+            let run = try await RunningProgram.run(
+                Programs.built("lockstep"), ["simulate", "--broker", system.broker.url])
+            #expect(run.status == 1 && run.text.contains("no collector is online"), "\(run.text)")
+        }
+    }
+
+    @Test(
+        "a wrong option is answered with what would be right",
+        arguments: [
+            (["--devices", "0"], "--devices takes 1 to 100000"),
+            (["--connections", "101"], "--connections takes 1 to --devices"),
+            (["--minutes", "1", "--seconds", "1"], "not both"), (["--rate", "0"], "--rate takes more than 0"),
+            (["--rate", "10000", "--window", "2"], "too many for a batch"),
+            (["--streams", "telepathy"], "'telepathy' is no stream: known are motion/accelerometer"),
+        ])
+    func wrongOption(arguments: [String], reason: String) async throws {
+        let run = try await RunningProgram.run(Programs.built("lockstep"), ["simulate"] + arguments)
+        #expect(run.status != 0 && run.text.contains(reason), "\(run.text)")
+    }
+}
