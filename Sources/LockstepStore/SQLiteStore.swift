@@ -12,6 +12,8 @@ public final class SQLiteStore: SampleStore {
         public var survivesPowerLoss = false
         /// How many rejected messages are kept.
         public var rejectedLimit = 10_000
+        /// How many conflicting samples are kept, about: the first ones. What comes then is only counted.
+        public var conflictLimit = 100_000
         /// How long to wait for another program's lock, in milliseconds.
         public var busyTimeout: Int32 = 5000
         /// Bound of the page cache, in KiB.
@@ -28,7 +30,7 @@ public final class SQLiteStore: SampleStore {
     private var devices: DeviceTable
     private var received: RangeLedger
     private var dropped: RangeLedger
-    private let conflicts: ConflictTable
+    private var conflicts: ConflictTable
     private let lifecycle: LifecycleTable
     private let rejected: RejectedTable
 
@@ -51,7 +53,7 @@ public final class SQLiteStore: SampleStore {
             devices = try DeviceTable(in: database)
             received = try RangeLedger(table: "batches", in: database)
             dropped = try RangeLedger(table: "dropped", in: database)
-            conflicts = try ConflictTable(in: database)
+            conflicts = try ConflictTable(limit: options.conflictLimit, in: database)
             lifecycle = try LifecycleTable(in: database)
             rejected = try RejectedTable(limit: options.rejectedLimit, in: database)
         } catch {
@@ -72,6 +74,7 @@ public final class SQLiteStore: SampleStore {
             devices.rollback()
             received.rollback()
             dropped.rollback()
+            conflicts.rollback()
             throw StoreError(error, path: path)
         }
     }
@@ -109,7 +112,7 @@ public final class SQLiteStore: SampleStore {
             throw StoreError(.other, "\(path) has no table for the stream \(stream)")
         }
         let device = try devices.id(of: received.device, in: database)
-        return try table.write(received, device: device, in: database, conflicts: conflicts)
+        return try table.write(received, device: device, in: database, conflicts: &conflicts)
     }
 
     private func writeNumbers(of group: IngestGroup, into result: inout IngestResult) throws(SQLiteError) {

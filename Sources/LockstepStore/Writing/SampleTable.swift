@@ -20,7 +20,7 @@ struct SampleTable {
 
     /// Stores the samples that are new. What the table has with other values goes to `conflicts`.
     func write(
-        _ received: ReceivedBatch, device: Int64, in database: SQLiteDatabase, conflicts: ConflictTable
+        _ received: ReceivedBatch, device: Int64, in database: SQLiteDatabase, conflicts: inout ConflictTable
     ) throws(SQLiteError) -> IngestResult.Counts {
         let block = received.batch.samples
         var counts = IngestResult.Counts()
