@@ -85,15 +85,17 @@ struct CollectorHealthTests {
     func roundTrip(_ status: CollectorHealth.Status) throws {
         let health = CollectorHealth(
             status: status, at: Timestamp(microseconds: 5), problem: "the disk is full", devices: 1, stored: 2,
-            duplicates: 3,
-            conflicts: 4, rejected: 5)
+            duplicates: 3, conflicts: 4, rejected: 5, dropped: 6, version: "0.1.0")
         #expect(
             text(health.encoded())
                 == #"{"status":"\#(status.rawValue)","at":5,"problem":"the disk is full","devices":1,"stored":2,"#
-                + #""duplicates":3,"conflicts":4,"rejected":5}"#)
+                + #""duplicates":3,"conflicts":4,"rejected":5,"dropped":6,"version":"0.1.0"}"#)
         #expect(try CollectorHealth.decode(Data(health.encoded())) == health)
         var well = health
         well.problem = nil
+        // Of an older collector.
+        well.dropped = nil
+        well.version = nil
         #expect(try CollectorHealth.decode(Data(well.encoded())) == well)
     }
 

@@ -6,6 +6,13 @@ import Logging
 
 /// What the collector counts, and what it says of its own health.
 final class HealthReport {
+    /// What is counted of all devices.
+    struct Fleet {
+        let devices: Int
+        /// Samples that agents had to drop.
+        let droppedSamples: Int64
+    }
+
     private let configuration: CollectorConfiguration
     private let logger: Logger
     private var stored = 0
@@ -62,15 +69,16 @@ final class HealthReport {
         self.problem = problem
     }
 
-    func publishIfDue(devices: Int, over link: BrokerLink, at moment: Moment) {
+    func publishIfDue(counting fleet: @autoclosure () -> Fleet, over link: BrokerLink, at moment: Moment) {
         guard moment.boot - saidAt >= configuration.healthInterval else { return }
-        publish(status, devices: devices, over: link, at: moment)
+        publish(status, counting: fleet(), over: link, at: moment)
     }
 
-    func publish(_ status: CollectorHealth.Status, devices: Int, over link: BrokerLink, at moment: Moment) {
+    func publish(_ status: CollectorHealth.Status, counting fleet: Fleet, over link: BrokerLink, at moment: Moment) {
         let health = CollectorHealth(
-            status: status, at: moment.wall, problem: problem, devices: devices, stored: stored,
-            duplicates: duplicates, conflicts: conflicts, rejected: rejected)
+            status: status, at: moment.wall, problem: problem, devices: fleet.devices, stored: stored,
+            duplicates: duplicates, conflicts: conflicts, rejected: rejected, dropped: fleet.droppedSamples,
+            version: configuration.version)
         do {
             if try link.publish(message(health)) != nil { saidAt = moment.boot }
         } catch {

@@ -20,10 +20,14 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     public var duplicates: Int
     public var conflicts: Int
     public var rejected: Int
+    /// Samples that agents say they had to drop; nil from a collector that does not tell.
+    public var dropped: Int64?
+    /// Of the program; nil from one that does not tell.
+    public var version: String?
 
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, stored: Int = 0, duplicates: Int = 0,
-        conflicts: Int = 0, rejected: Int = 0
+        conflicts: Int = 0, rejected: Int = 0, dropped: Int64? = nil, version: String? = nil
     ) {
         self.status = status
         self.at = at
@@ -33,6 +37,8 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         self.duplicates = duplicates
         self.conflicts = conflicts
         self.rejected = rejected
+        self.dropped = dropped
+        self.version = version
     }
 
     public func encoded() -> [UInt8] {
@@ -45,6 +51,8 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         object.member("duplicates", Int64(duplicates))
         object.member("conflicts", Int64(conflicts))
         object.member("rejected", Int64(rejected))
+        object.member("dropped", ifPresent: dropped)
+        object.member("version", ifPresent: version)
         return object.finish()
     }
 
