@@ -63,11 +63,12 @@ public final class TestSystem {
     }
 
     /// Runs a device's agent, which must not run now, until nothing is left in its outbox.
-    public func drain(_ device: String) async throws {
+    /// - Parameter path: of the outbox, where it is another than the device's usual one.
+    public func drain(_ device: String, outbox path: String? = nil) async throws {
         let recording = folder + "/one-sample.csv"
         try "t_us,x_g,y_g,z_g\n0,0,0,-1\n".write(toFile: recording, atomically: true, encoding: .utf8)
         // It ends by itself when everything, old and new, is acknowledged.
-        let agent = try startAgent(device, source: "replay:\(recording)", ["--backlog-rate", "4M"])
+        let agent = try startAgent(device, source: "replay:\(recording)", ["--backlog-rate", "4M"] + (path.map { ["--outbox", $0] } ?? []))
         guard await agent.waitForExit(within: .seconds(120)) == 0 else {
             throw ProgramError("the outbox of \(device) does not get empty: \(agent.text)")
         }
