@@ -136,7 +136,7 @@ let package = Package(
             name: "LockstepCollectorTests",
             dependencies: [
                 "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepStore",
-                "LockstepWire", "SensorTestSupport",
+                "LockstepWire", "SensorTestSupport", logging,
             ]),
         .testTarget(
             name: "LockstepCommandLineTests",

@@ -108,6 +108,7 @@ struct CollectorCommand: AsyncParsableCommand {
             broker: try broker.address(settings))
         configuration.tls = try broker.tls(settings)
         configuration.mqttVersion = try broker.version(settings)
+        if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
         configuration.groups = try settings.values("group", group) { try GroupID(validating: $0) }
         if let root = try settings.value("root", root, parse: { try TopicRoot($0) }) { configuration.root = root }
         if let silence = try settings.value("silence", silence, parse: span) { configuration.timing.silence = silence }

@@ -35,17 +35,13 @@ extension Outbox {
                     held += Int64(renumbered.payload.count - entry.payload.count)
                     moved += 1
                 }
-                try statements.setMeta("epoch", next.rawValue)
-                try statements.setMeta("seq", moved)
-                try statements.setUnpublished(SequenceSet())
+                try statements.beginEpoch(next, after: epoch, seq: moved)
             }
         } catch {
             throw OutboxError(path: path, error)
         }
-        epoch = next
-        nextSeq = moved + 1
+        didBegin(next, seq: moved)
         bytes = held
-        unpublished = UnpublishedBatches()
     }
 
     /// A batch was handed to a broker.

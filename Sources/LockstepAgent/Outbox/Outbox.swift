@@ -37,8 +37,10 @@ public final class Outbox {
         public var agedSamples: Int64 = 0
     }
 
-    public internal(set) var epoch: Epoch
-    var nextSeq: Int64
+    public private(set) var epoch: Epoch
+    /// The epoch that ended when this one began; nil for the first of an outbox.
+    public private(set) var previousEpoch: Epoch?
+    private(set) var nextSeq: Int64
     /// Bytes of payload held.
     public internal(set) var bytes: Int64
     /// Which batches of the present epoch no broker was ever given.
@@ -92,6 +94,8 @@ public final class Outbox {
             undated = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'undated'")
             unpublished = UnpublishedBatches(saved: try statements.unpublished())
             if let kept { epoch = try Epoch(validating: kept) } else { epoch = .random() }
+            previousEpoch = try database.text("SELECT max(value) FROM meta WHERE key = 'previous_epoch'")
+                .map { try Epoch(validating: $0) }
             try database.transaction {
                 try statements.setMeta("epoch", epoch.rawValue)
                 try statements.setClock(clock)
@@ -191,17 +195,21 @@ public final class Outbox {
         let next = Epoch.random()
         do {
             undated = try database.transaction {
-                try statements.setMeta("epoch", next.rawValue)
-                try statements.setMeta("seq", Int64(0))
-                try statements.setUnpublished(SequenceSet())
+                try statements.beginEpoch(next, after: epoch, seq: 0)
                 try statements.setClock(clock)
                 return try statements.forgetTimes()
             }
         } catch {
             throw OutboxError(path: database.path, error)
         }
+        didBegin(next, seq: 0)
+    }
+
+    /// An epoch is written, with its highest number so far.
+    func didBegin(_ next: Epoch, seq: Int64) {
+        previousEpoch = epoch
         epoch = next
-        nextSeq = 1
+        nextSeq = seq + 1
         unpublished = UnpublishedBatches()
     }
 

@@ -56,6 +56,14 @@ final class OutboxStatements {
         try upsertMeta.run()
     }
 
+    /// - Parameter seq: the highest number given in the new epoch.
+    func beginEpoch(_ epoch: Epoch, after previous: Epoch, seq: Int64) throws {
+        try setMeta("epoch", epoch.rawValue)
+        try setMeta("previous_epoch", previous.rawValue)
+        try setMeta("seq", seq)
+        try setUnpublished(SequenceSet())
+    }
+
     func insert(_ entry: Outbox.Entry, samples: Int, at now: Timestamp) throws {
         try insert.bind(entry.position.epoch.rawValue, at: 1)
         try insert.bind(entry.position.seq, at: 2)

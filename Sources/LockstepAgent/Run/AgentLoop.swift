@@ -114,8 +114,8 @@ final class AgentLoop {
         link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
     }
 
-    private func step() {
-        let moment = Moment.now()
+    /// One turn of the loop; `moment` is the present.
+    func step(at moment: Moment = .now()) {
         observeClocks(moment)
         if leases.expire(at: moment.boot) { askSensors(at: moment) }
         for item in inbox.drain() { handle(item, at: moment) }

@@ -41,8 +41,8 @@ final class HealthReport {
         hasSaidStalled = isStalled
         return MQTTOptions(
             address: configuration.broker, clientID: "lockstep-collector-\(configuration.id)", keepsSession: true,
-            will: message(will), version: version, receiveMaximum: configuration.receiveMaximum,
-            tls: configuration.tls)
+            keepAlive: configuration.keepAlive, will: message(will), version: version,
+            receiveMaximum: configuration.receiveMaximum, tls: configuration.tls)
     }
 
     /// A group is on disk.

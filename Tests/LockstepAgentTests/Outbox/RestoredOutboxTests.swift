@@ -83,7 +83,7 @@ struct RestoredOutboxTests {
         let old = outbox.epoch
         try outbox.startEpoch(after: Acknowledgement(epoch: old, through: 1, missing: [2...3], highest: 9))
         let new = outbox.epoch
-        #expect(new != old)
+        #expect(new != old && outbox.previousEpoch == old)
         #expect(try outbox.pending() == [old: [2...3], new: [1...3]])
         for (seq, number) in [(1, 0), (2, 3), (3, 4)] as [(Int64, Int64)] {
             let position = BatchPosition(epoch: new, seq: seq)

@@ -45,7 +45,7 @@ struct DamagedFileTests {
             let nowhere = "mqtt://127.0.0.1:1"
             let first = try system.startAgent("walker", url: nowhere)
             let path = system.outbox(of: "walker")
-            await expectEventually { (try? contents(of: path).count) ?? 0 > 200_000 }
+            await expectEventually { (try? contents(of: path).count) ?? 0 > 100_000 }
             await first.stop()
 
             let damaged = try self.damage(path, damage)
@@ -63,7 +63,7 @@ struct DamagedFileTests {
 
     private func waitForSamples(in system: TestSystem) async throws {
         let reader = try await system.reader()
-        try await expectEventually { try reader.devices().first.map { $0.samples > 2000 } ?? false }
+        try await expectEventually { try reader.devices().first.map { $0.samples > 600 } ?? false }
     }
 
     private func contents(of path: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }

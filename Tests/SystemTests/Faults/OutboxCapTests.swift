@@ -11,7 +11,7 @@ struct OutboxCapTests {
     func told() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
-            let agent = try system.startAgent("walker", ["--outbox-size", "64K"])
+            let agent = try system.startAgent("walker", ["--outbox-size", "24K"])
             #expect(await collector.waitForOutput("default/walker: active"))
             await system.broker.stop(SIGKILL)
             #expect(await agent.waitForOutput("samples were dropped", within: .seconds(120)), "\(agent.text)")
