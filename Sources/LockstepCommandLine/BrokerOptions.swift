@@ -6,7 +6,7 @@ public struct BrokerOptions: ParsableArguments {
     /// The settings behind these options. The password itself is no option: everybody on a machine can read the
     /// arguments of its programs.
     public static let names = [
-        "broker", "mqtt", "user", "password-file", "password", "ca-file", "cert-file", "key-file",
+        "broker", "mqtt", "keep-alive", "user", "password-file", "password", "ca-file", "cert-file", "key-file",
     ]
 
     @Option(help: "mqtt[s]://[user@]host[:port] (default: mqtt://localhost:1883)")
@@ -14,6 +14,13 @@ public struct BrokerOptions: ParsableArguments {
 
     @Option(help: "The version of MQTT: auto, 5 or 3.1.1 (default: auto).")
     public var mqtt: String?
+
+    @Option(
+        help: """
+            Silence on the connection after which the broker is asked whether it is still there; a dead one is noticed \
+            within twice this time, and by the broker within one and a half times (default: 15s).
+            """)
+    public var keepAlive: String?
 
     @Option(help: "User name at the broker. The password: --password-file, or LOCKSTEP_PASSWORD in the environment.")
     public var user: String?
@@ -55,6 +62,17 @@ public struct BrokerOptions: ParsableArguments {
             }
             return version
         } ?? nil
+    }
+
+    /// Seconds of silence after which the broker is asked; nil for the default.
+    /// - Throws: ``CommandFailure``
+    public func keepAlive(_ settings: Settings) throws -> Int? {
+        try settings.value("keep-alive", keepAlive) { text in
+            let seconds = try span(text) / 1_000_000
+            // libmosquitto takes no less, MQTT no more.
+            guard (5...65_535).contains(seconds) else { throw CommandFailure("'\(text)' is not from 5s to 65535s") }
+            return Int(seconds)
+        }
     }
 
     /// The files for TLS.

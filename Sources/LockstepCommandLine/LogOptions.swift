@@ -21,9 +21,9 @@ public struct LogOptions: ParsableArguments {
                 return level
             } ?? .info
         if JournalLogHandler.isJournal(ProcessInfo.processInfo.environment["JOURNAL_STREAM"]) {
-            LoggingSystem.bootstrap { _ in JournalLogHandler() }
+            LoggingSystem.bootstrap { _ in RepetitionLogHandler(JournalLogHandler()) }
         } else {
-            LoggingSystem.bootstrap(StreamLogHandler.standardError(label:))
+            LoggingSystem.bootstrap { RepetitionLogHandler(StreamLogHandler.standardError(label: $0)) }
         }
         var logger = Logger(label: label)
         logger.logLevel = level

@@ -12,6 +12,8 @@ public final class SQLiteStore: SampleStore {
         public var survivesPowerLoss = false
         /// How many rejected messages are kept.
         public var rejectedLimit = 10_000
+        /// How many conflicting samples are kept, about: the first ones. What comes then is only counted.
+        public var conflictLimit = 100_000
         /// How long to wait for another program's lock, in milliseconds.
         public var busyTimeout: Int32 = 5000
         /// Bound of the page cache, in KiB.
@@ -29,7 +31,7 @@ public final class SQLiteStore: SampleStore {
     private var devices: DeviceTable
     private var received: RangeLedger
     private var dropped: RangeLedger
-    private let conflicts: ConflictTable
+    private var conflicts: ConflictTable
     private let lifecycle: LifecycleTable
     private let rejected: RejectedTable
 
@@ -58,7 +60,7 @@ public final class SQLiteStore: SampleStore {
             devices = try DeviceTable(in: database)
             received = try RangeLedger(table: "batches", in: database)
             dropped = try RangeLedger(table: "dropped", in: database)
-            conflicts = try ConflictTable(in: database)
+            conflicts = try ConflictTable(limit: options.conflictLimit, in: database)
             lifecycle = try LifecycleTable(in: database)
             rejected = try RejectedTable(limit: options.rejectedLimit, in: database)
         } catch {
@@ -79,6 +81,7 @@ public final class SQLiteStore: SampleStore {
             devices.rollback()
             received.rollback()
             dropped.rollback()
+            conflicts.rollback()
             throw StoreError(error, path: path)
         }
     }
@@ -95,7 +98,7 @@ public final class SQLiteStore: SampleStore {
         for entry in try inTableOrder(group.batches) {
             let received = group.batches[entry.index]
             let counts = try tables[entry.table].write(
-                received, device: entry.device, in: database, conflicts: conflicts)
+                received, device: entry.device, in: database, conflicts: &conflicts)
             news[received.device, default: DeviceNews()].add(received, counts)
             result.devices[received.device, default: IngestResult.Counts()] += counts
         }

@@ -125,6 +125,7 @@ struct AgentCommand: AsyncParsableCommand {
         configuration.derived = try derivedOptions.options(settings)
         configuration.tls = try broker.tls(settings)
         configuration.mqttVersion = try broker.version(settings)
+        if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
         if let root = try settings.value("root", root, parse: { try TopicRoot($0) }) { configuration.root = root }
         if let bytes = try settings.value("outbox-size", outboxSize, parse: byteCount) {
             configuration.outboxLimits.bytes = Int64(bytes)

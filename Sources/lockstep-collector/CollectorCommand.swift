@@ -53,8 +53,20 @@ struct CollectorCommand: AsyncParsableCommand {
     @Option(help: "Bytes of a payload, at the most (default: 1M).")
     var maxPayload: String?
 
+    @Option(help: "Samples of a batch, at the most (default: 10000).")
+    var maxSamples: String?
+
+    @Option(help: "Devices, at the most; what a further one sends is rejected (default: 100000).")
+    var maxDevices: String?
+
     @Option(help: "How far in the future a sample may lie (default: 1d).")
     var maxFuture: String?
+
+    @Option(help: "Rejected messages that the store keeps, the newest ones (default: 10000).")
+    var keepRejected: String?
+
+    @Option(help: "Conflicting samples that the store keeps, the first ones; all are counted (default: 100000).")
+    var keepConflicts: String?
 
     @Option(
         help: """
@@ -65,23 +77,16 @@ struct CollectorCommand: AsyncParsableCommand {
 
     static let names =
         BrokerOptions.names + LogOptions.names + [
-            "store", "id", "group", "root", "silence", "settle", "max-payload", "max-future", "sync",
+            "store", "id", "group", "root", "silence", "settle", "max-payload", "max-samples", "max-devices",
+            "max-future", "keep-rejected", "keep-conflicts", "sync",
         ]
 
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config)
         let configuration = try collectorConfiguration(settings)
         let path = try storePath(settings)
-        var options = SQLiteStore.Options()
-        options.survivesPowerLoss =
-            try settings.value("sync", sync) { text in
-                guard ["normal", "full"].contains(text) else {
-                    throw CommandFailure("'\(text)' is neither normal nor full")
-                }
-                return text == "full"
-            } ?? false
+        let storeOptions = try storeOptions(settings)
         let logger = try log.makeLogger("lockstep-collector", settings)
-        let storeOptions = options
         let collector = Collector(configuration, logger: logger, supervisor: Supervisor()) {
             try SQLiteStore(path: path, options: storeOptions)
         }
@@ -103,6 +108,7 @@ struct CollectorCommand: AsyncParsableCommand {
             broker: try broker.address(settings))
         configuration.tls = try broker.tls(settings)
         configuration.mqttVersion = try broker.version(settings)
+        if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
         configuration.groups = try settings.values("group", group) { try GroupID(validating: $0) }
         if let root = try settings.value("root", root, parse: { try TopicRoot($0) }) { configuration.root = root }
         if let silence = try settings.value("silence", silence, parse: span) { configuration.timing.silence = silence }
@@ -110,10 +116,38 @@ struct CollectorCommand: AsyncParsableCommand {
         if let bytes = try settings.value("max-payload", maxPayload, parse: byteCount) {
             configuration.limits.bytes = bytes
         }
+        if let most = try settings.value("max-samples", maxSamples, parse: { try wholeNumber($0, in: 1...1_000_000) }) {
+            configuration.limits.samples = most
+        }
+        if let most = try settings.value(
+            "max-devices", maxDevices, parse: { try wholeNumber($0, in: 1...10_000_000) })
+        {
+            configuration.maximumDevices = most
+        }
+        configuration.version = lockstepVersion
         if let future = try settings.value("max-future", maxFuture, parse: span) {
             configuration.maximumFuture = future
         }
         return configuration
+    }
+
+    private func storeOptions(_ settings: Settings) throws -> SQLiteStore.Options {
+        var options = SQLiteStore.Options()
+        let rows = 0...100_000_000
+        if let most = try settings.value("keep-rejected", keepRejected, parse: { try wholeNumber($0, in: rows) }) {
+            options.rejectedLimit = most
+        }
+        if let most = try settings.value("keep-conflicts", keepConflicts, parse: { try wholeNumber($0, in: rows) }) {
+            options.conflictLimit = most
+        }
+        options.survivesPowerLoss =
+            try settings.value("sync", sync) { text in
+                guard ["normal", "full"].contains(text) else {
+                    throw CommandFailure("'\(text)' is neither normal nor full")
+                }
+                return text == "full"
+            } ?? false
+        return options
     }
 
     private func storePath(_ settings: Settings) throws -> String {

@@ -31,8 +31,9 @@ struct ConnectionOptions: ParsableArguments {
         let address = try broker.address(settings)
         let tls = try broker.tls(settings)
         let id = "lockstep-\(purpose)-\(Epoch.random())"
+        let keepAlive = try broker.keepAlive(settings) ?? 15
         let link = BrokerLink(wakeup: wakeup, version: try broker.version(settings)) { version in
-            MQTTOptions(address: address, clientID: id, version: version, tls: tls)
+            MQTTOptions(address: address, clientID: id, keepAlive: keepAlive, version: version, tls: tls)
         }
         return (link, address)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
 import LockstepTestSupport
@@ -18,7 +19,8 @@ struct DiagnosisTests {
         var observations = Observations(broker: BrokerAddress(host: "localhost", port: 1883))
         observations.version = .five
         observations.seconds = 8
-        observations.collectors["default/main"] = CollectorHealth(status: .online, at: now, devices: 1, stored: 100)
+        observations.collectors["default/main"] = CollectorHealth(
+            status: .online, at: now, devices: 1, stored: 100, version: lockstepVersion)
         var device = Observations.Device()
         device.state = LifecycleTransition(
             from: nil, to: .active, since: now - 60_000_000, reason: "start", seq: 1)
@@ -40,8 +42,9 @@ struct DiagnosisTests {
     @Test("of a sound system is that all is well")
     func well() {
         let found = findings { _ in }
-        #expect(found.map(\.level) == [.ok, .ok, .ok])
-        #expect(found[2] == Finding(.ok, "device default/left", "active for 60s, 1000 ms from sample to here"))
+        #expect(found.map(\.level) == [.ok, .ok, .ok, .ok])
+        #expect(found[1] == Finding(.ok, "access", "this user can't pass itself off as a device"))
+        #expect(found[3] == Finding(.ok, "device default/left", "active for 60s, 1000 ms from sample to here"))
     }
 
     @Test("is a failure for what is broken, with what to do")
@@ -65,6 +68,7 @@ struct DiagnosisTests {
             ),
             ("device default/left", { $0.devices[self.left]?.lags = [-3_000_000] }),
             ("device default/left", { $0.devices[self.left]?.presence?.droppedSamples = 7 }),
+            ("access", { $0.mayRead = false }),
         ]
         for (subject, change) in broken {
             let found = findings(change).filter { $0.level == .failure }
@@ -73,11 +77,31 @@ struct DiagnosisTests {
         }
     }
 
+    @Test("tells what agents had to drop, and that anyone on this machine may write is all right")
+    func noted() {
+        let found = findings {
+            $0.collectors["default/main"]?.dropped = 70
+            $0.wroteAsDevice = true
+        }
+        #expect(found.map(\.level) == [.ok, .ok, .ok, .ok])
+        #expect(found[1].text.hasPrefix("this user may write as any device: well enough"))
+        #expect(found[2].text.hasSuffix(", 70 dropped by agents"))
+    }
+
     @Test("is a warning for what may pass or be meant")
     func warnings() {
         let odd: [(String, (inout Observations) -> Void)] = [
             ("speaks MQTT 3.1.1", { $0.version = .three }),
             ("has not for 5m", { $0.collectors["default/main"]?.at = self.now - 300_000_000 }),
+            ("is Lockstep 99.1, this is", { $0.collectors["default/main"]?.version = "99.1" }),
+            ("does not tell its version", { $0.collectors["default/main"]?.version = nil }),
+            (
+                "this user may write as any device, and",
+                {
+                    $0.wroteAsDevice = true
+                    $0.broker = BrokerAddress(host: "broker.example", port: 8883)
+                }
+            ),
             ("3 rejected", { $0.collectors["default/main"]?.rejected = 3 }),
             ("no device has ever been heard of", { $0.devices = [:] }),
             ("active for 60s, but sent nothing in 8 s", { $0.devices[self.left]?.lags = [] }),
@@ -123,7 +147,9 @@ struct DoctorCommandTests {
                 guard let run, run.status == 0,
                     let objects = try? JSONSerialization.jsonObject(with: Data(run.text.utf8)) as? [[String: String]]
                 else { return false }
-                return objects.map { $0["subject"] } == ["broker", "collector default/main", "device default/walker"]
+                return objects.map { $0["subject"] } == [
+                    "broker", "access", "collector default/main", "device default/walker",
+                ]
                     && objects.allSatisfy { $0["level"] == "ok" }
             }
         }

@@ -96,7 +96,7 @@ extension FuzzTarget {
         [
             CollectorHealth(
                 status: .stalled, at: Timestamp(microseconds: 1_795_232_034_715_000), problem: "disk full",
-                devices: 2, stored: 6100, duplicates: 1, conflicts: 2, rejected: 3,
+                devices: 2, stored: 6100, duplicates: 1, conflicts: 2, rejected: 3, dropped: 4, version: "0.1.0",
                 started: Timestamp(microseconds: 1_795_232_013_690_000), memory: 28_450_816, memoryPeak: 28_450_816)
         ], encode: { $0.encoded() }, decode: CollectorHealth.decode)
 

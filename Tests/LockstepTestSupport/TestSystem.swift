@@ -19,7 +19,13 @@ public final class TestSystem {
     public func start(_ name: String, _ arguments: [String], environment: [String: String] = [:]) throws
         -> RunningProgram
     {
-        let program = try RunningProgram(Programs.built(name), arguments, environment: environment)
+        try start([Programs.built(name)], arguments, environment: environment)
+    }
+
+    private func start(_ command: [String], _ arguments: [String], environment: [String: String]) throws
+        -> RunningProgram
+    {
+        let program = try RunningProgram(command[0], command.dropFirst() + arguments, environment: environment)
         programs.append(program)
         return program
     }
@@ -30,15 +36,17 @@ public final class TestSystem {
     }
 
     /// Starts an agent that keeps a journal; its outbox survives in the system's folder.
+    /// - Parameter program: what to start it with, where not simply as built.
     public func startAgent(
-        _ device: String, source: String = "simulate:1", _ arguments: [String] = [], url: String? = nil
+        _ device: String, source: String = "simulate:1", _ arguments: [String] = [], url: String? = nil,
+        program: [String] = [Programs.built("lockstep-agent")], environment: [String: String] = [:]
     ) throws -> RunningProgram {
         try start(
-            "lockstep-agent",
+            program,
             [
                 "--broker", url ?? broker.url, "--device", device, "--source", source, "--outbox", outbox(of: device),
                 "--journal", "--window", "200ms",
-            ] + arguments)
+            ] + arguments, environment: environment)
     }
 
     public func outbox(of device: String) -> String { "\(folder)/\(device).outbox" }
@@ -63,11 +71,13 @@ public final class TestSystem {
     }
 
     /// Runs a device's agent, which must not run now, until nothing is left in its outbox.
-    public func drain(_ device: String) async throws {
+    /// - Parameter path: of the outbox, where it is another than the device's usual one.
+    public func drain(_ device: String, outbox path: String? = nil) async throws {
         let recording = folder + "/one-sample.csv"
         try "t_us,x_g,y_g,z_g\n0,0,0,-1\n".write(toFile: recording, atomically: true, encoding: .utf8)
         // It ends by itself when everything, old and new, is acknowledged.
-        let agent = try startAgent(device, source: "replay:\(recording)", ["--backlog-rate", "4M"])
+        let agent = try startAgent(
+            device, source: "replay:\(recording)", ["--backlog-rate", "4M"] + (path.map { ["--outbox", $0] } ?? []))
         guard await agent.waitForExit(within: .seconds(120)) == 0 else {
             throw ProgramError("the outbox of \(device) does not get empty: \(agent.text)")
         }

@@ -85,14 +85,19 @@ struct CollectorHealthTests {
     func roundTrip(_ status: CollectorHealth.Status) throws {
         let health = CollectorHealth(
             status: status, at: Timestamp(microseconds: 5), problem: "the disk is full", devices: 1, stored: 2,
-            duplicates: 3, conflicts: 4, rejected: 5, started: Timestamp(microseconds: 6), memory: 7, memoryPeak: 8)
+            duplicates: 3, conflicts: 4, rejected: 5, dropped: 6, version: "0.1.0",
+            started: Timestamp(microseconds: 7), memory: 8, memoryPeak: 9)
         #expect(
             text(health.encoded())
                 == #"{"status":"\#(status.rawValue)","at":5,"problem":"the disk is full","devices":1,"stored":2,"#
-                + #""duplicates":3,"conflicts":4,"rejected":5,"started":6,"memory":7,"memory_peak":8}"#)
+                + #""duplicates":3,"conflicts":4,"rejected":5,"dropped":6,"version":"0.1.0","started":7,"#
+                + #""memory":8,"memory_peak":9}"#)
         #expect(try CollectorHealth.decode(Data(health.encoded())) == health)
         var well = health
         well.problem = nil
+        // Of an older collector.
+        well.dropped = nil
+        well.version = nil
         well.started = nil
         well.memory = nil
         well.memoryPeak = nil

@@ -18,7 +18,8 @@ struct PresenceTests {
     @Test("keeps everything", arguments: Phase.allCases)
     func roundTrip(_ phase: Phase) throws {
         let presence = Presence(
-            epoch: epoch, session: 1 << 53 - 1, phase: phase, at: Timestamp(microseconds: 0),
+            epoch: epoch, after: Epoch(unchecked: "e0"), session: 1 << 53 - 1, phase: phase,
+            at: Timestamp(microseconds: 0),
             reason: "a \"quoted\" reason\\\n\u{1}\u{1F}ü€😀", dropped: [1...4, 7...9_007_199_254_740_991],
             droppedSamples: 99,
             sources: ["simulate": "running", "gpsd://h:1 \"x\"": "stale: \t"])

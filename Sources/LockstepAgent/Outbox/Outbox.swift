@@ -38,9 +38,13 @@ public final class Outbox {
     }
 
     public private(set) var epoch: Epoch
-    private var nextSeq: Int64
+    /// The epoch that ended when this one began; nil for the first of an outbox.
+    public private(set) var previousEpoch: Epoch?
+    private(set) var nextSeq: Int64
     /// Bytes of payload held.
-    public private(set) var bytes: Int64
+    public internal(set) var bytes: Int64
+    /// Which batches of the present epoch no broker was ever given.
+    var unpublished = UnpublishedBatches()
     /// Samples dropped since the file was made.
     public private(set) var droppedSamples: Int64
     /// Whether the clock was found to have been set since the last run, and so a new epoch begun.
@@ -54,7 +58,7 @@ public final class Outbox {
     let ballast: Ballast
     /// Whether the disk has room, the ballast aside.
     var diskHasRoom: () -> Bool
-    private let statements: OutboxStatements
+    let statements: OutboxStatements
     private let limits: Limits
     private let keepsJournal: Bool
 
@@ -88,7 +92,10 @@ public final class Outbox {
             let kept = try database.text("SELECT max(value) FROM meta WHERE key = 'epoch'")
             foundClockSet = kept != nil && change == .wasSet
             undated = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'undated'")
+            unpublished = UnpublishedBatches(saved: try statements.unpublished())
             if let kept { epoch = try Epoch(validating: kept) } else { epoch = .random() }
+            previousEpoch = try database.text("SELECT max(value) FROM meta WHERE key = 'previous_epoch'")
+                .map { try Epoch(validating: $0) }
             try database.transaction {
                 try statements.setMeta("epoch", epoch.rawValue)
                 try statements.setClock(clock)
@@ -126,6 +133,7 @@ public final class Outbox {
                 dropped = try enforceLimits(bytes: limits.bytes, held: &held, now: now)
                 if let last = entries.last { try statements.setMeta("seq", last.position.seq) }
                 if dropped.samples > 0 { try statements.setMeta("dropped_samples", droppedSamples + dropped.samples) }
+                if unpublished.isUnsaved { try statements.setUnpublished(unpublished.toSave) }
             }
         } catch {
             throw OutboxError(path: database.path, error)
@@ -133,6 +141,9 @@ public final class Outbox {
         bytes = held
         nextSeq += Int64(entries.count)
         droppedSamples += dropped.samples
+        unpublished.didSave()
+        for entry in entries { unpublished.batches.insert(entry.position.seq) }
+        unpublished.batches.subtract(dropped.batches[epoch] ?? SequenceSet())
         return (entries.filter { dropped.batches[$0.position.epoch]?.contains($0.position.seq) != true }, dropped)
     }
 
@@ -146,6 +157,7 @@ public final class Outbox {
         }
         bytes = held
         droppedSamples += dropped.samples
+        unpublished.batches.subtract(dropped.batches[epoch] ?? SequenceSet())
         return dropped
     }
 
@@ -183,16 +195,22 @@ public final class Outbox {
         let next = Epoch.random()
         do {
             undated = try database.transaction {
-                try statements.setMeta("epoch", next.rawValue)
-                try statements.setMeta("seq", Int64(0))
+                try statements.beginEpoch(next, after: epoch, seq: 0)
                 try statements.setClock(clock)
                 return try statements.forgetTimes()
             }
         } catch {
             throw OutboxError(path: database.path, error)
         }
+        didBegin(next, seq: 0)
+    }
+
+    /// An epoch is written, with its highest number so far.
+    func didBegin(_ next: Epoch, seq: Int64) {
+        previousEpoch = epoch
         epoch = next
-        nextSeq = 1
+        nextSeq = seq + 1
+        unpublished = UnpublishedBatches()
     }
 
     /// A number for a new session: the present in µs, but always higher than the one before.

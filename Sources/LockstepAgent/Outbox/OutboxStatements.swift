@@ -17,6 +17,7 @@ final class OutboxStatements {
     private let measure: SQLiteStatement
     private let delete: SQLiteStatement
     private let select: SQLiteStatement
+    private let renumber: SQLiteStatement
     private let selectOldest: SQLiteStatement
     private let deleteOldest: SQLiteStatement
     private let extendDropped: SQLiteStatement
@@ -33,6 +34,7 @@ final class OutboxStatements {
             "SELECT ifnull(sum(length(payload)), 0) FROM batches WHERE epoch = ? AND seq BETWEEN ? AND ?")
         delete = try prepare("DELETE FROM batches WHERE epoch = ? AND seq BETWEEN ? AND ?")
         select = try prepare("SELECT stream, payload FROM batches WHERE epoch = ? AND seq = ?")
+        renumber = try prepare("UPDATE batches SET epoch = ?, seq = ?, payload = ? WHERE epoch = ? AND seq = ?")
         selectOldest = try prepare(
             "SELECT id, epoch, seq, samples, created, length(payload) FROM batches ORDER BY id LIMIT 1")
         deleteOldest = try prepare("DELETE FROM batches WHERE id = ?")
@@ -52,6 +54,14 @@ final class OutboxStatements {
         try upsertMeta.bind(key, at: 1)
         try upsertMeta.bind(value, at: 2)
         try upsertMeta.run()
+    }
+
+    /// - Parameter seq: the highest number given in the new epoch.
+    func beginEpoch(_ epoch: Epoch, after previous: Epoch, seq: Int64) throws {
+        try setMeta("epoch", epoch.rawValue)
+        try setMeta("previous_epoch", previous.rawValue)
+        try setMeta("seq", seq)
+        try setUnpublished(SequenceSet())
     }
 
     func insert(_ entry: Outbox.Entry, samples: Int, at now: Timestamp) throws {
@@ -97,6 +107,16 @@ final class OutboxStatements {
         return Outbox.Entry(position: position, stream: stream, payload: select.bytes(at: 1) ?? [])
     }
 
+    /// Gives a batch another number, and the payload that has it.
+    func renumber(_ position: BatchPosition, as entry: Outbox.Entry) throws {
+        try renumber.bind(entry.position.epoch.rawValue, at: 1)
+        try renumber.bind(entry.position.seq, at: 2)
+        try renumber.bind(entry.payload, at: 3)
+        try renumber.bind(position.epoch.rawValue, at: 4)
+        try renumber.bind(position.seq, at: 5)
+        try renumber.run()
+    }
+
     func oldest() throws -> Oldest? {
         defer { selectOldest.reset() }
         guard try selectOldest.step() else { return nil }
@@ -128,6 +148,22 @@ final class OutboxStatements {
     func setClock(_ clock: OutboxClock) throws {
         try setMeta("boot_id", clock.bootID)
         try setMeta("clock_offset", clock.offset)
+    }
+
+    /// What ``setUnpublished(_:)`` kept.
+    func unpublished() throws -> SequenceSet {
+        let text = try database.text("SELECT max(value) FROM meta WHERE key = 'unpublished'") ?? ""
+        var batches = SequenceSet()
+        for range in text.split(separator: " ") {
+            let ends = range.split(separator: "-").compactMap { Int64($0) }
+            if let first = ends.first, let last = ends.last, first <= last { batches.insert(first...last) }
+        }
+        return batches
+    }
+
+    func setUnpublished(_ batches: SequenceSet) throws {
+        let ranges = batches.ranges.map { "\($0.lowerBound)-\($0.upperBound)" }
+        try setMeta("unpublished", ranges.joined(separator: " "))
     }
 
     /// When the newest batch was written, in µs since 1970.

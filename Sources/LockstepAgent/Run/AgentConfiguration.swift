@@ -18,6 +18,8 @@ public struct AgentConfiguration: Sendable {
     public var tls = TLSOptions()
     /// nil: 5, or 3.1.1 with a broker that refuses it.
     public var mqttVersion: MQTTVersion?
+    /// Seconds of silence after which the broker is asked whether it is still there, 5 to 65,535.
+    public var keepAlive = 15
     public var root = TopicRoot.standard
     public var sources: [any SensorSource]
     public var rates = PublishingRates()

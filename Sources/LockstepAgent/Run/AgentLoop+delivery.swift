@@ -40,7 +40,7 @@ extension AgentLoop {
 
     /// Sends backlog within its byte rate.
     func publishBacklog(at moment: Moment) {
-        guard link.isUp, delivery.hasBacklog, moment.boot >= backlogFrom else { return }
+        guard link.isUp, delivery.hasBacklog, contradiction == nil, moment.boot >= backlogFrom else { return }
         var read = 0
         while delivery.flyingCount < Delivery.mostFlyingBacklog, read < Self.mostReadBacklog,
             budget.isOpen(at: moment.boot)
@@ -53,9 +53,10 @@ extension AgentLoop {
                     delivery.forget([position.epoch: SequenceSet([position.seq...position.seq])])
                     continue
                 }
+                try outbox.willSendBacklog()
                 let payload = BatchJSON.markingLate(entry.payload)
                 guard let id = try publish(payload, of: entry.stream) else { return }
-                delivery.didPublish(position, as: id)
+                didPublish(position, as: id)
                 budget.spend(payload.count)
             } catch let error as MQTTError where error.code == .tooLarge {
                 setAside(position)
@@ -78,6 +79,7 @@ extension AgentLoop {
             didConnect()
         case .disconnected(let error, _):
             delivery.didDisconnect()
+            outbox.didDisconnect()
             backlogFrom = .max
             if error.code == .takenOver { return reportRival() }
             logger.warning("\(configuration.broker): \(error); samples are kept in the outbox")
@@ -125,6 +127,11 @@ extension AgentLoop {
         do {
             let boot = Moment.now().boot
             let ack = try AcknowledgementJSON.decode(Data(message.payload))
+            // It leads to another connection, which is not for the inside of a callback.
+            guard !outbox.isOlder(than: ack) else {
+                contradiction = ack
+                return
+            }
             delivery.handle(ack, at: boot)
             remove([ack.epoch: ack.stored], at: boot)
             backlogFrom = min(backlogFrom, boot)
@@ -154,12 +161,17 @@ extension AgentLoop {
             else {
                 return delivery.enqueue(entry.position)
             }
-            delivery.didPublish(entry.position, as: id)
+            didPublish(entry.position, as: id)
         } catch let error as MQTTError where error.code == .tooLarge {
             setAside(entry.position)
         } catch {
             delivery.enqueue(entry.position)
         }
+    }
+
+    private func didPublish(_ position: BatchPosition, as id: Int32) {
+        delivery.didPublish(position, as: id)
+        outbox.didPublish(position)
     }
 
     /// One batch that the broker does not take must not hold up those behind it.

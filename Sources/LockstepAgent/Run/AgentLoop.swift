@@ -41,6 +41,8 @@ final class AgentLoop {
     var isOutboxFailing = false
     var removed: [Epoch: SequenceSet] = [:]
     var removeBy: Int64?
+    /// An acknowledgement of batches that this outbox never sent.
+    var contradiction: Acknowledgement?
     var backlogFrom = Int64.max
     /// When a subscription that was refused is tried again, in µs of the boot clock.
     var subscribeAt: Int64?
@@ -108,12 +110,13 @@ final class AgentLoop {
         link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
     }
 
-    private func step() {
-        let moment = Moment.now()
+    /// One turn of the loop; `moment` is the present.
+    func step(at moment: Moment = .now()) {
         observeClocks(moment)
         if leases.expire(at: moment.boot) { askSensors(at: moment) }
         for item in inbox.drain() { handle(item, at: moment) }
         for event in link.read() { handle(event) }
+        leaveRestoredEpoch(at: moment.boot)
         if let subscribeAt, subscribeAt <= moment.boot, link.isUp { subscribe() }
         answerRequests(at: moment)
         accept(coalescer.takeDue(at: moment.boot), at: moment)
@@ -155,10 +158,7 @@ final class AgentLoop {
             if problems.isNew("epoch") { logger.error("\(error); the new epoch waits") }
             return
         }
-        // The session's number, and the will the broker holds, belong to the old epoch.
-        link.reconnect()
-        delivery.didDisconnect()
-        backlogFrom = .max
+        reconnectForEpoch()
     }
 
     private func handle(_ item: Inbox.Item, at moment: Moment) {

@@ -39,7 +39,7 @@ final class Announcement {
         return MQTTOptions(
             address: configuration.broker,
             clientID: "lockstep-agent-\(configuration.address.group)-\(configuration.address.device)",
-            will: message(will), version: version, tls: configuration.tls)
+            keepAlive: configuration.keepAlive, will: message(will), version: version, tls: configuration.tls)
     }
 
     func didConnect(at moment: Moment, on line: TimeLine, over link: BrokerLink) {
@@ -81,7 +81,7 @@ final class Announcement {
         var dropped = (try? outbox.allDroppedBatches()) ?? [:]
         let ours = dropped.removeValue(forKey: outbox.epoch) ?? SequenceSet()
         let presence = Presence(
-            epoch: outbox.epoch, session: session, phase: phase, at: time, reason: reason,
+            epoch: outbox.epoch, after: outbox.previousEpoch, session: session, phase: phase, at: time, reason: reason,
             dropped: ours.ranges, droppedSamples: outbox.droppedSamples + unsavedDropped,
             sources: sources)
         do {
@@ -93,6 +93,7 @@ final class Announcement {
             for (epoch, batches) in dropped {
                 var earlier = presence
                 earlier.epoch = epoch
+                earlier.after = nil
                 earlier.dropped = batches.ranges
                 var message = message(earlier)
                 message.isRetained = false

@@ -11,15 +11,28 @@ struct Intake {
     let root: TopicRoot
     let limits: PayloadLimits
 
+    /// How many devices there may be.
+    let maximumDevices: Int
     private var topics: [String: Topic] = [:]
+    private var devices: Set<DeviceAddress>
+    private var droppedSamples: [DeviceAddress: Int64] = [:]
     /// What came in since the last commit.
     private(set) var group = IngestGroup()
 
-    init(root: TopicRoot, limits: PayloadLimits, maximumFuture: Int64) {
+    /// - Parameter devices: those that the store knows.
+    init(
+        root: TopicRoot, limits: PayloadLimits, maximumFuture: Int64, maximumDevices: Int,
+        devices: some Sequence<DeviceAddress>
+    ) {
         self.root = root
         self.limits = limits
         self.maximumFuture = maximumFuture
+        self.maximumDevices = maximumDevices
+        self.devices = Set(devices)
     }
+
+    /// How many samples agents say that they had to drop, over all devices heard of since the start.
+    var dropped: Int64 { droppedSamples.values.reduce(0, +) }
 
     /// Takes the group out.
     mutating func takeGroup() -> IngestGroup {
@@ -63,6 +76,7 @@ struct Intake {
                     "its time \(newest) is in the future: are the clocks of the device and of this collector right?",
                     position: batch.position, mayPass: true)
             }
+            guard admits(device) else { throw tooManyDevices(position: batch.position) }
             group.batches.append(ReceivedBatch(device: device, batch: batch, receivedAt: moment.wall))
             if batch.isLive, !message.isRetained {
                 book.handle(.liveSamples(newest: newest), of: device, at: moment, into: &group)
@@ -70,7 +84,7 @@ struct Intake {
         } catch let error as PayloadError {
             // Its number will never come in a form that can be stored: say so, or the agent sends it for ever. What may
             // pass another time has to stay with the agent: a word of it would make the agent delete it.
-            if let position = error.position, !error.mayPass {
+            if let position = error.position, !error.mayPass, admits(device) {
                 group.dropped.append(
                     DroppedBatches(
                         device: device, epoch: position.epoch, ranges: SequenceSet([position.seq...position.seq])))
@@ -87,12 +101,31 @@ struct Intake {
             throw PayloadError("\(message.payload.count) bytes: a payload has at most \(limits.bytes)")
         }
         let presence = try PresenceJSON.decode(Data(message.payload))
+        guard admits(device) else { throw tooManyDevices(position: nil) }
         if let epoch = presence.epoch, !presence.dropped.isEmpty {
             group.dropped.append(
                 DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet(presence.dropped)))
         }
-        if presence.phase != .lost { group.seen[device] = moment.wall }
+        if presence.phase != .lost {
+            group.seen[device] = moment.wall
+            droppedSamples[device] = presence.droppedSamples > 0 ? presence.droppedSamples : nil
+        }
         book.handle(.presence(presence), of: device, at: moment, into: &group)
+    }
+
+    /// Whether there is room for a device: bounded against a client that makes devices up.
+    private mutating func admits(_ device: DeviceAddress) -> Bool {
+        guard !devices.contains(device) else { return true }
+        guard devices.count < maximumDevices else { return false }
+        devices.insert(device)
+        return true
+    }
+
+    /// The agent keeps what it has: the limit may be raised.
+    private func tooManyDevices(position: BatchPosition?) -> PayloadError {
+        PayloadError(
+            "a new device, and there are \(devices.count) already: raise the collector's --max-devices if it is meant to be",
+            position: position, mayPass: true)
     }
 
     private mutating func reject(_ message: IncomingMessage, reason: String, at moment: Moment) {

@@ -112,8 +112,9 @@ public struct LifecycleMachine: Sendable {
     /// Whether a presence is of an older session, or older than what the state rests on.
     private func isOutdated(_ presence: Presence) -> Bool {
         if isOfAnotherEpoch(presence) {
-            // Sessions are numbered by a clock that was set in between: only the time tells which epoch is the later.
             guard presence.phase != .lost else { return true }
+            if let after = presence.after, after == snapshot.epoch { return false }
+            // Sessions are numbered by a clock that was set in between: only the time tells which epoch is the later.
             guard let at = presence.at, let restsOn = snapshot.restsOn else { return false }
             return at <= restsOn
         }

@@ -9,15 +9,21 @@ public struct CollectorConfiguration: Sendable {
     public var tls = TLSOptions()
     /// nil: 5, or 3.1.1 with a broker that refuses it.
     public var mqttVersion: MQTTVersion?
+    /// Seconds of silence after which the broker is asked whether it is still there, 5 to 65,535.
+    public var keepAlive = 15
     public var root = TopicRoot.standard
     /// The groups to collect; empty for all.
     public var groups: [GroupID] = []
     public var limits = PayloadLimits()
+    /// How many devices are taken in.
+    public var maximumDevices = 100_000
     /// µs that a sample may lie in the future.
     public var maximumFuture: Int64 = 86_400_000_000
     public var timing = LifecycleMachine.Timing()
     /// How many messages the broker hands over before an acknowledgement (MQTT 5); bounds a transaction.
     public var receiveMaximum: UInt16 = 2000
+    /// What the health says of the program; nil where it is to say nothing.
+    public var version: String?
     /// µs between two words of health.
     public var healthInterval: Int64 = 10_000_000
 

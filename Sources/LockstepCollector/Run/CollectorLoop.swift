@@ -37,9 +37,11 @@ final class CollectorLoop {
         self.logger = logger
         self.supervisor = supervisor
         self.transitions = transitions
+        let known = try store.lifecycles()
         intake = Intake(
-            root: configuration.root, limits: configuration.limits, maximumFuture: configuration.maximumFuture)
-        book = LifecycleBook(try store.lifecycles(), timing: configuration.timing, at: .now())
+            root: configuration.root, limits: configuration.limits, maximumFuture: configuration.maximumFuture,
+            maximumDevices: configuration.maximumDevices, devices: known.keys)
+        book = LifecycleBook(known, timing: configuration.timing, at: .now())
         let report = HealthReport(configuration: configuration, logger: logger)
         self.report = report
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { report.connectionOptions(version: $0) }
@@ -60,7 +62,7 @@ final class CollectorLoop {
         }
         supervisor.stopping()
         turn()
-        report.publish(.offline, devices: book.deviceCount, over: link, at: .now())
+        report.publish(.offline, counting: fleet, over: link, at: .now())
         link.stop(until: .now + .seconds(3))
         logger.info("ended")
     }
@@ -70,6 +72,10 @@ final class CollectorLoop {
         (link.isUp ? "connected to \(configuration.broker)" : "no connection to \(configuration.broker)")
             + "; \(book.deviceCount) devices"
             + (report.isStalled ? "; the store can't be written" : "")
+    }
+
+    private var fleet: HealthReport.Fleet {
+        HealthReport.Fleet(devices: book.deviceCount, droppedSamples: intake.dropped)
     }
 
     private func turn() {
@@ -82,7 +88,7 @@ final class CollectorLoop {
         for (device, ack) in link.isUp ? schedule.takeDue(at: moment.boot) : [] {
             publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
         }
-        report.publishIfDue(devices: book.deviceCount, over: link, at: moment)
+        report.publishIfDue(counting: fleet, over: link, at: moment)
         // Only now, after the commit, do the acknowledgements of what was read go out.
         for event in link.write() { handle(event) }
     }
@@ -193,7 +199,7 @@ final class CollectorLoop {
     private func didConnect() {
         subscribe()
         book.startListening(at: .now())
-        report.publish(report.status, devices: book.deviceCount, over: link, at: .now())
+        report.publish(report.status, counting: fleet, over: link, at: .now())
         // A broker that lost its memory gets the states again.
         for state in book.states {
             publish(.state, of: state.device, StateJSON.encode(state.transition), qos: .atLeastOnce)

@@ -7,6 +7,13 @@ import Logging
 
 /// What the collector counts, and what it says of its own health.
 final class HealthReport {
+    /// What is counted of all devices.
+    struct Fleet {
+        let devices: Int
+        /// Samples that agents had to drop.
+        let droppedSamples: Int64
+    }
+
     private let configuration: CollectorConfiguration
     private let logger: Logger
     private let started = Moment.now().wall
@@ -36,8 +43,8 @@ final class HealthReport {
         hasSaidStalled = isStalled
         return MQTTOptions(
             address: configuration.broker, clientID: "lockstep-collector-\(configuration.id)", keepsSession: true,
-            will: message(will), version: version, receiveMaximum: configuration.receiveMaximum,
-            tls: configuration.tls)
+            keepAlive: configuration.keepAlive, will: message(will), version: version,
+            receiveMaximum: configuration.receiveMaximum, tls: configuration.tls)
     }
 
     /// A group is on disk.
@@ -64,17 +71,17 @@ final class HealthReport {
         self.problem = problem
     }
 
-    func publishIfDue(devices: Int, over link: BrokerLink, at moment: Moment) {
+    func publishIfDue(counting fleet: @autoclosure () -> Fleet, over link: BrokerLink, at moment: Moment) {
         guard moment.boot - saidAt >= configuration.healthInterval else { return }
-        publish(status, devices: devices, over: link, at: moment)
+        publish(status, counting: fleet(), over: link, at: moment)
     }
 
-    func publish(_ status: CollectorHealth.Status, devices: Int, over link: BrokerLink, at moment: Moment) {
+    func publish(_ status: CollectorHealth.Status, counting fleet: Fleet, over link: BrokerLink, at moment: Moment) {
         let memory = ProcessMemory.now()
         let health = CollectorHealth(
-            status: status, at: moment.wall, problem: problem, devices: devices, stored: stored,
-            duplicates: duplicates, conflicts: conflicts, rejected: rejected, started: started,
-            memory: memory?.current, memoryPeak: memory?.peak)
+            status: status, at: moment.wall, problem: problem, devices: fleet.devices, stored: stored,
+            duplicates: duplicates, conflicts: conflicts, rejected: rejected, dropped: fleet.droppedSamples,
+            version: configuration.version, started: started, memory: memory?.current, memoryPeak: memory?.peak)
         do {
             if try link.publish(message(health)) != nil { saidAt = moment.boot }
         } catch {

@@ -43,6 +43,8 @@ public struct LifecycleTransition: Hashable, Sendable {
 /// An agent's word about itself, retained on its `presence` topic.
 public struct Presence: Hashable, Sendable {
     public var epoch: Epoch?
+    /// The epoch that ended when `epoch` began: tells which is the later where the clock was set back in between.
+    public var after: Epoch?
     /// Start of the connection that says so, in µs since 1970: a later session has a higher number.
     public var session: Int64?
     public var phase: Phase
@@ -58,10 +60,11 @@ public struct Presence: Hashable, Sendable {
     public var sources: [String: String]
 
     public init(
-        epoch: Epoch?, session: Int64?, phase: Phase, at: Timestamp?, reason: String? = nil,
+        epoch: Epoch?, after: Epoch? = nil, session: Int64?, phase: Phase, at: Timestamp?, reason: String? = nil,
         dropped: [ClosedRange<Int64>] = [], droppedSamples: Int64 = 0, sources: [String: String] = [:]
     ) {
         self.epoch = epoch
+        self.after = after
         self.session = session
         self.phase = phase
         self.at = at

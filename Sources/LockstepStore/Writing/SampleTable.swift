@@ -19,7 +19,7 @@ struct SampleTable {
 
     /// Stores the samples that are new. What the table has with other values goes to `conflicts`.
     func write(
-        _ received: ReceivedBatch, device: Int64, in database: SQLiteDatabase, conflicts: ConflictTable
+        _ received: ReceivedBatch, device: Int64, in database: SQLiteDatabase, conflicts: inout ConflictTable
     ) throws(SQLiteError) -> IngestResult.Counts {
         let block = received.batch.samples
         var counts = IngestResult.Counts()
@@ -32,7 +32,7 @@ struct SampleTable {
             let stored = try insert.run(rows, of: block, device: device, in: database)
             counts.stored += stored
             guard stored < rows.count else { continue }
-            let new = try keepConflicts(rows, of: received, device: device, in: database, conflicts: conflicts)
+            let new = try keepConflicts(rows, of: received, device: device, in: database, conflicts: &conflicts)
             counts.conflicts += new
             counts.duplicates += rows.count - stored - new
         }
@@ -43,7 +43,7 @@ struct SampleTable {
     /// - Returns: how many of them were not kept yet.
     private func keepConflicts(
         _ rows: Range<Int>, of received: ReceivedBatch, device: Int64, in database: SQLiteDatabase,
-        conflicts: ConflictTable
+        conflicts: inout ConflictTable
     ) throws(SQLiteError) -> Int {
         var new = 0
         for (index, stored) in try lookup.differences(rows, of: received.batch.samples, device: device) {

@@ -20,6 +20,10 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     public var duplicates: Int
     public var conflicts: Int
     public var rejected: Int
+    /// Samples that agents say they had to drop; nil from a collector that does not tell.
+    public var dropped: Int64?
+    /// Of the program; nil from one that does not tell.
+    public var version: String?
     /// When it started, on its own clock: the counts are from then on. Nil in its last will.
     public var started: Timestamp?
     /// Bytes of resident memory, now and at most; nil where the collector does not know.
@@ -27,13 +31,14 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     public var memoryPeak: Int?
 
     enum CodingKeys: String, CodingKey {
-        case status, at, problem, devices, stored, duplicates, conflicts, rejected, started, memory
+        case status, at, problem, devices, stored, duplicates, conflicts, rejected, dropped, version, started, memory
         case memoryPeak = "memory_peak"
     }
 
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, stored: Int = 0, duplicates: Int = 0,
-        conflicts: Int = 0, rejected: Int = 0, started: Timestamp? = nil, memory: Int? = nil, memoryPeak: Int? = nil
+        conflicts: Int = 0, rejected: Int = 0, dropped: Int64? = nil, version: String? = nil,
+        started: Timestamp? = nil, memory: Int? = nil, memoryPeak: Int? = nil
     ) {
         self.status = status
         self.at = at
@@ -43,6 +48,8 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         self.duplicates = duplicates
         self.conflicts = conflicts
         self.rejected = rejected
+        self.dropped = dropped
+        self.version = version
         self.started = started
         self.memory = memory
         self.memoryPeak = memoryPeak
@@ -58,6 +65,8 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         object.member("duplicates", Int64(duplicates))
         object.member("conflicts", Int64(conflicts))
         object.member("rejected", Int64(rejected))
+        object.member("dropped", ifPresent: dropped)
+        object.member("version", ifPresent: version)
         object.member("started", ifPresent: started?.microseconds)
         object.member("memory", ifPresent: memory.map(Int64.init))
         object.member("memory_peak", ifPresent: memoryPeak.map(Int64.init))

@@ -9,6 +9,7 @@ public enum PresenceJSON {
     public static func encode(_ presence: Presence) -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("epoch", ifPresent: presence.epoch?.rawValue)
+        object.member("after", ifPresent: presence.after?.rawValue)
         object.member("session", ifPresent: presence.session)
         object.member("phase", presence.phase.rawValue)
         object.member("at", ifPresent: presence.at?.microseconds)
@@ -45,7 +46,8 @@ public enum PresenceJSON {
                 return pair[0]...pair[1]
             }
             return Presence(
-                epoch: try wire.epoch.map { try Epoch(validating: $0) }, session: wire.session, phase: phase,
+                epoch: try wire.epoch.map { try Epoch(validating: $0) },
+                after: try wire.after.map { try Epoch(validating: $0) }, session: wire.session, phase: phase,
                 at: wire.at, reason: wire.reason.map { String($0.prefix(200)) },
                 // In order they make a set quickly.
                 dropped: (dropped ?? []).sorted { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) },
@@ -59,6 +61,7 @@ public enum PresenceJSON {
 
     private struct Wire: Decodable {
         var epoch: String?
+        var after: String?
         var session: Int64?
         var phase: String
         var at: Timestamp?
@@ -68,7 +71,7 @@ public enum PresenceJSON {
         var sources: [String: String]?
 
         enum CodingKeys: String, CodingKey {
-            case epoch, session, phase, at, reason, dropped, sources
+            case epoch, after, session, phase, at, reason, dropped, sources
             case droppedSamples = "dropped_samples"
         }
     }

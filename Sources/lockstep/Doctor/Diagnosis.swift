@@ -21,7 +21,8 @@ struct Diagnosis {
 
     var findings: [Finding] {
         guard observations.version != nil else { return [unreached] }
-        return [broker] + collectors + devices + unreadable + disk
+        return [broker] + AccessDiagnosis(observations: observations).findings + collectors + devices + unreadable
+            + disk
     }
 
     private var unreached: Finding {
@@ -51,29 +52,43 @@ struct Diagnosis {
                     "start one: lockstep-collector --broker \(observations.broker) --store sqlite:samples.db")
             ]
         }
-        return observations.collectors.sorted { $0.key < $1.key }.map { name, health in
-            let subject = "collector \(name)"
-            let age = health.at.age(at: now)
-            switch health.status {
-            case .offline:
-                return Finding(
-                    .failure, subject, "offline for \(age)",
-                    "start it again: agents keep what they have until then")
-            case .stalled:
-                return Finding(
-                    .failure, subject, "takes nothing in: \((health.problem ?? "it does not say why").printable)",
-                    "make room, or mend the store; it goes on by itself")
-            case .online where now - health.at > Self.oldHealth:
-                return Finding(
-                    .warning, subject, "says that it is online, but has not for \(age)",
-                    "does it still run, and is its clock right?")
-            case .online:
-                return Finding(
-                    health.rejected > 0 ? .warning : .ok, subject,
-                    "online; \(health.devices) devices, \(health.stored) samples stored, \(health.duplicates) "
-                        + "duplicates, \(health.conflicts) conflicts, \(health.rejected) rejected",
-                    health.rejected > 0 ? "see why: SELECT reason, topic FROM rejected in its store" : nil)
-            }
+        return observations.collectors.sorted { $0.key < $1.key }.flatMap { name, health in
+            [state(of: health, named: name), version(of: health, named: name)].compactMap(\.self)
+        }
+    }
+
+    private func version(of health: CollectorHealth, named name: String) -> Finding? {
+        guard health.status != .offline, health.version != lockstepVersion else { return nil }
+        let theirs =
+            health.version.map { "is Lockstep \($0.printable)" } ?? "is of a Lockstep that does not tell its version"
+        return Finding(
+            .warning, "collector \(name)", "\(theirs), this is \(lockstepVersion)",
+            "use the same version: what one of them writes the other may not know")
+    }
+
+    private func state(of health: CollectorHealth, named name: String) -> Finding {
+        let subject = "collector \(name)"
+        let age = health.at.age(at: now)
+        switch health.status {
+        case .offline:
+            return Finding(
+                .failure, subject, "offline for \(age)",
+                "start it again: agents keep what they have until then")
+        case .stalled:
+            return Finding(
+                .failure, subject, "takes nothing in: \((health.problem ?? "it does not say why").printable)",
+                "make room, or mend the store; it goes on by itself")
+        case .online where now - health.at > Self.oldHealth:
+            return Finding(
+                .warning, subject, "says that it is online, but has not for \(age)",
+                "does it still run, and is its clock right?")
+        case .online:
+            return Finding(
+                health.rejected > 0 ? .warning : .ok, subject,
+                "online; \(health.devices) devices, \(health.stored) samples stored, \(health.duplicates) "
+                    + "duplicates, \(health.conflicts) conflicts, \(health.rejected) rejected"
+                    + ((health.dropped ?? 0) > 0 ? ", \(health.dropped ?? 0) dropped by agents" : ""),
+                health.rejected > 0 ? "see why: SELECT reason, topic FROM rejected in its store" : nil)
         }
     }
 
@@ -175,7 +190,8 @@ struct Diagnosis {
             let count = ack.missing.reduce(Int64(0)) { $0 + $1.upperBound - $1.lowerBound + 1 }
             return Finding(
                 .warning, "", "\(count) batches are missing, the first is \(ack.missing[0].lowerBound)",
-                "its agent sends them again while it runs; look again in some minutes")
+                "its agent sends them again while it runs; those that stay are lost, as they are where the store was "
+                    + "restored from an older copy")
         }
 
         private var backlog: Finding? {

@@ -10,8 +10,9 @@ struct DoctorCommand: ParsableCommand {
         discussion: """
             Listens to the broker for some seconds: is it there, do collectors run and store, what state are devices \
             in, do their samples come in time, are their clocks right, are batches missing, did outboxes drop \
-            anything, do sensors work; and with --store, is there room for more. Changes nothing. Ends with 1 where \
-            something is broken.
+            anything, do sensors work, do versions fit, may this user write what it should not (one empty message, \
+            which nobody takes in, tells); and with --store, is there room for more. Changes nothing. Ends with 1 \
+            where something is broken.
 
             EXAMPLES
               lockstep doctor

@@ -9,6 +9,10 @@ import LockstepWire
 final class DoctorSession {
     private let link: BrokerLink
     private let root: TopicRoot
+    /// The subscription without which there is little to hear.
+    private var subscription: Int32?
+    /// The message that only one device may publish.
+    private var probe: Int32?
     private var observations: Observations
     private var began: ContinuousClock.Instant?
     /// When it gives up on a broker that is not there.
@@ -44,7 +48,7 @@ final class DoctorSession {
         case .connected(let version, _):
             began = began ?? .now
             observations.version = version
-            try link.subscribe(to: root.filter(group: nil), qos: .atMostOnce)
+            subscription = try link.subscribe(to: root.filter(group: nil), qos: .atMostOnce)
             try link.subscribe(to: Observations.softwareTopic, qos: .atMostOnce)
         case .failed(let error, _), .disconnected(let error, _):
             observations.failure = error
@@ -53,7 +57,18 @@ final class DoctorSession {
             case .badCredentials, .notAuthorized, .tls, .invalid: isRefused = true
             default: break
             }
-        case .published, .subscribed: break
+        case .subscribed(let id, let isGranted):
+            guard id == subscription else { break }
+            guard isGranted else {
+                observations.mayRead = false
+                return
+            }
+            // Only now would it be heard.
+            guard probe == nil else { return }
+            probe = try link.publish(MQTTMessage(topic: Observations.probeTopic(root), payload: []))
+        case .published(let id, let refusal):
+            // A broker of MQTT 3.1.1 confirms what it throws away; there the echo tells.
+            if id == probe, refusal == nil, observations.version == .five { observations.wroteAsDevice = true }
         }
     }
 }

@@ -24,6 +24,10 @@ struct Observations {
     var failure: MQTTError?
     /// Its own name for itself: `mosquitto version 2.0.11`.
     var software: String?
+    /// Whether the broker lets this user read what it wants to look at.
+    var mayRead = true
+    /// Whether the broker took what only one device may say, from this user, who is no device.
+    var wroteAsDevice = false
     /// How long was listened, in s.
     var seconds = 0.0
     var devices: [DeviceAddress: Device] = [:]
@@ -39,9 +43,20 @@ struct Observations {
     /// Where brokers say what they are.
     static let softwareTopic = "$SYS/broker/version"
 
+    /// Where nobody but a device that there is not may write. An empty message there is nothing to anybody.
+    static func probeTopic(_ root: TopicRoot) -> String {
+        root.topic(
+            DeviceAddress(group: .standard, device: DeviceID(unchecked: "lockstep-doctor")), .presence)
+    }
+
     mutating func hear(topic: String, payload: Data, isRetained: Bool, root: TopicRoot, at now: Timestamp) {
         if topic == Self.softwareTopic {
             software = String(decoding: payload, as: UTF8.self).printable
+            return
+        }
+        if topic == Self.probeTopic(root) {
+            // The echo of the own word: brokers without MQTT 5 don't tell of a refusal.
+            wroteAsDevice = true
             return
         }
         guard !payload.isEmpty else { return }

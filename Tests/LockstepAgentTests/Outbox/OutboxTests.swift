@@ -68,6 +68,7 @@ struct OutboxTests {
         do {
             let outbox = try openOutbox()
             old = outbox.epoch
+            #expect(outbox.previousEpoch == nil)
             _ = try outbox.commit(appending: [block([1]), block([2])], at: time(0))
             try outbox.startEpoch()
             let entries = try outbox.commit(appending: [block([1])], at: time(0)).entries
@@ -77,7 +78,7 @@ struct OutboxTests {
         #expect(old != new)
         do {
             let outbox = try openOutbox()
-            #expect(outbox.epoch == new)
+            #expect(outbox.epoch == new && outbox.previousEpoch == old)
             #expect(try outbox.pending() == [old: [1...2], new: [1...1]])
             let entries = try outbox.commit(appending: [block([2])], at: time(0)).entries
             #expect(entries.map(\.position.seq) == [2])

@@ -126,6 +126,23 @@ struct RejectionTests {
         #expect(intake.group.rejected.map(\.head.count) == [256])
     }
 
+    @Test("where it is of one device too many, and is not given up: the limit may be raised")
+    mutating func tooManyDevices() {
+        let reason = "a new device, and there are 3 already: raise the collector's --max-devices if it is meant to be"
+        for name in ["a", "b", "c", "d"] {
+            intake.take(
+                "lockstep/lab/\(name)/motion/accelerometer", BatchJSON.encode(IntakeTests.batch(at: 10)), &book, 11)
+        }
+        intake.take("lockstep/lab/e/presence", Array(#"{"phase":"foreground"}"#.utf8), &book, 11)
+        // One that is known goes on, and one that says nothing sensible takes nobody's place.
+        intake.take("lockstep/lab/f/steps", Array("{".utf8), &book, 11)
+        intake.take("lockstep/lab/a/presence", Array(#"{"phase":"background"}"#.utf8), &book, 11)
+        #expect(intake.group.batches.map(\.device.device.rawValue) == ["a", "b", "c"])
+        #expect(intake.group.rejected.map(\.reason).prefix(2) == [reason, reason])
+        #expect(intake.group.rejected.count == 3 && intake.group.dropped.isEmpty)
+        #expect(intake.group.seen.keys.map(\.device.rawValue) == ["a"])
+    }
+
     @Test("where it has too many samples")
     mutating func tooMany() {
         let columns = Array(repeating: Array(repeating: 1.0, count: 51), count: 3)
@@ -212,5 +229,14 @@ struct PresenceIntakeTests {
         without.epoch = nil
         let group = take(without)
         #expect(group.dropped.isEmpty)
+    }
+
+    @Test("counts the samples that agents had to drop, each agent's last word")
+    mutating func droppedSamples() {
+        #expect(intake.dropped == 0)
+        _ = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), droppedSamples: 5))
+        _ = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(11), droppedSamples: 8))
+        _ = take(Presence(epoch: epoch, session: 1, phase: .lost, at: time(11)))
+        #expect(intake.dropped == 8)
     }
 }

@@ -34,6 +34,30 @@ struct LifecycleEpochTests {
         #expect(machine.snapshot == before)
     }
 
+    @Test("go on with one that says that it follows, whatever its clock says")
+    func follows() {
+        var machine = ahead
+        func word(_ phase: Phase, _ seconds: Double, after: String) -> LifecycleMachine.Event {
+            .presence(
+                Presence(
+                    epoch: Epoch(unchecked: "b"), after: Epoch(unchecked: after), session: 3, phase: phase,
+                    at: time(seconds)))
+        }
+        // The clock was set back by an hour.
+        #expect(machine.move(word(.foreground, -3600, after: "other"), 2) == nil)
+        #expect(machine.move(word(.foreground, -3600, after: "a"), 2) == Move(.resumed, "foreground"))
+        #expect(machine.snapshot.epoch == Epoch(unchecked: "b") && machine.snapshot.restsOn == time(-3600))
+        #expect(machine.move(live(-3599), 3) == Move(.active, "live-sample"))
+        #expect(machine.move(word(.background, -3598, after: "a"), 4) == Move(.background, "background"))
+        // A will says nothing of the epoch before.
+        #expect(
+            machine.move(
+                .presence(
+                    Presence(
+                        epoch: Epoch(unchecked: "c"), after: Epoch(unchecked: "b"), session: 4, phase: .lost,
+                        at: time(9))), 9) == nil)
+    }
+
     @Test("don't end by the will of another")
     func will() {
         var machine = ahead

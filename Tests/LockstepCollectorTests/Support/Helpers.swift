@@ -85,7 +85,9 @@ enum Way: CaseIterable {
 
 extension Intake {
     static var standard: Intake {
-        Intake(root: .standard, limits: .init(bytes: 2000, samples: 50), maximumFuture: 60_000_000)
+        Intake(
+            root: .standard, limits: .init(bytes: 2000, samples: 50), maximumFuture: 60_000_000, maximumDevices: 3,
+            devices: [])
     }
 
     /// Takes a message in as the broker hands it over.

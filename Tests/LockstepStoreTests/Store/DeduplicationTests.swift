@@ -82,6 +82,36 @@ struct DeduplicationTests {
         #expect(stored == others.union(offsets).sorted().map { "\($0)" })
     }
 
+    @Test("that conflicts is kept up to a limit, and counted beyond it")
+    func conflictsBounded() throws {
+        var options = SQLiteStore.Options()
+        options.conflictLimit = 3
+        let store = try newStore(options).store
+        try store.write(received(acceleration(1...5)))
+        let first = try store.write(received(acceleration(1...5, z: 3)))
+        #expect(first.devices.values.first == Counts(conflicts: 5))
+        // Those that are kept are known again.
+        let second = try store.write(received(acceleration(1...5, z: 3)))
+        #expect(second.devices.values.first == Counts(duplicates: 3, conflicts: 2))
+        #expect(try store.database.rows("SELECT t - \(start) FROM conflicts") == ["1", "2", "3"])
+        #expect(try store.database.integer("SELECT conflicts FROM devices") == 7)
+    }
+
+    @Test("that conflicts finds the room that a failed write took and gave back")
+    func conflictsAfterFailure() throws {
+        var options = SQLiteStore.Options()
+        options.conflictLimit = 2
+        let store = try newStore(options).store
+        try store.write(received(acceleration(1...3)))
+        try store.database.execute(
+            "CREATE TRIGGER trap AFTER INSERT ON conflicts WHEN NEW.t = \(start + 1) BEGIN SELECT RAISE(ABORT, 'trap'); END"
+        )
+        _ = try storeError { try store.write(received(acceleration([2, 1], z: 3))) }
+        try store.database.execute("DROP TRIGGER trap")
+        try store.write(received(acceleration(2...3, z: 3)))
+        #expect(try store.database.rows("SELECT t - \(start) FROM conflicts") == ["2", "3"])
+    }
+
     @Test("equals another where the same values are null, and differs where one is")
     func nulls() throws {
         let store = try newStore().store

@@ -1,0 +1,117 @@
+import FoundationEssentials
+import LockstepModel
+import LockstepWire
+import SensorTestSupport
+import Testing
+
+@testable import LockstepAgent
+
+@Suite("An outbox restored from an older copy", .temporaryFolder)
+struct RestoredOutboxTests {
+    /// An outbox that has given the numbers 1 to `count`, none of them to a broker.
+    private func outbox(holding count: Int) throws -> Outbox {
+        let outbox = try openOutbox()
+        for number in 0..<count {
+            _ = try outbox.commit(appending: [block([Int64(number)])], at: time(Int64(number)))
+        }
+        return outbox
+    }
+
+    private func publish(_ batches: ClosedRange<Int64>, of outbox: Outbox) {
+        for seq in batches { outbox.didPublish(BatchPosition(epoch: outbox.epoch, seq: seq)) }
+    }
+
+    @Test("shows by an acknowledgement of numbers that it has not given yet")
+    func future() throws {
+        let outbox = try outbox(holding: 5)
+        publish(1...5, of: outbox)
+        #expect(outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 6)))
+        #expect(outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 1, missing: [2...8], highest: 9)))
+        #expect(!outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 5)))
+        #expect(!outbox.isOlder(than: Acknowledgement(epoch: Epoch(unchecked: "other"), through: 6)))
+    }
+
+    @Test("shows by an acknowledgement of a batch that no broker was given, however many came after it")
+    func unpublished() throws {
+        let outbox = try outbox(holding: 5)
+        publish(1...2, of: outbox)
+        publish(5...5, of: outbox)
+        #expect(outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 3)))
+        #expect(!outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 2)))
+        #expect(!outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 2, missing: [3...4], highest: 5)))
+    }
+
+    @Test("shows so after a restart, too: what was never sent is remembered")
+    func restarted() throws {
+        let epoch: Epoch
+        do {
+            let outbox = try outbox(holding: 5)
+            epoch = outbox.epoch
+            publish(1...2, of: outbox)
+            _ = try outbox.commit(appending: [], at: time(10))
+        }
+        let again = try openOutbox()
+        #expect(again.isOlder(than: Acknowledgement(epoch: epoch, through: 3)))
+        #expect(!again.isOlder(than: Acknowledgement(epoch: epoch, through: 2)))
+    }
+
+    @Test("is not suspected where an agent was killed while it sent its backlog")
+    func killedWhileSending() throws {
+        let epoch: Epoch
+        do {
+            let outbox = try outbox(holding: 5)
+            epoch = outbox.epoch
+            try outbox.willSendBacklog()
+            publish(1...5, of: outbox)
+        }
+        #expect(try !openOutbox().isOlder(than: Acknowledgement(epoch: epoch, through: 5)))
+    }
+
+    @Test("drops nothing by its limits that would look like an acknowledgement of what was never sent")
+    func dropped() throws {
+        let outbox = try openOutbox(limits: .init(bytes: 300))
+        for number in 0..<10 { _ = try outbox.commit(appending: [block([Int64(number)])], at: time(Int64(number))) }
+        let last = try #require(try outbox.droppedBatches().last)
+        #expect(last >= 1)
+        #expect(!outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: last)))
+        #expect(outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: last + 1)))
+    }
+
+    @Test("gives its batches numbers of a new epoch, but for those that are missing, and keeps what is in them")
+    func renumbering() throws {
+        let outbox = try outbox(holding: 5)
+        let old = outbox.epoch
+        try outbox.startEpoch(after: Acknowledgement(epoch: old, through: 1, missing: [2...3], highest: 9))
+        let new = outbox.epoch
+        #expect(new != old && outbox.previousEpoch == old)
+        #expect(try outbox.pending() == [old: [2...3], new: [1...3]])
+        for (seq, number) in [(1, 0), (2, 3), (3, 4)] as [(Int64, Int64)] {
+            let position = BatchPosition(epoch: new, seq: seq)
+            let entry = try #require(try outbox.entry(at: position))
+            let batch = try BatchJSON.decode(Data(entry.payload), stream: entry.stream)
+            #expect(batch == Batch(position: position, samples: block([number])))
+        }
+        let held = try outbox.pending().flatMap { epoch, batches in
+            try batches.lowest(10).map {
+                try outbox.entry(at: BatchPosition(epoch: epoch, seq: $0))?.payload.count ?? 0
+            }
+        }
+        #expect(outbox.bytes == Int64(held.reduce(0, +)))
+        let next = try outbox.commit(appending: [block([9])], at: time(9)).entries
+        #expect(next.map(\.position) == [BatchPosition(epoch: new, seq: 4)])
+        #expect(!outbox.isOlder(than: Acknowledgement(epoch: old, through: 1, missing: [2...3], highest: 9)))
+    }
+
+    @Test("keeps its new epoch and numbers over a restart")
+    func keptOverRestart() throws {
+        let epoch: Epoch
+        do {
+            let outbox = try outbox(holding: 3)
+            try outbox.startEpoch(after: Acknowledgement(epoch: outbox.epoch, through: 7))
+            epoch = outbox.epoch
+        }
+        let again = try openOutbox()
+        #expect(again.epoch == epoch)
+        #expect(try again.commit(appending: [block([9])], at: time(9)).entries.map(\.position.seq) == [4])
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@Suite("A damaged file", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct DamagedFileTests {
+    /// What is damaged: the first bytes, or all pages but the first few.
+    enum Damage: CaseIterable {
+        case header, middle
+    }
+
+    @Test("of a store is refused with what to do, and left as it is", arguments: Damage.allCases)
+    func store(_ damage: Damage) async throws {
+        try await withSystem { system in
+            let first = try system.startCollector()
+            let agent = try system.startAgent("walker")
+            try await waitForSamples(in: system)
+            await agent.stop()
+            await first.stop()
+            // Else what is damaged in the file could be sound in the log.
+            #expect(!FileManager.default.fileExists(atPath: system.storePath + "-wal"))
+
+            let damaged = try self.damage(system.storePath, damage)
+            let collector = try system.startCollector()
+            if damage == .header {
+                #expect(await collector.waitForExit() == 1)
+                #expect(collector.text.contains("choose another file"), "\(collector.text)")
+            } else {
+                // It shows where it is first read: at the start, or at the first sample that goes there.
+                _ = try system.startAgent("walker")
+                #expect(await collector.waitForOutput("is damaged: save a copy", within: .seconds(120)))
+            }
+            await collector.stop()
+            #expect(try contents(of: system.storePath) == damaged)
+            // What the agent has since is safe with it.
+            #expect(FileManager.default.fileExists(atPath: system.outbox(of: "walker")))
+        }
+    }
+
+    @Test("of an outbox is refused with what to do, and left as it is", arguments: Damage.allCases)
+    func outbox(_ damage: Damage) async throws {
+        try await withSystem { system in
+            // Without a broker everything stays in the outbox.
+            let nowhere = "mqtt://127.0.0.1:1"
+            let first = try system.startAgent("walker", url: nowhere)
+            let path = system.outbox(of: "walker")
+            await expectEventually { (try? contents(of: path).count) ?? 0 > 100_000 }
+            await first.stop()
+
+            let damaged = try self.damage(path, damage)
+            let agent = try system.startAgent("walker", url: nowhere)
+            #expect(await agent.waitForExit() == 1, "\(agent.text)")
+            #expect(agent.text.contains("\(path) is damaged or no outbox: move it away"), "\(agent.text)")
+            #expect(try contents(of: path) == damaged)
+
+            // What it says helps.
+            try FileManager.default.moveItem(atPath: path, toPath: path + "-damaged")
+            let again = try system.startAgent("walker", url: nowhere)
+            #expect(await again.waitForOutput("agent of default/walker with 0 batches"))
+        }
+    }
+
+    private func waitForSamples(in system: TestSystem) async throws {
+        let reader = try await system.reader()
+        try await expectEventually { try reader.devices().first.map { $0.samples > 600 } ?? false }
+    }
+
+    private func contents(of path: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
+
+    /// - Returns: what the file holds from then on.
+    private func damage(_ path: String, _ damage: Damage) throws -> Data {
+        var bytes = try contents(of: path)
+        switch damage {
+        case .header: bytes.replaceSubrange(0..<100, with: Data(repeating: 0x55, count: 100))
+        case .middle:
+            // The first pages hold the schema.
+            let first = 4096 * 8
+            bytes.replaceSubrange(first..., with: Data(repeating: 0x55, count: bytes.count - first))
+        }
+        try bytes.write(to: URL(fileURLWithPath: path))
+        return bytes
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@Suite(
+    "A broker gone for longer than the outbox lasts",
+    .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct OutboxCapTests {
+    @Test("costs the oldest samples: the agent says so, the collector counts them, the doctor and the list show them")
+    func told() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            let agent = try system.startAgent("walker", ["--outbox-size", "24K"])
+            #expect(await collector.waitForOutput("default/walker: active"))
+            await system.broker.stop(SIGKILL)
+            #expect(await agent.waitForOutput("samples were dropped", within: .seconds(120)), "\(agent.text)")
+            try await system.broker.start()
+
+            let client = try await system.connect()
+            await client.expectMessage(within: .seconds(120)) {
+                $0.topic.hasSuffix("/walker/presence") && $0.text.contains(#""dropped_samples":"#)
+            }
+            let health = await client.waitForMessage(within: .seconds(120)) {
+                $0.topic.hasSuffix("/$collector/main") && droppedSamples(in: $0.payload) > 0
+            }
+            #expect(health != nil)
+            let reader = try await system.reader()
+            try await expectEventually(within: .seconds(120)) { try reader.devices().first?.gaps == 0 }
+
+            let list = try await RunningProgram.run(
+                Programs.built("lockstep"), ["devices", "--store", "sqlite:\(system.storePath)", "--json"])
+            #expect(!list.text.contains(#""dropped":0"#), "\(list.text)")
+            let doctor = try await RunningProgram.run(
+                Programs.built("lockstep"), ["doctor", "--broker", system.broker.url, "--seconds", "1"])
+            #expect(doctor.status == 1)
+            #expect(doctor.text.contains("its outbox had to drop"), "\(doctor.text)")
+        }
+    }
+
+    private func droppedSamples(in payload: [UInt8]) -> Int {
+        let object = try? JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any]
+        return object?["dropped"] as? Int ?? 0
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import LockstepTestSupport
+import Testing
+
+@Suite("Two agents with one device id", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct SharedDeviceTests {
+    @Test("say so, take turns instead of fighting, and all samples of both are stored")
+    func both() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            // Each with a stream of its own: what both had at one time would be conflicts.
+            let first = try system.startAgent("walker", only("motion/accelerometer"))
+            #expect(await first.waitForOutput("connected to"))
+            let other = system.outbox(of: "other")
+            let second = try system.startAgent("walker", only("motion/gyroscope") + ["--outbox", other])
+            #expect(await second.waitForOutput("connected to"))
+            await expectEventually("\(first.text)\(second.text)", within: .seconds(120)) {
+                (first.text + second.text).contains("another agent runs as device default/walker")
+            }
+            let connections = (first.text + second.text).components(separatedBy: "connected to").count - 1
+            #expect(connections < 20, "they throw each other out: \(first.text)\(second.text)")
+            await first.stop()
+            await second.stop()
+
+            for outbox in [system.outbox(of: "walker"), other] {
+                try await system.drain("walker", outbox: outbox)
+                let verification = try await RunningProgram.run(
+                    Programs.built("lockstep"),
+                    ["verify", "--store", "sqlite:\(system.storePath)", "--journal", "walker=\(outbox)"])
+                #expect(verification.status == 0, "\(verification.text)")
+            }
+        }
+    }
+
+    /// Options with which an agent publishes one stream alone.
+    private func only(_ stream: String) -> [String] {
+        [
+            "motion/accelerometer", "motion/gyroscope", "motion/magnetometer", "motion/device", "steps", "location",
+            "orientation",
+        ].filter { $0 != stream }.flatMap { ["--rate", "\($0)=off"] }
+    }
+}
