@@ -7,13 +7,10 @@ public import LockstepModel
 /// a single sample. `"live":false` marks what is sent late or again. A value that is not known is null; a column
 /// without any known value is left out.
 public enum BatchJSON {
-    /// The version of the payload that this program writes, and the newest that it reads.
-    public static let version: Int64 = 1
-
     public static func encode(_ batch: Batch) -> [UInt8] {
         let samples = batch.samples
         var object = JSONObjectWriter(reservingCapacity: 128 + samples.count * samples.columns.count * 10)
-        object.member("v", version)
+        object.member("v", BatchRules.version)
         if let position = batch.position {
             object.member("epoch", position.epoch.rawValue)
             object.member("seq", position.seq)
