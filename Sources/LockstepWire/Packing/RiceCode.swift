@@ -19,18 +19,13 @@ struct RiceCode {
     /// The code that takes the fewest bits for `numbers`, and how many.
     static func best(for numbers: ArraySlice<UInt64>) -> (code: RiceCode, bits: Int) {
         guard !numbers.isEmpty else { return (RiceCode(parameter: 0), 0) }
-        let mean = numbers.reduce(0.0) { $0 + Double($1) } / Double(numbers.count)
-        // What is best for numbers that get rarer by a constant factor lies at the mean or one below it.
-        let middle = mean < 1 ? 0 : Int(mean.exponent)
-        var best: (code: RiceCode, bits: Int)?
-        for parameter in max(0, middle - 2)...(middle + 1) where parameters.contains(parameter) {
-            let code = RiceCode(parameter: parameter)
+        // Their mean width, which a few large ones do not spoil as they would a mean, is about the best parameter.
+        let width = numbers.reduce(0) { $0 + 64 - $1.leadingZeroBitCount } / numbers.count
+        var best = (code: RiceCode(parameter: 0), bits: Int.max)
+        for parameter in max(0, width - 2)...(width + 1) {
+            let code = RiceCode(parameter: min(parameter, parameters.upperBound))
             let bits = numbers.reduce(0) { $0 + code.length(of: $1) }
-            if best.map({ bits < $0.bits }) ?? true { best = (code, bits) }
-        }
-        guard let best else {
-            let code = RiceCode(parameter: parameters.upperBound)
-            return (code, numbers.reduce(0) { $0 + code.length(of: $1) })
+            if bits < best.bits { best = (code, bits) }
         }
         return best
     }
