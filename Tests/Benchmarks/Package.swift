@@ -16,6 +16,7 @@ let package = Package(
                 .product(name: "LockstepModel", package: "lockstep"),
                 .product(name: "LockstepMotion", package: "lockstep"),
                 .product(name: "LockstepSensors", package: "lockstep"),
+                .product(name: "LockstepWire", package: "lockstep"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: [

@@ -1,11 +1,12 @@
 import ArgumentParser
+import Foundation
 
 @main
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lockstep-bench", abstract: "Measures both sides of a comparison in one go. Run by deploy/bench.")
 
-    @Argument(help: "Which: attitude, agent (default: all).")
+    @Argument(help: "Which: attitude, agent, wire-size, codec (default: all).")
     var names: [String] = []
 
     @Option(help: "A Python that has the packages of the other side.")
@@ -33,7 +34,7 @@ struct Bench: ParsableCommand {
         guard rounds >= 5 else { throw ValidationError("fewer than 5 rounds say nothing") }
     }
 
-    private static let all = ["attitude", "agent"]
+    private static let all = ["attitude", "agent", "wire-size", "codec"]
 
     func run() throws {
         for name in names.isEmpty ? Self.all : names {
@@ -41,11 +42,23 @@ struct Bench: ParsableCommand {
             case "agent":
                 let result = try AgentBenchmark(programs: programs, seconds: 30).run()
                 print(json ? result.json : result.text, terminator: "")
+            case "wire-size":
+                let result = try WireSizeBenchmark(batches: try walks()).run()
+                print(json ? result.json : result.text, terminator: "")
+            case "codec":
+                let result = try CodecBenchmark(batches: try walks()).run(rounds: rounds)
+                print(json ? result.json : result.text, terminator: "")
             default:
                 let comparison = try attitude()
                 print(json ? comparison.json : comparison.text, terminator: "")
             }
         }
+    }
+
+    private func walks() throws -> WalkBatches {
+        let names = try FileManager.default.contentsOfDirectory(atPath: recordings + "/walks")
+        return try WalkBatches(
+            recordings: recordings, names: names.filter { $0.hasSuffix(".csv") && $0 != "truth.csv" }.sorted())
     }
 
     private func attitude() throws -> Comparison {
