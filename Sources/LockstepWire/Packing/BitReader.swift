@@ -14,6 +14,7 @@ struct BitReader {
     }
 
     /// The next number of `code`; nil where the bytes end before it does.
+    @inline(__always)
     mutating func next(in code: RiceCode) -> UInt64? {
         if count < 57 { refill() }
         let ones = (~word).leadingZeroBitCount
@@ -38,6 +39,7 @@ struct BitReader {
         return drop(bits) ? value : nil
     }
 
+    @inline(__always)
     private mutating func drop(_ bits: Int) -> Bool {
         guard bits <= count else { return false }
         word <<= UInt64(bits)
@@ -46,6 +48,7 @@ struct BitReader {
     }
 
     /// Brings at least 57 bits in, or all there are.
+    @inline(__always)
     private mutating func refill() {
         guard buffer.count - offset >= 8 else { return refillAtEnd() }
         let next = UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self))

@@ -4,6 +4,7 @@ struct BitWriter {
     private var word: UInt64 = 0
     private var count = 0
 
+    @inline(__always)
     mutating func write(_ number: UInt64, in code: RiceCode, to bytes: inout [UInt8]) {
         let upper = number >> UInt64(code.parameter)
         if upper < RiceCode.escape {
@@ -26,6 +27,7 @@ struct BitWriter {
         (word, count) = (0, 0)
     }
 
+    @inline(__always)
     private mutating func write(_ value: UInt64, bits: Int, to bytes: inout [UInt8]) {
         let room = 64 - count
         guard bits >= room else {

@@ -24,20 +24,20 @@ enum Decimals {
     private static func scale(_ values: [Double], _ decimals: Int, into numbers: inout [Int64]) -> Int? {
         numbers.removeAll(keepingCapacity: true)
         numbers.reserveCapacity(values.count)
-        for (index, value) in values.enumerated() {
-            guard let number = number(value, decimals) else { return index }
+        let power = powers[decimals]
+        for index in values.indices {
+            guard let number = number(values[index], by: power) else { return index }
             numbers.append(number)
         }
         return nil
     }
 
     private static func decimals(of value: Double, from first: Int) -> Int? {
-        (first..<powers.count).first { number(value, $0) != nil }
+        (first..<powers.count).first { number(value, by: powers[$0]) != nil }
     }
 
     @inline(__always)
-    private static func number(_ value: Double, _ decimals: Int) -> Int64? {
-        let power = powers[decimals]
+    private static func number(_ value: Double, by power: Double) -> Int64? {
         let scaled = value * power
         guard abs(scaled) < limit else { return nil }
         let number = Int64((scaled + rounding) - rounding)

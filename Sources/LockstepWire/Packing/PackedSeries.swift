@@ -45,24 +45,27 @@ struct PackedSeries {
         let elements = [Element](unsafeUninitializedCapacity: count) { elements, initialized in
             var offset = start
             var sums = Sums()
-            var bits: BitReader?
-            for index in 0..<count {
-                let residual: UInt64?
-                if index < order {
-                    residual = Varint.read(buffer, at: &offset)
-                } else {
-                    var reader = bits ?? BitReader(buffer, at: offset)
-                    residual = reader.next(in: code)
-                    bits = reader
-                }
-                guard let residual, let number = sums.add(ZigZag.decode(residual), order: min(order, index)) else {
+            func append(_ residual: UInt64?) -> Bool {
+                guard let residual, let number = sums.add(ZigZag.decode(residual), order: min(order, initialized))
+                else { return false }
+                elements.initializeElement(at: initialized, to: element(number))
+                initialized += 1
+                return true
+            }
+            while initialized < min(order, count) {
+                guard append(Varint.read(buffer, at: &offset)) else {
                     isValid = false
                     return
                 }
-                elements.initializeElement(at: index, to: element(number))
-                initialized = index + 1
             }
-            isValid = bits?.isFinished ?? (offset == buffer.count)
+            var bits = BitReader(buffer, at: offset)
+            while initialized < count {
+                guard append(bits.next(in: code)) else {
+                    isValid = false
+                    return
+                }
+            }
+            isValid = bits.isFinished
         }
         guard isValid else { throw Self.invalid("its numbers are not what its head says, or too large") }
         return elements

@@ -31,7 +31,7 @@ struct SeriesPacker {
         writer.byteString(head.count + (bits + 7) / 8) { bytes in
             bytes += head
             var bitWriter = BitWriter()
-            for residual in residuals[order...] { bitWriter.write(residual, in: code, to: &bytes) }
+            for index in order..<residuals.count { bitWriter.write(residuals[index], in: code, to: &bytes) }
             bitWriter.finish(to: &bytes)
         }
     }
@@ -40,7 +40,8 @@ struct SeriesPacker {
     private static func order(for numbers: [Int64]) -> Int {
         var last = (Int64(0), Int64(0), Int64(0))
         var sums = SIMD4<Double>()
-        for (index, number) in numbers.enumerated() {
+        for index in numbers.indices {
+            let number = numbers[index]
             let first = number - last.0
             let second = first - last.1
             let third = second - last.2
@@ -58,7 +59,8 @@ struct SeriesPacker {
         residuals.removeAll(keepingCapacity: true)
         residuals.reserveCapacity(numbers.count)
         var last = (Int64(0), Int64(0), Int64(0))
-        for (index, number) in numbers.enumerated() {
+        for index in numbers.indices {
+            let number = numbers[index]
             let first = number - last.0
             let second = first - last.1
             let third = second - last.2

@@ -132,7 +132,9 @@ private struct BatchMembers {
             for _ in 0..<count { values.append(try value(try reader.next(), of: column, in: reader)) }
             return .each(values)
         case .bytes(let range):
-            return .each(try checked(try series(reader.bytes(range)).values(), of: column))
+            let values = try series(reader.bytes(range)).values()
+            // Numbers of a series are finite: a column of reals takes them as they are.
+            return .each(column.kind == .real ? values : try checked(values, of: column))
         case .tag(let tag):
             guard let type = TypedArray(rawValue: tag), case .bytes(let range) = try reader.next() else {
                 throw PayloadError("'\(column.name)' has a tag that is not known there")

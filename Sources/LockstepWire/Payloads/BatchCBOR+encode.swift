@@ -92,18 +92,23 @@ private struct BatchEncoder {
             values.allSatisfy({ $0.bitPattern == values[0].bitPattern })
         {
             item(values[0], column.kind)
-        } else if values.count > 1, !column.kind.isChoice, values.allSatisfy(column.kind.takes) {
-            series(values)
+        } else if values.count > 1, series(values, column.kind) {
+            return
         } else {
             writer.array(values.count)
             for value in values { item(value, column.kind) }
         }
     }
 
-    private mutating func series(_ values: [Double]) {
-        if let decimals = Decimals.scale(values, into: &numbers) {
+    /// - Returns: whether the column can be written so: it has neither words nor nulls.
+    private mutating func series(_ values: [Double], _ kind: SensorStream.Kind) -> Bool {
+        if case .choice = kind { return false }
+        if let decimals = Decimals.scale(values, into: &numbers), decimals == 0 || kind == .real {
             packer.pack(numbers, decimals: decimals, into: &writer)
-        } else if values.allSatisfy({ Double(Float($0)) == $0 }) {
+            return true
+        }
+        guard values.allSatisfy(kind.takes) else { return false }
+        if values.allSatisfy({ Double(Float($0)) == $0 }) {
             writer.tag(TypedArray.float32.rawValue)
             writer.byteString(values.count * 4) { bytes in
                 for value in values {
@@ -118,6 +123,7 @@ private struct BatchEncoder {
                 }
             }
         }
+        return true
     }
 
     private mutating func item(_ value: Double, _ kind: SensorStream.Kind) {
@@ -134,8 +140,4 @@ private struct BatchEncoder {
 enum TypedArray: UInt64 {
     case float32 = 85
     case float64 = 86
-}
-
-extension SensorStream.Kind {
-    fileprivate var isChoice: Bool { if case .choice = self { true } else { false } }
 }

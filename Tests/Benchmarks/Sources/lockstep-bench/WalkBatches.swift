@@ -5,7 +5,7 @@ import LockstepSensors
 /// The recorded walks as an agent publishes them at 100 Hz, in batches of 100.
 struct WalkBatches {
     /// g, the deviation on each axis up to which a batch is of a phone that is held still.
-    private static let stillness = 0.02
+    private static let stillness = 0.05
     private static let size = 100
 
     let still, moving: [Batch]
