@@ -80,6 +80,13 @@ struct AgentCommand: AsyncParsableCommand {
     @Option(help: "Samples in a message, at the most (default: 1000).")
     var batch: String?
 
+    @Option(
+        help: """
+            How batches are written: json, which anybody can read, or cbor, in about a quarter of the bytes \
+            (default: json).
+            """)
+    var encoding: String?
+
     @Option(help: "Bytes of backlog sent a second, beside live data (default: 256K).")
     var backlogRate: String?
 
@@ -92,8 +99,8 @@ struct AgentCommand: AsyncParsableCommand {
     static let names =
         BrokerOptions.names + SourceSelection.names + RateOptions.names + DerivedStreamOptions.names + LogOptions.names
         + [
-            "group", "device", "root", "outbox", "outbox-size", "outbox-age", "ack", "window", "batch", "backlog-rate",
-            "heartbeat", "journal",
+            "group", "device", "root", "outbox", "outbox-size", "outbox-age", "ack", "window", "batch", "encoding",
+            "backlog-rate", "heartbeat", "journal",
         ]
 
     func run() async throws {
@@ -134,6 +141,9 @@ struct AgentCommand: AsyncParsableCommand {
         if let window = try settings.value("window", window, parse: span) { configuration.coalescing.window = window }
         if let samples = try settings.value("batch", batch, parse: { try wholeNumber($0, in: 1...10_000) }) {
             configuration.coalescing.samples = samples
+        }
+        if let encoding = try settings.value("encoding", encoding, parse: { try choice($0, of: BatchEncoding.self) }) {
+            configuration.encoding = encoding
         }
         if let rate = try settings.value("backlog-rate", backlogRate, parse: byteCount) {
             configuration.backlogRate = rate

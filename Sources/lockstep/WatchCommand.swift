@@ -9,7 +9,8 @@ struct WatchCommand: ParsableCommand {
         commandName: "watch", abstract: "Live states and rates, from the broker.",
         discussion: """
             On a terminal a table, drawn anew each second. In a pipe one line an event: a state, a presence that says \
-            something new, a collector's health, and every ten seconds the rates.
+            something new, a collector's health, and every ten seconds the rates. With --batches also the samples: \
+            with --json each batch whole, in JSON whatever it was sent in.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -26,6 +27,9 @@ struct WatchCommand: ParsableCommand {
     @Flag(help: "Events as JSON, one object a line.")
     var json = false
 
+    @Flag(help: "A line for each batch of samples.")
+    var batches = false
+
     func run() throws {
         let settings = try connection.settings()
         let root = try connection.topicRoot(settings)
@@ -34,8 +38,8 @@ struct WatchCommand: ParsableCommand {
         let (link, address) = try connection.link(settings, for: "watch", wakeup: wakeup)
         let session = WatchSession(
             link: link, address: address, filter: root.filter(group: group),
-            model: WatchModel(root: root, device: device),
-            lines: json || !Terminal.output.isInteractive ? WatchLines(isJSON: json) : nil)
+            model: WatchModel(root: root, device: device, tellsBatches: batches),
+            lines: json || batches || !Terminal.output.isInteractive ? WatchLines(isJSON: json) : nil)
         try session.run(until: seconds.map { .now + .seconds($0) }, interrupt)
     }
 }

@@ -32,6 +32,15 @@ struct WatchLines {
                 object.member("status", health.status.rawValue)
                 object.member("problem", ifPresent: health.problem)
             }
+        case .batch(let device, let batch):
+            let samples = batch.samples
+            let from = Timestamp(microseconds: samples.times.first ?? 0)
+            let text =
+                "\(samples.stream): \(samples.count) from \(from)" + (batch.isLive ? "" : ", late")
+            return line("batch", .device(device), now, text) { object in
+                object.member("stream", samples.stream.name)
+                object.member("batch") { $0.members(of: batch) }
+            }
         case .unreadable(let topic, let reason):
             return line("unreadable", .topic(topic), now, reason) { $0.member("reason", reason) }
         }

@@ -58,6 +58,8 @@ struct WatchModel {
         case state(DeviceAddress, LifecycleTransition)
         case presence(DeviceAddress, Presence)
         case collector(GroupID, CollectorID, CollectorHealth)
+        /// Samples of a device, where they are asked for.
+        case batch(DeviceAddress, Batch)
         /// A message that can't be read.
         case unreadable(topic: String, reason: String)
     }
@@ -66,11 +68,15 @@ struct WatchModel {
     private(set) var collectors: [String: CollectorHealth] = [:]
     private let root: TopicRoot
     private let device: DeviceID?
+    private let tellsBatches: Bool
 
-    /// - Parameter device: the only one to watch; nil for all.
-    init(root: TopicRoot, device: DeviceID?) {
+    /// - Parameters:
+    ///   - device: the only one to watch; nil for all.
+    ///   - tellsBatches: whether each batch is an event.
+    init(root: TopicRoot, device: DeviceID?, tellsBatches: Bool = false) {
         self.root = root
         self.device = device
+        self.tellsBatches = tellsBatches
     }
 
     /// Forgets rates: nothing was heard while the connection was down.
@@ -82,14 +88,15 @@ struct WatchModel {
         }
     }
 
-    mutating func handle(topic: String, payload: Data, at moment: Moment) -> Event? {
+    /// - Parameter contentType: of the payload, where the sender has told it.
+    mutating func handle(topic: String, payload: Data, contentType: String? = nil, at moment: Moment) -> Event? {
         guard !payload.isEmpty else { return nil }
         do {
             switch try root.parse(topic) {
             case .collector(let group, let id): return try handle(payload, ofCollector: id, in: group)
             case .device(let address, let channel):
                 guard device == nil || device == address.device else { return nil }
-                return try handle(payload, on: channel, of: address, at: moment)
+                return try handle(payload, contentType: contentType, on: channel, of: address, at: moment)
             }
         } catch {
             return .unreadable(topic: topic, reason: "\(error)")
@@ -97,7 +104,7 @@ struct WatchModel {
     }
 
     private mutating func handle(
-        _ payload: Data, on channel: Channel, of address: DeviceAddress, at moment: Moment
+        _ payload: Data, contentType: String?, on channel: Channel, of address: DeviceAddress, at moment: Moment
     ) throws -> Event? {
         var known = devices[address] ?? Device()
         defer { devices[address] = known }
@@ -119,11 +126,11 @@ struct WatchModel {
                 || before?.sources != presence.sources || before?.droppedSamples != presence.droppedSamples
             return isNews ? .presence(address, presence) : nil
         case .stream(let stream):
-            let batch = try BatchJSON.decode(payload, stream: stream)
+            let batch = try BatchEncoding.decode(payload, contentType: contentType, stream: stream)
             let last = batch.samples.times.last.map(Timestamp.init(microseconds:))
             known.newest = [known.newest, last].compactMap(\.self).max()
             known.count(batch, at: moment.boot)
-            return nil
+            return tellsBatches ? .batch(address, batch) : nil
         case .ack, .command, .commandReply, .clockPing, .clockPong: return nil
         }
     }

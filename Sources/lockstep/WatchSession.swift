@@ -68,7 +68,8 @@ final class WatchSession {
 
     private func handle(_ message: IncomingMessage) {
         let moment = Moment.now()
-        let event = model.handle(topic: message.topic, payload: Data(message.payload), at: moment)
+        let event = model.handle(
+            topic: message.topic, payload: Data(message.payload), contentType: message.contentType, at: moment)
         if let event, let lines { Terminal.output.write(lines.line(for: event, at: moment.wall)) }
     }
 

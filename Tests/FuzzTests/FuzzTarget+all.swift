@@ -6,12 +6,12 @@ import LockstepWire
 extension FuzzTarget {
     /// Every decoder of what comes from outside.
     static let all: [FuzzTarget] =
-        SensorStream.all.map(batch) + [
+        BatchEncoding.allCases.flatMap { encoding in SensorStream.all.map { batch(of: $0, in: encoding) } } + [
             presence, acknowledgement, state, request, reply, health, topic, recording, gpsd,
         ]
         + iio
 
-    private static func batch(of stream: SensorStream) -> FuzzTarget {
+    private static func batch(of stream: SensorStream, in encoding: BatchEncoding) -> FuzzTarget {
         var block = SampleBlock(stream: stream)
         for index in 0..<3 {
             let values = stream.columns.map { column -> Double in
@@ -28,9 +28,12 @@ extension FuzzTarget {
         let position = BatchPosition(epoch: Epoch(unchecked: "72fb8639bfae3695"), seq: 42)
         let limits = PayloadLimits(bytes: 1 << 16, samples: 1000)
         return codec(
-            "batch of \(stream)",
+            "batch of \(stream) in \(encoding)",
             [Batch(position: position, samples: block), Batch(position: nil, isLive: false, samples: block)],
-            encode: BatchJSON.encode, decode: { try BatchJSON.decode($0, stream: stream, limits: limits) })
+            encode: encoding.encode,
+            decode: {
+                try BatchEncoding.decode($0, contentType: encoding.contentType, stream: stream, limits: limits)
+            })
     }
 
     private static let presence = codec(

@@ -2,12 +2,23 @@ import LockstepSensors
 
 /// Damages bytes at random, in the ways that parsers stumble over.
 struct Mutator {
-    private static let fragments = [
-        "null", "NaN", "-", "+", "1e999", "1e-400", "0x10", "9223372036854775807", "-9223372036854775808",
-        "9007199254740992", "18446744073709551616", "[", "]", "{", "}", ",", ":", ";", "\"", "\\", "\\u0000", "\\ud800",
-        "true", "0", "1.5", "\n", "\r\n", " ", "/", "#", ">>", "\u{0}", "\u{FEFF}", "é", "\"t\":1,", "\"dt\":[",
-        "\"v\":2,",
-    ].map { Array($0.utf8) }
+    private static let fragments =
+        [
+            "null", "NaN", "-", "+", "1e999", "1e-400", "0x10", "9223372036854775807", "-9223372036854775808",
+            "9007199254740992", "18446744073709551616", "[", "]", "{", "}", ",", ":", ";", "\"", "\\", "\\u0000",
+            "\\ud800",
+            "true", "0", "1.5", "\n", "\r\n", " ", "/", "#", ">>", "\u{0}", "\u{FEFF}", "é", "\"t\":1,", "\"dt\":[",
+            "\"v\":2,",
+        ].map { Array($0.utf8) } + pieces
+
+    /// Of CBOR: heads with large numbers and none, floats, null, tags, and a packed series.
+    private static let pieces: [[UInt8]] = [
+        [0x1b] + Array(repeating: 0xff, count: 8), [0x9b, 0x7f, 0xff], [0xbf], [0x5f], [0xff], [0xf6],
+        [0xf9, 0x7e, 0x00],
+        [0xfb, 0x7f, 0xf0, 0, 0, 0, 0, 0, 0], [0xd8, 0x55], [0xd8, 0x56], [0x81], [0x40],
+        [0x44, 0x00, 0x40, 0x01, 0x02],
+        [0x61, 0x74, 0x01], [0x62, 0x64, 0x74],
+    ]
 
     /// Longer than this, in bytes, nothing grows.
     private static let longest = 1 << 16

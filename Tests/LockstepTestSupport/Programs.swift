@@ -14,6 +14,18 @@ public enum Programs {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
+    /// Whether the system's Python is there, and can import `module`.
+    public static func pythonHas(_ module: String) -> Bool {
+        guard let python = installed("python3") else { return false }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: python)
+        process.arguments = ["-c", "import \(module)"]
+        process.standardError = FileHandle.nullDevice
+        do { try process.run() } catch { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+
     /// A file of the checkout, `deploy/certs` say.
     public static func source(_ path: String) -> String {
         var folder = URL(fileURLWithPath: #filePath)

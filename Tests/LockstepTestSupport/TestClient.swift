@@ -10,6 +10,7 @@ public final class TestClient: Sendable {
         public let topic: String
         public let payload: [UInt8]
         public let isRetained: Bool
+        public let contentType: String?
         public var text: String { String(decoding: payload, as: UTF8.self) }
     }
 
@@ -43,7 +44,8 @@ public final class TestClient: Sendable {
             }
             link.onMessage = { [self] message in
                 let copy = Message(
-                    topic: message.topic, payload: Array(message.payload), isRetained: message.isRetained)
+                    topic: message.topic, payload: Array(message.payload), isRetained: message.isRetained,
+                    contentType: message.contentType)
                 state.withLock { $0.messages.append(copy) }
             }
             var granted = 0

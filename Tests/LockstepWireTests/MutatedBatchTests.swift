@@ -7,20 +7,25 @@ import Testing
 
 @Suite("A payload damaged at random")
 struct MutatedBatchTests {
-    @Test("is rejected, or read as a batch that encodes and reads back to the same")
-    func mutations() {
-        var (random, seed) = seeded("damaged payloads")
+    @Test(
+        "is rejected, or read as a batch that encodes and reads back to the same", arguments: BatchEncoding.allCases)
+    func mutations(_ encoding: BatchEncoding) {
+        var (random, seed) = seeded("damaged payloads in \(encoding)")
+        func decode(_ payload: [UInt8], _ stream: SensorStream, _ limits: PayloadLimits) -> Batch? {
+            try? BatchEncoding.decode(
+                Data(payload), contentType: encoding.contentType, stream: stream, limits: limits)
+        }
         let limits = PayloadLimits(bytes: 1 << 16, samples: 100)
         var taken = 0
         for _ in 0..<20_000 {
             let valid = Batch.random(using: &random)
             let stream = valid.samples.stream
-            let damaged = damage(BatchJSON.encode(valid), using: &random)
-            guard let batch = try? BatchJSON.decode(Data(damaged), stream: stream, limits: limits) else { continue }
+            let damaged = damage(encoding.encode(valid), using: &random)
+            guard let batch = decode(damaged, stream, limits) else { continue }
             taken += 1
-            let again = try? BatchJSON.decode(Data(BatchJSON.encode(batch)), stream: stream)
+            let again = decode(encoding.encode(batch), stream, limits)
             guard let again, again == batch else {
-                Issue.record("seed \(seed): \(String(decoding: damaged, as: UTF8.self))")
+                Issue.record("seed \(seed): \(String(decoding: damaged, as: UTF8.self).debugDescription)")
                 return
             }
         }

@@ -39,7 +39,7 @@ struct AnyClientTests {
 
     @Test(
         "paho-mqtt reads batches, presence and state",
-        .enabled(if: pythonHasPaho, "python3-paho-mqtt is not installed"))
+        .enabled(if: Programs.pythonHas("paho.mqtt.client"), "python3-paho-mqtt is not installed"))
     func paho() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
@@ -120,14 +120,3 @@ struct AnyClientTests {
 }
 
 private let python = Programs.installed("python3") ?? ""
-
-private let pythonHasPaho: Bool = {
-    guard Programs.isInstalled("python3") else { return false }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: python)
-    process.arguments = ["-c", "import paho.mqtt.client"]
-    process.standardError = FileHandle.nullDevice
-    do { try process.run() } catch { return false }
-    process.waitUntilExit()
-    return process.terminationStatus == 0
-}()

@@ -20,7 +20,8 @@ public enum Journal {
                 continue
             }
             try body(
-                try BatchJSON.decode(Data(payload), stream: stream, limits: PayloadLimits(bytes: .max, samples: .max)))
+                try BatchEncoding.decode(
+                    Data(payload), stream: stream, limits: PayloadLimits(bytes: .max, samples: .max)))
         }
     }
 }

@@ -1,6 +1,6 @@
 public import LockstepModel
 import LockstepSQLite
-import LockstepWire
+public import LockstepWire
 
 /// The agent's durable queue of batches that are not yet known to be stored, in an SQLite file of its own.
 ///
@@ -61,16 +61,20 @@ public final class Outbox {
     let statements: OutboxStatements
     private let limits: Limits
     private let keepsJournal: Bool
+    /// How new batches are written; those that are held stay as they are.
+    private let encoding: BatchEncoding
 
     /// Opens the outbox, or makes it with a new epoch.
     ///
     /// A new epoch also begins where the clock was set since the last run.
     /// - Parameters:
+    ///   - encoding: how new batches are written; older ones may be in another.
     ///   - keepsJournal: keep every batch ever accepted in the table `journal`, to prove a store against it.
     ///   - clock: the machine's clocks at present.
     /// - Throws: ``OutboxError``.
     public init(
-        path: String, limits: Limits = Limits(), keepsJournal: Bool = false, clock: OutboxClock = .now()
+        path: String, limits: Limits = Limits(), encoding: BatchEncoding = .json, keepsJournal: Bool = false,
+        clock: OutboxClock = .now()
     ) throws {
         do {
             lock = try FileLock(path: path)
@@ -82,6 +86,7 @@ public final class Outbox {
             let pages = max(16, min(256, ballast.size / 4 / 4096))
             try database.execute("PRAGMA wal_autocheckpoint = \(ballast.size > 0 ? pages : 256)")
             self.limits = limits
+            self.encoding = encoding
             self.keepsJournal = keepsJournal
             statements = try OutboxStatements(database)
             bytes = try database.integer("SELECT ifnull(sum(length(payload)), 0) FROM batches")
@@ -115,7 +120,7 @@ public final class Outbox {
     ) throws -> (entries: [Entry], dropped: Dropped) {
         let entries = blocks.enumerated().map { index, block in
             let position = BatchPosition(epoch: epoch, seq: nextSeq + Int64(index))
-            let payload = BatchJSON.encode(Batch(position: position, samples: block))
+            let payload = encoding.encode(Batch(position: position, samples: block))
             return Entry(position: position, stream: block.stream, payload: payload)
         }
         var held = bytes

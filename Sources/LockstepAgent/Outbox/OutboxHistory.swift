@@ -28,7 +28,7 @@ public struct OutboxHistory: SampleHistory {
         }
         while try query.step() {
             guard let payload = query.bytes(at: 0) else { continue }
-            let batch = try BatchJSON.decode(
+            let batch = try BatchEncoding.decode(
                 Data(payload), stream: stream, limits: PayloadLimits(bytes: .max, samples: .max))
             for (index, time) in batch.samples.times.enumerated()
             where time >= from.microseconds && time <= to.microseconds {

@@ -28,6 +28,8 @@ public struct AgentConfiguration: Sendable {
     public var outboxPath: String
     public var outboxLimits = Outbox.Limits()
     public var keepsJournal = false
+    /// How batches are written; what is in the outbox already stays as it is.
+    public var encoding = BatchEncoding.json
     public var coalescing = Coalescer.Limits()
     public var acknowledgedBy = AcknowledgedBy.collector
     /// Bytes of backlog a second.

@@ -54,7 +54,7 @@ extension AgentLoop {
                     continue
                 }
                 try outbox.willSendBacklog()
-                let payload = BatchJSON.markingLate(entry.payload)
+                let payload = BatchEncoding.markingLate(entry.payload)
                 guard let id = try publish(payload, of: entry.stream) else { return }
                 didPublish(position, as: id)
                 budget.spend(payload.count)
@@ -187,7 +187,9 @@ extension AgentLoop {
 
     private func publish(_ payload: [UInt8], of stream: SensorStream) throws -> Int32? {
         try link.publish(
-            MQTTMessage(topic: configuration.root.topic(configuration.address, .stream(stream)), payload: payload))
+            MQTTMessage(
+                topic: configuration.root.topic(configuration.address, .stream(stream)), payload: payload,
+                contentType: BatchEncoding(of: payload).contentType))
     }
 
     private func remove(_ batches: [Epoch: SequenceSet], at boot: Int64) {

@@ -63,7 +63,7 @@ final class AgentLoop {
         self.logger = logger
         self.supervisor = supervisor
         outbox = try Outbox(
-            path: configuration.outboxPath, limits: configuration.outboxLimits,
+            path: configuration.outboxPath, limits: configuration.outboxLimits, encoding: configuration.encoding,
             keepsJournal: configuration.keepsJournal)
         line = TimeLine(at: now)
         suspend = SuspendDetector(at: now)

@@ -69,7 +69,8 @@ struct Intake {
             guard message.payload.count <= limits.bytes else {
                 throw PayloadError("\(message.payload.count) bytes: a payload has at most \(limits.bytes)")
             }
-            let batch = try BatchJSON.decode(message.payload, stream: stream, limits: limits)
+            let batch = try BatchEncoding.decode(
+                message.payload, contentType: message.contentType, stream: stream, limits: limits)
             let newest = Timestamp(microseconds: batch.samples.times.last ?? 0)
             guard newest - moment.wall <= maximumFuture else {
                 throw PayloadError(

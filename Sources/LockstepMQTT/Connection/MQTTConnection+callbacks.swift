@@ -1,4 +1,5 @@
 import CMosquitto
+import Glibc
 
 // libmosquitto calls these from within read, write and keepAlive, on the thread that called those.
 
@@ -23,13 +24,13 @@ extension MQTTConnection {
             let isGranted = count > 0 && (0..<Int(count)).allSatisfy { (grants?[$0] ?? 128) < 128 }
             MQTTConnection.from(context)?.record(.subscribed(id: id, isGranted: isGranted))
         }
-        mosquitto_message_v5_callback_set(handle) { _, context, message, _ in
+        mosquitto_message_v5_callback_set(handle) { _, context, message, properties in
             guard let message = message?.pointee, let topic = message.topic else { return }
             MQTTConnection.from(context)?.didReceive(
                 IncomingMessage(
                     topic: String(cString: topic),
                     payload: UnsafeRawBufferPointer(start: message.payload, count: Int(message.payloadlen)),
-                    isRetained: message.retain))
+                    isRetained: message.retain, contentType: contentType(in: properties)))
         }
         mosquitto_log_callback_set(handle) { _, context, level, text in
             guard level == Int32(MOSQ_LOG_ERR), let text else { return }
@@ -84,4 +85,15 @@ extension MQTTConnection {
         callbackCount += 1
         onMessage?(message)
     }
+}
+
+/// The content type among the properties of a message; nil where there is none.
+private func contentType(in properties: OpaquePointer?) -> String? {
+    // The library makes a copy, which is ours to free.
+    var text: UnsafeMutablePointer<CChar>?
+    guard mosquitto_property_read_string(properties, Int32(MQTT_PROP_CONTENT_TYPE.rawValue), &text, false) != nil,
+        let text
+    else { return nil }
+    defer { free(text) }
+    return String(cString: text)
 }

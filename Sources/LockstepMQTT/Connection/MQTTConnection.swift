@@ -108,10 +108,16 @@ public final class MQTTConnection {
     @discardableResult
     public func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
         var id: Int32 = 0
+        var properties: OpaquePointer?
+        defer { mosquitto_property_free_all(&properties) }
+        if options.version == .five, let contentType = message.contentType {
+            try check(
+                mosquitto_property_add_string(&properties, Int32(MQTT_PROP_CONTENT_TYPE.rawValue), contentType))
+        }
         let status = message.payload.withUnsafeBytes { bytes in
             mosquitto_publish_v5(
                 handle, &id, message.topic, Int32(bytes.count), bytes.baseAddress, message.qos.rawValue,
-                message.isRetained, nil)
+                message.isRetained, properties)
         }
         try check(status)
         return id

@@ -62,12 +62,18 @@ public struct MQTTMessage: Sendable {
     public var payload: [UInt8]
     public var qos: QualityOfService
     public var isRetained: Bool
+    /// What the payload is, such as `application/json`; told by MQTT 5 alone.
+    public var contentType: String?
 
-    public init(topic: String, payload: [UInt8], qos: QualityOfService = .atLeastOnce, isRetained: Bool = false) {
+    public init(
+        topic: String, payload: [UInt8], qos: QualityOfService = .atLeastOnce, isRetained: Bool = false,
+        contentType: String? = nil
+    ) {
         self.topic = topic
         self.payload = payload
         self.qos = qos
         self.isRetained = isRetained
+        self.contentType = contentType
     }
 }
 
@@ -76,4 +82,6 @@ public struct IncomingMessage {
     public let topic: String
     public let payload: UnsafeRawBufferPointer
     public let isRetained: Bool
+    /// What its sender says that the payload is; nil where it does not, as before MQTT 5.
+    public let contentType: String?
 }

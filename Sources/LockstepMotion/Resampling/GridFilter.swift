@@ -20,6 +20,7 @@ struct GridFilter: Sendable {
     private let columnCount: Int
     private let kernel: ResamplingKernel
     private let gap: Double
+    private var resolution = DecimalResolution()
 
     /// The samples of the segment that are still needed, from `head` on; a row of `values` is a sample.
     private var times: [Int64] = []
@@ -49,6 +50,7 @@ struct GridFilter: Sendable {
         }
         times.append(time)
         values.append(contentsOf: row)
+        for value in row { resolution.observe(value) }
         while let instant = instant(), Double(time - instant) >= kernel.reach { give(instant, into: &output) }
     }
 
@@ -103,7 +105,8 @@ struct GridFilter: Sendable {
         nextInstant = nextInstant.map { $0 + 1 }
         if whole >= Self.leastWeight {
             for column in 0..<columnCount {
-                sums[column] = weights[column] >= Self.leastWeight ? sums[column] / weights[column] : .nan
+                sums[column] =
+                    weights[column] >= Self.leastWeight ? resolution.resolved(sums[column] / weights[column]) : .nan
             }
             output.append(time: instant, row: sums)
             lastGiven = instant

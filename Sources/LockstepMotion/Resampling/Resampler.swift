@@ -21,7 +21,7 @@ public import LockstepModel
 /// beyond 0.7 of it. Samples further apart than three periods or 1 s (and four of their mean intervals) are of two
 /// segments. At the edges of a segment, from its first sample to its last, a value rests on at least half of the
 /// weights; less gives none. A missing value counts for its column alone, which is missing where half of the weights
-/// are.
+/// are. It has as many decimals as the samples have had, at least four; where those have more than nine, it has all.
 ///
 /// What comes out has strictly increasing times: a sample of the same time as the one before is passed over, and when
 /// time goes back the resampler begins anew and is silent until it is later than what it gave. How the samples are

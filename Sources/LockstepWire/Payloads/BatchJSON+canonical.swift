@@ -14,7 +14,7 @@ extension BatchJSON {
         var position: BatchPosition?
         if scanner.take(#","epoch":""#) {
             guard let epoch = scanner.takeRestOfText().flatMap(Epoch.init(rawValue:)), scanner.take(#","seq":"#),
-                let seq = scanner.takeWholeNumber(), seq >= 1, seq < maximumInteger
+                let seq = scanner.takeWholeNumber(), seq >= 1, seq < BatchRules.maximumInteger
             else { return nil }
             position = BatchPosition(epoch: epoch, seq: seq)
         }
@@ -48,12 +48,12 @@ private enum Steps {
 
     /// Nil where they don't fit the count, do not increase, or lead out of range.
     func times(from first: Int64, count: Int) -> [Int64]? {
-        guard first >= 0, first < maximumInteger else { return nil }
+        guard first >= 0, first < BatchRules.maximumInteger else { return nil }
         switch self {
         case .none: return count == 1 ? [first] : nil
         case .equal(let step):
             let (span, overflow) = step.multipliedReportingOverflow(by: Int64(count - 1))
-            guard count > 1, step > 0, !overflow, span < maximumInteger - first else { return nil }
+            guard count > 1, step > 0, !overflow, span < BatchRules.maximumInteger - first else { return nil }
             return (0..<Int64(count)).map { first + $0 * step }
         case .each(let steps):
             guard steps.count == count - 1 else { return nil }
@@ -61,7 +61,7 @@ private enum Steps {
             times.reserveCapacity(count)
             var time = first
             for step in steps {
-                guard step > 0, step < maximumInteger - time else { return nil }
+                guard step > 0, step < BatchRules.maximumInteger - time else { return nil }
                 time += step
                 times.append(time)
             }

@@ -7,26 +7,10 @@ public import LockstepModel
 /// a single sample. `"live":false` marks what is sent late or again. A value that is not known is null; a column
 /// without any known value is left out.
 public enum BatchJSON {
-    /// The version of the payload that this program writes, and the newest that it reads.
-    public static let version: Int64 = 1
-
     public static func encode(_ batch: Batch) -> [UInt8] {
         let samples = batch.samples
         var object = JSONObjectWriter(reservingCapacity: 128 + samples.count * samples.columns.count * 10)
-        object.member("v", version)
-        if let position = batch.position {
-            object.member("epoch", position.epoch.rawValue)
-            object.member("seq", position.seq)
-        }
-        if !batch.isLive { object.member("live", false) }
-        if let first = samples.times.first {
-            object.member("t", first)
-            encodeSteps(of: samples.times, into: &object)
-        }
-        for (column, values) in zip(samples.stream.columns, samples.columns)
-        where column.isRequired || values.contains(where: { !$0.isNaN }) {
-            object.member(column.name, values) { $0.value($1, kind: column.kind) }
-        }
+        object.members(of: batch)
         return object.finish()
     }
 
@@ -36,19 +20,35 @@ public enum BatchJSON {
         late.insert(contentsOf: #""live":false,"#.utf8, at: 1)
         return late
     }
-
-    private static func encodeSteps(of times: [Int64], into object: inout JSONObjectWriter) {
-        guard times.count > 1 else { return }
-        let steps = zip(times.dropFirst(), times).map { $0 - $1 }
-        if steps.allSatisfy({ $0 == steps[0] }) {
-            object.member("dt", steps[0])
-        } else {
-            object.member("dt", steps)
-        }
-    }
 }
 
 extension JSONObjectWriter {
+    /// Writes what a batch is made of.
+    package mutating func members(of batch: Batch) {
+        let samples = batch.samples
+        member("v", BatchRules.version)
+        if let position = batch.position {
+            member("epoch", position.epoch.rawValue)
+            member("seq", position.seq)
+        }
+        if !batch.isLive { member("live", false) }
+        if let first = samples.times.first { member("t", first) }
+        if samples.count > 1 { steps(of: samples.times) }
+        for (column, values) in zip(samples.stream.columns, samples.columns)
+        where column.isRequired || values.contains(where: { !$0.isNaN }) {
+            member(column.name, values) { $0.value($1, kind: column.kind) }
+        }
+    }
+
+    private mutating func steps(of times: [Int64]) {
+        let steps = zip(times.dropFirst(), times).map { $0 - $1 }
+        if steps.allSatisfy({ $0 == steps[0] }) {
+            member("dt", steps[0])
+        } else {
+            member("dt", steps)
+        }
+    }
+
     fileprivate mutating func value(_ value: Double, kind: SensorStream.Kind) {
         guard kind.takes(value) else { return null() }
         switch kind {

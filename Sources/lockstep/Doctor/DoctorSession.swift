@@ -25,7 +25,8 @@ final class DoctorSession {
         observations = Observations(broker: broker)
         link.onMessage = { [unowned self] message in
             self.observations.hear(
-                topic: message.topic, payload: Data(message.payload), isRetained: message.isRetained, root: self.root,
+                topic: message.topic, payload: Data(message.payload), contentType: message.contentType,
+                isRetained: message.isRetained, root: self.root,
                 at: Moment.now().wall)
         }
     }

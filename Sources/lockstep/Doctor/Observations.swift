@@ -49,7 +49,9 @@ struct Observations {
             DeviceAddress(group: .standard, device: DeviceID(unchecked: "lockstep-doctor")), .presence)
     }
 
-    mutating func hear(topic: String, payload: Data, isRetained: Bool, root: TopicRoot, at now: Timestamp) {
+    mutating func hear(
+        topic: String, payload: Data, contentType: String?, isRetained: Bool, root: TopicRoot, at now: Timestamp
+    ) {
         if topic == Self.softwareTopic {
             software = String(decoding: payload, as: UTF8.self).printable
             return
@@ -64,7 +66,8 @@ struct Observations {
             switch try root.parse(topic) {
             case .collector(let group, let id): collectors["\(group)/\(id)"] = try CollectorHealth.decode(payload)
             case .device(let address, let channel):
-                try hear(payload, on: channel, of: address, isRetained: isRetained, at: now)
+                try hear(
+                    payload, contentType: contentType, on: channel, of: address, isRetained: isRetained, at: now)
             }
         } catch {
             unreadable[topic] = "\(error)"
@@ -72,14 +75,15 @@ struct Observations {
     }
 
     private mutating func hear(
-        _ payload: Data, on channel: Channel, of address: DeviceAddress, isRetained: Bool, at now: Timestamp
+        _ payload: Data, contentType: String?, on channel: Channel, of address: DeviceAddress, isRetained: Bool,
+        at now: Timestamp
     ) throws {
         switch channel {
         case .state: devices[address, default: Device()].state = try StateJSON.decode(payload)
         case .presence: devices[address, default: Device()].presence = try PresenceJSON.decode(payload)
         case .ack: devices[address, default: Device()].ack = try AcknowledgementJSON.decode(payload)
         case .stream(let stream):
-            let batch = try BatchJSON.decode(payload, stream: stream)
+            let batch = try BatchEncoding.decode(payload, contentType: contentType, stream: stream)
             if let position = batch.position {
                 let before = devices[address]?.highest[position.epoch] ?? 0
                 devices[address, default: Device()].highest[position.epoch] = max(before, position.seq)

@@ -97,7 +97,8 @@ extension Intake {
         payload.withUnsafeBytes { bytes in
             let whole = payload.isEmpty ? UnsafeRawBufferPointer(start: nil, count: 0) : bytes
             take(
-                IncomingMessage(topic: topic, payload: whole, isRetained: isRetained), &book, at: moment(seconds))
+                IncomingMessage(topic: topic, payload: whole, isRetained: isRetained, contentType: nil), &book,
+                at: moment(seconds))
         }
     }
 }

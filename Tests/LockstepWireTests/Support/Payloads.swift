@@ -19,10 +19,11 @@ func batch(
 
 /// The error with which a payload of `stream` is rejected; nil if it is taken.
 func rejection(
-    _ payload: Data, stream: SensorStream = .accelerometer, limits: PayloadLimits = PayloadLimits()
+    _ payload: Data, in encoding: BatchEncoding = .json, stream: SensorStream = .accelerometer,
+    limits: PayloadLimits = PayloadLimits()
 ) -> PayloadError? {
     do throws(PayloadError) {
-        _ = try BatchJSON.decode(payload, stream: stream, limits: limits)
+        _ = try BatchEncoding.decode(payload, contentType: encoding.contentType, stream: stream, limits: limits)
         return nil
     } catch {
         return error

@@ -3,7 +3,10 @@ import LockstepModel
 extension Batch {
     /// A valid batch of any stream.
     static func random(using random: inout some RandomNumberGenerator) -> Batch {
-        let stream = SensorStream.all.randomElement(using: &random) ?? .steps
+        .random(of: SensorStream.all.randomElement(using: &random) ?? .steps, using: &random)
+    }
+
+    static func random(of stream: SensorStream, using random: inout some RandomNumberGenerator) -> Batch {
         let step: Int64? = Bool.random(using: &random) ? .random(in: 1...1_000_000, using: &random) : nil
         var time = Int64.random(in: 0...2_000_000_000_000_000, using: &random)
         var block = SampleBlock(stream: stream)
@@ -28,5 +31,31 @@ extension Batch {
         case .integer: Double(Int64.random(in: -1 << 50...1 << 50, using: &random))
         case .choice(let words): Double(Int.random(in: words.indices, using: &random))
         }
+    }
+
+    /// A batch as a sensor gives it: up to 300 samples of one resolution, each a bounded step from the one before.
+    static func series(using random: inout some RandomNumberGenerator) -> Batch {
+        let count = Int.random(in: 1...300, using: &random)
+        let power = Double.random(in: 0...12, using: &random).rounded(.down)
+        let divisor = (0..<Int(power)).reduce(1.0) { product, _ in product * 10 }
+        let reach = Int64(1) << Int64.random(in: 0...30, using: &random)
+        let columns = (0..<3).map { _ in
+            var number = Int64.random(in: -reach...reach, using: &random)
+            return (0..<count).map { _ in
+                number += .random(in: -reach / 8...reach / 8, using: &random)
+                if Int.random(in: 0..<200, using: &random) == 0 {
+                    number = .random(in: -1 << 50...1 << 50, using: &random)
+                }
+                return Double(number) / divisor
+            }
+        }
+        var time = Int64.random(in: 0...2_000_000_000_000_000, using: &random)
+        let jitter = Int64.random(in: 1...2000, using: &random)
+        let times = (0..<count).map { _ in
+            time += .random(in: jitter...2 * jitter, using: &random)
+            return time
+        }
+        return Batch(
+            position: nil, samples: SampleBlock(stream: .accelerometer, times: times, columns: columns))
     }
 }

@@ -36,7 +36,6 @@ package struct AxisConversion: Sendable, Hashable {
     package func values(of raw: SIMD3<Double>) -> [Double] {
         let native = (raw + offset) * scale
         let turned = (mount?.apply(native) ?? native) * factor
-        // Adding 0 keeps a negative zero from being written.
-        return [turned.x, turned.y, turned.z].map { resolved($0, decimals: decimals) + 0 }
+        return [turned.x, turned.y, turned.z].map { resolved($0, decimals: decimals) }
     }
 }

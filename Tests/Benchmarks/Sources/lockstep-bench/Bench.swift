@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 @main
 struct Bench: ParsableCommand {
@@ -6,7 +7,8 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures both sides of a comparison in one go. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case attitude, agent
+        case attitude, agent, codec
+        case wireSize = "wire-size"
         case ingestBatches = "ingest-batches"
         case ingestSmall = "ingest-small"
         case ingestReplay = "ingest-replay"
@@ -50,10 +52,18 @@ struct Bench: ParsableCommand {
         return switch name {
         case .attitude: try attitude()
         case .agent: try agent()
+        case .wireSize: try WireSizeBenchmark(batches: try walks()).run()
+        case .codec: try CodecBenchmark(batches: try walks()).run(rounds: rounds)
         case .ingestBatches: try ingest.batches()
         case .ingestSmall: try ingest.small()
         case .ingestReplay: try ingest.replay()
         }
+    }
+
+    private func walks() throws -> WalkBatches {
+        let names = try FileManager.default.contentsOfDirectory(atPath: recordings + "/walks")
+        return try WalkBatches(
+            recordings: recordings, names: names.filter { $0.hasSuffix(".csv") && $0 != "truth.csv" }.sorted())
     }
 
     private func attitude() throws -> [Comparison] {

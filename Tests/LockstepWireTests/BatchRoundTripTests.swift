@@ -1,0 +1,95 @@
+import FoundationEssentials
+import LockstepModel
+import LockstepWire
+import SensorTestSupport
+import Testing
+
+@Suite("A batch through an encoding and back")
+struct BatchRoundTripTests {
+    @Test(
+        "keeps every value to the last bit",
+        arguments: BatchEncoding.allCases,
+        [
+            0, -0.0, 1, -1, 0.1, 1.0 / 3, .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude,
+            -.greatestFiniteMagnitude,
+            1e16, 1e-7, 123_456_789.123456789, .pi, 9_007_199_254_740_992, 1e22, 1e23, -4.35e-5,
+        ])
+    func values(_ encoding: BatchEncoding, _ value: Double) throws {
+        for values in [[value], [value, value], [value, 0.25], [0.1, value, 0.3], [value, 1, 2, 3, 4, 5, 6, 7]] {
+            let sent = batch(times: (1...values.count).map { Int64($0) }, x: values)
+            #expect(areIdentical(sent, try encoding.roundTrip(sent)), "\(values)")
+        }
+    }
+
+    @Test("keeps any value to the last bit", arguments: BatchEncoding.allCases)
+    func randomValues(_ encoding: BatchEncoding) throws {
+        var (random, seed) = seeded("values through \(encoding)")
+        var values: [Double] = []
+        while values.count < 5000 {
+            let value = Double(bitPattern: random.next())
+            if value.isFinite { values.append(value) }
+        }
+        let sent = batch(times: (1...5000).map { $0 * 3 }, x: values)
+        #expect(areIdentical(sent, try encoding.roundTrip(sent)), "seed \(seed)")
+    }
+
+    @Test("keeps whole numbers, nulls, positions and times", arguments: BatchEncoding.allCases, [true, false])
+    func everything(_ encoding: BatchEncoding, _ isLive: Bool) throws {
+        var block = SampleBlock(stream: .location)
+        let known: [Double] = [52.5, 13.4, -12.25, 3, 5.5, 0, 359.9, 3, 9_007_199_254_740_991]
+        block.append(time: Timestamp(microseconds: 0), values: known)
+        block.append(time: Timestamp(microseconds: 9_007_199_254_740_991), values: known.map { _ in .nan })
+        block.append(time: Timestamp(microseconds: 9_007_199_254_740_991), values: known)
+        let times: [Int64] = [0, 9_007_199_254_740_990, 9_007_199_254_740_991]
+        let sent = Batch(
+            position: BatchPosition(epoch: Epoch(unchecked: "a.b-c_9"), seq: 9_007_199_254_740_991), isLive: isLive,
+            samples: SampleBlock(stream: .location, times: times, columns: block.columns))
+        #expect(areIdentical(sent, try encoding.roundTrip(sent)))
+    }
+
+    @Test("keeps batches of any stream, size and spacing", arguments: BatchEncoding.allCases)
+    func randomBatches(_ encoding: BatchEncoding) throws {
+        var (random, seed) = seeded("batches through \(encoding)")
+        for round in 0..<500 {
+            let sent = Batch.random(using: &random)
+            guard areIdentical(sent, try encoding.roundTrip(sent)) else {
+                Issue.record("seed \(seed), batch \(round)")
+                return
+            }
+        }
+    }
+
+    @Test("keeps what sensors give: decimal fractions that follow each other, still, moving, and with jumps")
+    func series() throws {
+        var (random, seed) = seeded("series through CBOR")
+        for round in 0..<2000 {
+            let sent = Batch.series(using: &random)
+            guard areIdentical(sent, try BatchEncoding.cbor.roundTrip(sent)) else {
+                Issue.record("seed \(seed), batch \(round)")
+                return
+            }
+        }
+    }
+
+    @Test("marked late afterwards is the same batch as one encoded as late", arguments: BatchEncoding.allCases)
+    func markingLate(_ encoding: BatchEncoding) throws {
+        var (random, seed) = seeded("late through \(encoding)")
+        for stream in SensorStream.all {
+            for _ in 0..<20 {
+                var batch = Batch.random(of: stream, using: &random)
+                batch.isLive = true
+                let marked = BatchEncoding.markingLate(encoding.encode(batch))
+                batch.isLive = false
+                let back = try BatchEncoding.decode(Data(marked), stream: stream)
+                #expect(areIdentical(back, batch), "seed \(seed)")
+            }
+        }
+    }
+}
+
+extension BatchEncoding {
+    /// The batch as a reader has it that was not told the encoding.
+    fileprivate func roundTrip(_ batch: Batch) throws -> Batch {
+        try BatchEncoding.decode(Data(encode(batch)), stream: batch.samples.stream)
+    }
+}

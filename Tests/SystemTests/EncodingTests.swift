@@ -1,0 +1,132 @@
+import Foundation
+import LockstepMQTT
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import LockstepWire
+import Testing
+
+@Suite("Encodings", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct EncodingTests {
+    @Test("what an agent sends in CBOR is stored, every sample, and doctor and watch read it")
+    func wholePath() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("connected to"))
+            let client = try await system.connect()
+            let watch = try system.start(
+                "lockstep", ["watch", "--broker", system.broker.url, "--json", "--batches"])
+            let agent = try system.startAgent("walker", ["--encoding", "cbor"])
+            let reader = try await system.reader()
+            try await expectEventually { try reader.devices().first.map { $0.samples > 600 } ?? false }
+            let doctor = try await RunningProgram.run(
+                Programs.built("lockstep"), ["doctor", "--broker", system.broker.url, "--seconds", "2"])
+            #expect(!doctor.text.contains("can't be read"), "\(doctor.text)")
+            await expectEventually { watch.text.contains(#""stream":"motion/device","batch":{"v":1,"epoch""#) }
+            await agent.stop()
+            let verification = try await system.verify(["walker"])
+            #expect(verification.status == 0, "\(verification.text)\(agent.text)\(collector.text)")
+            #expect(!watch.text.contains("unreadable"), "\(watch.text)")
+            let batches = Self.batches(of: client)
+            #expect(batches.count > 5)
+            for batch in batches {
+                #expect(batch.contentType == "application/cbor")
+                #expect(BatchEncoding(of: batch.payload) == .cbor)
+            }
+        }
+    }
+
+    @Test("an outbox holds batches of both, and an agent of either encoding sends them late as they are")
+    func changedOption() async throws {
+        try await withSystem { system in
+            for encoding in ["cbor", "json", "cbor"] {
+                // No collector: everything stays in the outbox.
+                let client = try await system.connect()
+                let agent = try system.startAgent("walker", ["--encoding", encoding])
+                await client.expectMessage { message in
+                    message.topic.hasSuffix("motion/accelerometer")
+                        && message.contentType == "application/\(encoding)"
+                }
+                await agent.stop()
+            }
+            let client = try await system.connect()
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("connected to"))
+            try await system.drain("walker")
+            let verification = try await system.verify(["walker"])
+            #expect(verification.status == 0, "\(verification.text)")
+            let late = try Self.batches(of: client).filter { message in
+                guard let stream = Self.stream(of: message) else { return false }
+                return try !BatchEncoding.decode(Data(message.payload), stream: stream).isLive
+            }
+            let types = Set(late.map(\.contentType))
+            #expect(types == ["application/json", "application/cbor"])
+        }
+    }
+
+    @Test("the same samples in JSON and in CBOR are duplicates, and no conflicts")
+    func duplicates() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("connected to"))
+            let client = try await system.connect()
+            let count = 50
+            let columns = [0.1, 1.0 / 3, -0.25].map { step in (0..<count).map { Double($0) * step } }
+            let times = (0..<count).map { 1_700_000_000_000_000 + Int64($0) * 10_000 }
+            let batch = Batch(
+                position: nil, samples: SampleBlock(stream: .gyroscope, times: times, columns: columns))
+            for encoding in BatchEncoding.allCases {
+                #expect(await client.publish("lockstep/lab/hand/motion/gyroscope", encoding.encode(batch)))
+            }
+            let reader = try await system.reader()
+            try await expectEventually { try reader.devices().first?.duplicates == Int64(count) }
+            let device = try #require(try reader.devices().first)
+            #expect(device.samples == Int64(count))
+            #expect(device.conflicts == 0)
+            #expect(collector.text.contains("conflict") == false)
+        }
+    }
+
+    @Test(
+        "a reader in another language, of a library of its own, reads the same",
+        .enabled(if: Programs.pythonHas("cbor2"), "python3-cbor2 is not installed"))
+    func otherLanguage() async throws {
+        try await withSystem { system in
+            let client = try await system.connect()
+            let agent = try system.startAgent("walker", ["--encoding", "cbor"])
+            await expectEventually {
+                Set(client.messages.compactMap(Self.stream)).count >= 5 && Self.batches(of: client).count > 20
+            }
+            await agent.stop()
+            let batches = Self.batches(of: client)
+            let payloads = system.folder + "/payloads"
+            try batches.map { $0.payload.map { String(format: "%02x", $0) }.joined() }.joined(separator: "\n")
+                .write(toFile: payloads, atomically: true, encoding: .utf8)
+            let script = """
+                import json, sys
+                sys.path.insert(0, sys.argv[1])
+                import read_cbor
+                for line in open(sys.argv[2]): print(json.dumps(read_cbor.read(bytes.fromhex(line))))
+                """
+            let reading = try await RunningProgram.run(
+                Programs.installed("python3") ?? "", ["-c", script, Programs.source("examples"), payloads])
+            let lines = reading.text.split(separator: "\n")
+            #expect(lines.count == batches.count, "\(reading.text.suffix(2000))")
+            for (line, message) in zip(lines, batches) {
+                let stream = try #require(Self.stream(of: message))
+                let theirs = try BatchJSON.decode(Data(line.utf8), stream: stream)
+                let ours = try BatchCBOR.decode(Data(message.payload), stream: stream)
+                #expect(theirs == ours)
+            }
+        }
+    }
+
+    private static func batches(of client: TestClient) -> [TestClient.Message] {
+        client.messages.filter { stream(of: $0) != nil }
+    }
+
+    private static func stream(of message: TestClient.Message) -> SensorStream? {
+        guard case .device(_, .stream(let stream))? = try? TopicRoot.standard.parse(message.topic) else { return nil }
+        return stream
+    }
+}

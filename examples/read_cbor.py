@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Reads batches in CBOR. Debian: python3-cbor2 python3-paho-mqtt
+
+    python3 examples/read_cbor.py localhost      prints each as one line of JSON
+"""
+import json
+import struct
+import sys
+
+import cbor2
+
+
+def varint(data, at):
+    """A number in seven bits a byte, the lowest first, and where the next byte is."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def series(data):
+    """The numbers of a packed series."""
+    decimals, order, parameter = data[0], data[1] >> 6, data[1] & 0x3F
+    count, at = varint(data, 2)
+    residuals = []
+    for _ in range(order):
+        residual, at = varint(data, at)
+        residuals.append(residual)
+    bits = "".join(f"{byte:08b}" for byte in data[at:])
+    at = 0
+    for _ in range(count - order):
+        ones = 0
+        while ones < 16 and bits[at + ones] == "1":
+            ones += 1
+        # After sixteen ones the number itself follows, in 64 bits; else a zero and its lower bits.
+        at += ones + (ones < 16)
+        width, upper = (64, 0) if ones == 16 else (parameter, ones << parameter)
+        residuals.append(upper | int(bits[at : at + width] or "0", 2))
+        at += width
+    numbers = []
+    for index, residual in enumerate(residuals):
+        difference = residual >> 1 ^ -(residual & 1)
+        # The difference of order 3 is x[i] - 3 x[i - 1] + 3 x[i - 2] - x[i - 3], and so on.
+        for back, weight in enumerate([(), (1,), (2, -1), (3, -3, 1)][min(order, index)], 1):
+            difference += weight * numbers[index - back]
+        numbers.append(difference)
+    return [number / 10**decimals for number in numbers] if decimals else numbers
+
+
+def values(member):
+    """What a member of a batch stands for."""
+    if isinstance(member, bytes):
+        return series(member)
+    if isinstance(member, cbor2.CBORTag):
+        # Little-endian float32 and float64 of RFC 8746.
+        size, letter = {85: (4, "f"), 86: (8, "d")}[member.tag]
+        return list(struct.unpack(f"<{len(member.value) // size}{letter}", member.value))
+    return member
+
+
+def read(payload):
+    """A batch as JSON has it."""
+    batch = {name: values(member) for name, member in cbor2.loads(payload).items()}
+    head = {"v", "epoch", "seq", "live", "t", "dt"}
+    count = next(len(value) for name, value in batch.items() if name not in head and isinstance(value, list))
+    return {
+        name: value if name in head or isinstance(value, list) else [value] * count for name, value in batch.items()
+    }
+
+
+def main():
+    import paho.mqtt.client as mqtt
+
+    def on_message(client, userdata, message):
+        # A JSON object begins with a brace, a map of CBOR with one of these.
+        if message.payload and 0xA0 <= message.payload[0] <= 0xBF:
+            print(message.topic, json.dumps(read(message.payload)), flush=True)
+
+    client = mqtt.Client()
+    client.on_message = on_message
+    client.connect(sys.argv[1])
+    client.subscribe("lockstep/#", 1)
+    client.loop_forever()
+
+
+if __name__ == "__main__":
+    main()
