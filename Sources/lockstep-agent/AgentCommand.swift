@@ -82,7 +82,7 @@ struct AgentCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            How batches are written: json, which anybody can read, or cbor, in about a quarter of the bytes \
+            How batches are written: json, which anybody can read, or cbor, in under a quarter of the bytes \
             (default: json).
             """)
     var encoding: String?

@@ -5,7 +5,7 @@ public import LockstepModel
 public enum BatchEncoding: String, Sendable, CaseIterable {
     /// Readable by anyone.
     case json
-    /// A fourth of the bytes, or less.
+    /// Under a quarter of the bytes.
     case cbor
 
     /// What MQTT 5 tells a reader beside the payload.
