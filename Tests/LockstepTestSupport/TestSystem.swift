@@ -19,13 +19,7 @@ public final class TestSystem {
     public func start(_ name: String, _ arguments: [String], environment: [String: String] = [:]) throws
         -> RunningProgram
     {
-        try start([Programs.built(name)], arguments, environment: environment)
-    }
-
-    private func start(_ command: [String], _ arguments: [String], environment: [String: String]) throws
-        -> RunningProgram
-    {
-        let program = try RunningProgram(command[0], command.dropFirst() + arguments, environment: environment)
+        let program = try RunningProgram(Programs.built(name), arguments, environment: environment)
         programs.append(program)
         return program
     }
@@ -36,13 +30,12 @@ public final class TestSystem {
     }
 
     /// Starts an agent that keeps a journal; its outbox survives in the system's folder.
-    /// - Parameter program: what to start it with, where not simply as built.
     public func startAgent(
         _ device: String, source: String = "simulate:1", _ arguments: [String] = [], url: String? = nil,
-        program: [String] = [Programs.built("lockstep-agent")], environment: [String: String] = [:]
+        environment: [String: String] = [:]
     ) throws -> RunningProgram {
         try start(
-            program,
+            "lockstep-agent",
             [
                 "--broker", url ?? broker.url, "--device", device, "--source", source, "--outbox", outbox(of: device),
                 "--journal", "--window", "200ms",

@@ -5,66 +5,65 @@ import LockstepStore
 import LockstepTestSupport
 import Testing
 
-private let library = "/usr/lib/\(architecture)-linux-gnu/faketime/libfaketimeMT.so.1"
-
-#if arch(x86_64)
-    private let architecture = "x86_64"
-#else
-    private let architecture = "aarch64"
-#endif
-
 @Suite(
-    "A clock that is set while an agent runs",
-    .enabled(
-        if: Programs.isInstalled("mosquitto") && FileManager.default.fileExists(atPath: library),
-        "mosquitto or faketime is not installed"))
+    "The clocks of a running agent",
+    .enabled("mosquitto or clang is not installed") {
+        guard Programs.isInstalled("mosquitto") else { return false }
+        return await AdjustableClock.isAvailable
+    })
 struct ClockStepTests {
-    @Test("an hour forward and two back begins a new epoch each time, and nothing is lost")
+    @Test("set an hour forward and two back begin a new epoch each time, and nothing is lost")
     func stepped() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
-            let clock = system.folder + "/clock"
-            try set(clock, to: "+0")
-            let agent = try startAgent(in: system, clock: clock)
+            let clock = try await AdjustableClock(in: system.folder)
+            let agent = try system.startAgent("walker", environment: clock.environment)
             #expect(await collector.waitForOutput("default/walker: active"))
             let database = try SQLiteDatabase(path: system.outbox(of: "walker"), mode: .readOnly)
-            for (offset, step) in [("+3600", "3600.0"), ("+0", "-3600.0"), ("-3600", "-3600.0")] {
-                let told = steps(agent, by: step)
+            for (index, hours) in [1, 0, -1].enumerated() {
                 let before = try database.integer("SELECT count(*) FROM journal")
-                try set(clock, to: offset)
-                await expectEventually("\(agent.text)", within: .seconds(120)) { steps(agent, by: step) > told }
-                try await expectEventually(within: .seconds(120)) {
+                try clock.set(wall: Int64(hours) * 3600)
+                await expectEventually("\(agent.text)", within: .seconds(120)) { steps(of: agent) > index }
+                try await expectEventually("\(agent.text)\(collector.text)", within: .seconds(120)) {
                     try database.integer("SELECT count(*) FROM journal") > before + 15
                 }
             }
-            // Two hours ago by its own clock, the agent is here now.
+            // By its own clock it speaks of an hour ago; it is here now all the same.
             let reader = try await system.reader()
             try await expectEventually("\(collector.text)") { try reader.devices().first?.state == .active }
             #expect(try database.integer("SELECT count(DISTINCT epoch) FROM journal") == 4)
-            await agent.stop()
-            try await system.drain("walker")
-            let verification = try await system.verify(["walker"])
-            #expect(verification.status == 0, "\(verification.text)")
+            try await expectAllStored(agent, system)
         }
     }
 
-    private func startAgent(in system: TestSystem, clock: String) throws -> RunningProgram {
-        // By way of env: in the first process that loads it the library changes the environment, and a Swift program
-        // then does not find its arguments.
-        try system.startAgent(
-            "walker", program: ["/usr/bin/env", Programs.built("lockstep-agent")],
-            environment: [
-                "LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": clock, "FAKETIME_NO_CACHE": "1",
-                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            ])
+    @Test("tell it that the machine slept: it says so, its time line goes on, and nothing is lost")
+    func suspended() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            let clock = try await AdjustableClock(in: system.folder)
+            let agent = try system.startAgent("walker", environment: clock.environment)
+            #expect(await collector.waitForOutput("default/walker: active"))
+            let database = try SQLiteDatabase(path: system.outbox(of: "walker"), mode: .readOnly)
+            try clock.set(wall: 3600, boot: 3600)
+            #expect(await collector.waitForOutput("→ background (suspend)"), "\(agent.text)\(collector.text)")
+            #expect(await collector.waitForOutput("→ resumed (wake)"), "\(agent.text)\(collector.text)")
+            let before = try database.integer("SELECT count(*) FROM journal")
+            try await expectEventually("\(agent.text)", within: .seconds(120)) {
+                try database.integer("SELECT count(*) FROM journal") > before + 15
+            }
+            #expect(try database.integer("SELECT count(DISTINCT epoch) FROM journal") == 1)
+            try await expectAllStored(agent, system)
+        }
     }
 
-    /// Sets the clock to so many seconds from the machine's; in one go, since the agent reads the file all the time.
-    private func set(_ clock: String, to offset: String) throws {
-        try offset.write(toFile: clock, atomically: true, encoding: .utf8)
+    private func expectAllStored(_ agent: RunningProgram, _ system: TestSystem) async throws {
+        await agent.stop()
+        try await system.drain("walker")
+        let verification = try await system.verify(["walker"])
+        #expect(verification.status == 0, "\(verification.text)")
     }
 
-    private func steps(_ agent: RunningProgram, by step: String) -> Int {
-        agent.text.components(separatedBy: "the clock was stepped by \(step) s").count - 1
+    private func steps(of agent: RunningProgram) -> Int {
+        agent.text.components(separatedBy: "the clock was stepped by").count - 1
     }
 }

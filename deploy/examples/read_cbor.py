@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads batches in CBOR. Debian: python3-cbor2 python3-paho-mqtt
 
-    python3 examples/read_cbor.py localhost      prints each as one line of JSON
+    python3 deploy/examples/read_cbor.py localhost      prints each as one line of JSON
 """
 import json
 import struct
