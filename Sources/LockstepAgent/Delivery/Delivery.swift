@@ -19,7 +19,7 @@ public struct Delivery: Sendable {
     /// Messages of one agent under way that the broker has not confirmed.
     package static let mostFlying = 100
     /// Of those, how many may be backlog: live batches never wait behind it.
-    package static let mostFlyingBacklog = 40
+    private static let mostFlyingBacklog = 40
     static let firstPatience: Int64 = 5_000_000
     static let longestPatience: Int64 = 300_000_000
     /// Of batches that were lost again and again: it may have been the broker that lost them, and few are tried.
@@ -46,6 +46,7 @@ public struct Delivery: Sendable {
     private var losses: [[Epoch: SequenceSet]] = Array(repeating: [:], count: Delivery.mostLosses)
     private var flying: [Int32: BatchPosition] = [:]
     private var awaiting: [Bucket] = [Bucket()]
+    private var window = BacklogWindow()
     private var patience = Delivery.firstPatience
     /// Boot time of the last progress: an acknowledgement, a connection, a probe.
     private var progressAt: Int64 = 0
@@ -61,10 +62,13 @@ public struct Delivery: Sendable {
             && awaiting.allSatisfy(\.isEmpty)
     }
     public var hasBacklog: Bool { !unsent.isEmpty }
+    /// Whether backlog may be sent now.
+    public var takesBacklog: Bool { hasBacklog && flying.count < Self.mostFlyingBacklog && window.isOpen }
     public var unsentCount: Int64 { unsent.values.reduce(0) { $0 + $1.count } }
 
     /// A batch is in the outbox and can't be published now.
     public mutating func enqueue(_ position: BatchPosition) {
+        window.remove(position)
         unsent.insert(position)
     }
 
@@ -85,6 +89,12 @@ public struct Delivery: Sendable {
         if awaiting.count > 64 { mergeOldestBuckets() }
     }
 
+    /// A batch of the backlog was handed to the broker as message `id`.
+    public mutating func didPublishBacklog(_ position: BatchPosition, as id: Int32, at boot: Int64) {
+        didPublish(position, as: id)
+        window.didPublish(position, at: boot)
+    }
+
     /// The broker has confirmed message `id`.
     /// - Returns: the batch, nil for a message that carried none.
     public mutating func didConfirm(_ id: Int32) -> BatchPosition? {
@@ -98,6 +108,7 @@ public struct Delivery: Sendable {
     /// The broker has refused message `id`: its batch waits, to be tried again.
     public mutating func didRefuse(_ id: Int32, at boot: Int64) {
         guard let position = flying.removeValue(forKey: id) else { return }
+        window.remove(position)
         refused.hold(position, at: boot)
     }
 
@@ -117,12 +128,14 @@ public struct Delivery: Sendable {
     public mutating func didDisconnect() {
         for position in flying.values { enqueue(position) }
         flying.removeAll()
+        window.removeAll()
     }
 
     /// Takes in what a collector has stored and misses; to be followed by removing `ack.stored` from the outbox.
     public mutating func handle(_ ack: Acknowledgement, at boot: Int64) {
         let before = pendingCount(of: ack.epoch)
         let stored = ack.stored
+        window.acknowledge(stored, of: ack.epoch, at: boot)
         unsent.formUnion(neverStored.release(by: stored, of: ack.epoch))
         drop(stored, of: ack.epoch)
         flying = flying.filter { $0.value.epoch != ack.epoch || !stored.contains($0.value.seq) }
@@ -169,6 +182,7 @@ public struct Delivery: Sendable {
     }
 
     private mutating func drop(_ batches: SequenceSet, of epoch: Epoch) {
+        window.remove(batches, of: epoch)
         unsent.subtract(batches, of: epoch)
         tooLarge.subtract(batches, of: epoch)
         refused.drop(batches, of: epoch)
@@ -193,6 +207,7 @@ public struct Delivery: Sendable {
         for index in 0...newest {
             guard let lost = awaiting[index].batches[ack.epoch]?.intersection(missing), !lost.isEmpty else { continue }
             awaiting[index].batches[ack.epoch]?.subtract(lost)
+            window.remove(lost, of: ack.epoch)
             let tooOften = countLoss(lost, of: ack.epoch)
             for range in tooOften.ranges {
                 for seq in range { neverStored.hold(BatchPosition(epoch: ack.epoch, seq: seq), at: boot) }

@@ -69,10 +69,10 @@ extension Outbox {
 
     private static func renumbered(_ entry: Entry, as position: BatchPosition) -> Entry? {
         let limits = PayloadLimits(bytes: .max, samples: .max)
-        guard var batch = try? BatchJSON.decode(Data(entry.payload), stream: entry.stream, limits: limits) else {
+        guard var batch = try? BatchEncoding.decode(Data(entry.payload), stream: entry.stream, limits: limits) else {
             return nil
         }
         batch.position = position
-        return Entry(position: position, stream: entry.stream, payload: BatchJSON.encode(batch))
+        return Entry(position: position, stream: entry.stream, payload: BatchEncoding(of: entry.payload).encode(batch))
     }
 }

@@ -40,11 +40,9 @@ extension AgentLoop {
 
     /// Sends backlog within its byte rate.
     func publishBacklog(at moment: Moment) {
-        guard link.isUp, delivery.hasBacklog, contradiction == nil, moment.boot >= backlogFrom else { return }
+        guard link.isUp, contradiction == nil, moment.boot >= backlogFrom else { return }
         var read = 0
-        while delivery.flyingCount < Delivery.mostFlyingBacklog, read < Self.mostReadBacklog,
-            budget.isOpen(at: moment.boot)
-        {
+        while delivery.takesBacklog, read < Self.mostReadBacklog, budget.isOpen(at: moment.boot) {
             read += 1
             let positions = delivery.nextBacklog(limit: 1)
             guard let position = positions.first else { return }
@@ -56,7 +54,8 @@ extension AgentLoop {
                 try outbox.willSendBacklog()
                 let payload = BatchEncoding.markingLate(entry.payload)
                 guard let id = try publish(payload, of: entry.stream) else { return }
-                didPublish(position, as: id)
+                delivery.didPublishBacklog(position, as: id, at: moment.boot)
+                outbox.didPublish(position)
                 budget.spend(payload.count)
             } catch let error as MQTTError where error.code == .tooLarge {
                 setAside(position)
@@ -161,17 +160,13 @@ extension AgentLoop {
             else {
                 return delivery.enqueue(entry.position)
             }
-            didPublish(entry.position, as: id)
+            delivery.didPublish(entry.position, as: id)
+            outbox.didPublish(entry.position)
         } catch let error as MQTTError where error.code == .tooLarge {
             setAside(entry.position)
         } catch {
             delivery.enqueue(entry.position)
         }
-    }
-
-    private func didPublish(_ position: BatchPosition, as id: Int32) {
-        delivery.didPublish(position, as: id)
-        outbox.didPublish(position)
     }
 
     /// One batch that the broker does not take must not hold up those behind it.

@@ -105,7 +105,7 @@ final class AgentLoop {
             boot + 1_000_000, coalescer.nextDue ?? .max, isOutboxFailing ? .max : removeBy ?? .max,
             leases.nextExpiry ?? .max)
         if !requests.isEmpty { due = boot }
-        if delivery.hasBacklog, link.isUp { due = min(due, boot + 50_000) }
+        if delivery.takesBacklog, link.isUp { due = min(due, boot + 50_000) }
         let deadline = ContinuousClock.now + .microseconds(max(0, due - boot))
         link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
     }

@@ -12,7 +12,7 @@ extension Fleet {
         outcome.accepted.samples += plan.sampleCount(seq)
         outcome.lateness.record(lateness)
         guard devices[device].delivery.flyingCount < Delivery.mostFlying,
-            publish(seq, of: device, isLate: false) != nil
+            publish(seq, of: device) != nil
         else { return devices[device].delivery.enqueue(BatchPosition(epoch: devices[device].epoch, seq: seq)) }
     }
 
@@ -20,28 +20,32 @@ extension Fleet {
     func publishBacklog(of device: Int, at boot: Int64) {
         devices[device].delivery.tick(at: boot)
         let connection = connections[connectionNumber(of: device)]
-        guard devices[device].delivery.hasBacklog, boot >= connection.backlogFrom else { return }
-        while devices[device].delivery.flyingCount < Delivery.mostFlyingBacklog,
-            devices[device].budget.isOpen(at: boot),
+        guard boot >= connection.backlogFrom else { return }
+        while devices[device].delivery.takesBacklog, devices[device].budget.isOpen(at: boot),
             let position = devices[device].delivery.nextBacklog(limit: 1).first,
-            let bytes = publish(position.seq, of: device, isLate: true)
+            let bytes = publish(position.seq, of: device, asBacklogAt: boot)
         {
             devices[device].budget.spend(bytes)
         }
     }
 
+    /// - Parameter boot: µs of the boot clock for backlog, nil for a live batch.
     /// - Returns: the bytes of the payload; nil where it could not be handed over.
-    private func publish(_ seq: Int64, of device: Int, isLate: Bool) -> Int? {
+    private func publish(_ seq: Int64, of device: Int, asBacklogAt boot: Int64? = nil) -> Int? {
         let number = connectionNumber(of: device)
         let connection = connections[number]
         guard connection.link.isUp, connection.flying.count < Self.mostFlying else { return nil }
         let position = BatchPosition(epoch: devices[device].epoch, seq: seq)
-        let (payload, stream) = plan.payload(device: device, seq: seq, isLate: isLate)
+        let (payload, stream) = plan.payload(device: device, seq: seq, isLate: boot != nil)
         do {
             let topic = configuration.root.topic(devices[device].address, .stream(stream))
             guard let id = try connection.link.publish(MQTTMessage(topic: topic, payload: payload)) else { return nil }
             connection.flying[id] = device
-            devices[device].delivery.didPublish(position, as: id)
+            if let boot {
+                devices[device].delivery.didPublishBacklog(position, as: id, at: boot)
+            } else {
+                devices[device].delivery.didPublish(position, as: id)
+            }
         } catch {
             outcome.refusals.insert("\(error)")
             if error.code == .tooLarge { devices[device].delivery.setAside(position) }

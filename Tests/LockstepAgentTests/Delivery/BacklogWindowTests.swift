@@ -1,0 +1,68 @@
+import LockstepModel
+import Testing
+
+@testable import LockstepAgent
+
+@Suite("Backlog on its way to the collector")
+struct BacklogWindowTests {
+    private let epoch = Epoch(unchecked: "e")
+
+    /// Publishes as much as the window lets through, and acknowledges it `delay` µs later.
+    private func round(_ window: inout BacklogWindow, delay: Int64) -> Int64 {
+        var count: Int64 = 0
+        while window.isOpen {
+            count += 1
+            window.didPublish(BatchPosition(epoch: epoch, seq: count), at: 0)
+        }
+        window.acknowledge(SequenceSet([1...count]), of: epoch, at: delay)
+        return count
+    }
+
+    @Test("grows while it is acknowledged in time, up to a bound")
+    func grows() {
+        var window = BacklogWindow()
+        let counts = (0..<40).map { _ in round(&window, delay: 1_100_000) }
+        #expect(counts.first == Int64(BacklogWindow.first))
+        #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 < $1 || $1 == Int64(BacklogWindow.most) })
+        #expect(counts.last == Int64(BacklogWindow.most))
+    }
+
+    @Test("halves when that takes long, but never stops")
+    func shrinks() {
+        var window = BacklogWindow()
+        for _ in 0..<40 { _ = round(&window, delay: 1_100_000) }
+        let counts = (0..<20).map { _ in round(&window, delay: 3_000_000) }
+        #expect(counts[1] == Int64(BacklogWindow.most / 2))
+        #expect(counts.last == Int64(BacklogWindow.least))
+        let after = (0..<4).map { _ in round(&window, delay: 1_100_000) }
+        #expect(after == [4, 5, 6, 7], "slower than at first")
+        let between = (0..<3).map { _ in round(&window, delay: 1_600_000) }
+        #expect(Set(between).count == 1, "in between it stays")
+    }
+
+    @Test("waits for the collector, not for the broker; what is given up makes room")
+    func waits() {
+        var delivery = Delivery(pending: [epoch: SequenceSet([1...100])])
+        var sent: [BatchPosition] = []
+        func send() {
+            while delivery.takesBacklog, let next = delivery.nextBacklog(limit: 1).first {
+                delivery.didPublishBacklog(next, as: Int32(next.seq), at: 0)
+                #expect(delivery.didConfirm(Int32(next.seq)) == next)
+                sent.append(next)
+            }
+        }
+        send()
+        #expect(sent.count == BacklogWindow.first)
+        delivery.handle(Acknowledgement(epoch: epoch, received: SequenceSet([1...4])), at: 100_000)
+        send()
+        #expect(sent.count > BacklogWindow.first && sent.count < 2 * BacklogWindow.first)
+        let before = sent.count
+        delivery.forget([epoch: SequenceSet([5...8])])
+        send()
+        #expect(sent.count == before + 4)
+        delivery.didDisconnect()
+        delivery.didConnect(at: 0)
+        send()
+        #expect(sent.count > before + 4, "the next connection starts with nothing under way")
+    }
+}
