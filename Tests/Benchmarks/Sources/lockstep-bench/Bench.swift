@@ -7,7 +7,7 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures both sides of a comparison in one go. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case attitude, agent, codec
+        case attitude, agent, codec, scale, outage, latency
         case wireSize = "wire-size"
         case ingestBatches = "ingest-batches"
         case ingestSmall = "ingest-small"
@@ -49,11 +49,15 @@ struct Bench: ParsableCommand {
 
     private func comparisons(_ name: Name) throws -> [Comparison] {
         let ingest = IngestBenchmarks(programs: programs, python: python, scripts: scripts, rounds: rounds)
+        let fleet = FleetBenchmarks(programs: programs, rounds: rounds)
         return switch name {
         case .attitude: try attitude()
         case .agent: try agent()
         case .wireSize: try WireSizeBenchmark(batches: try walks()).run()
         case .codec: try CodecBenchmark(batches: try walks()).run(rounds: rounds)
+        case .scale: try fleet.scale()
+        case .outage: try fleet.outage()
+        case .latency: try LatencyBenchmark(programs: programs, rounds: rounds).run()
         case .ingestBatches: try ingest.batches()
         case .ingestSmall: try ingest.small()
         case .ingestReplay: try ingest.replay()

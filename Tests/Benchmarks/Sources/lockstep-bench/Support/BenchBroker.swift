@@ -32,6 +32,19 @@ struct BenchBroker {
     /// s of CPU up to now.
     func cpuTime() throws -> Double { try process.cpuTime() }
 
+    /// Waits for a message.
+    func wait(for topic: String) throws {
+        try Launched.run("mosquitto_sub", ["-p", "\(port)", "-t", topic, "-C", "1", "-W", "30"])
+    }
+
+    /// Writes each message of a topic into a file as it comes: a line of the time in s since 1970 and the payload.
+    func record(_ topic: String, into file: String) throws -> Launched {
+        guard FileManager.default.createFile(atPath: file, contents: nil),
+            let handle = FileHandle(forWritingAtPath: file)
+        else { throw Failure("\(file) can't be written") }
+        return try Launched("mosquitto_sub", ["-p", "\(port)", "-t", topic, "-F", "%U %p"], output: handle)
+    }
+
     /// Makes the broker keep for `client` what is published from now on.
     func keepMessages(for client: String) throws {
         try Launched.run(

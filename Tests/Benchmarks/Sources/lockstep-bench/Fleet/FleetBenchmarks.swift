@@ -1,0 +1,48 @@
+/// What many devices cost, and what an outage does to the live data of others.
+struct FleetBenchmarks {
+    let programs: String
+    let rounds: Int
+
+    /// 10,000 samples a second in batches of 10, from more and more devices.
+    func scale() throws -> [Comparison] {
+        try compare(
+            "scale",
+            [
+                Metric(name: "CPU of the collector", unit: "µs/sample", digits: 2),
+                Metric(name: "memory of the collector", unit: "MB", digits: 1),
+            ], rounds: rounds,
+            [10_000, 1000, 100, 10].map { devices in
+                Contender(name: "\(devices) devices") {
+                    let outcome = try FleetRun(programs: programs).run([
+                        "--devices", "\(devices)", "--connections", "\(min(devices, 50))",
+                        "--rate", fixed(10_000 / Double(devices), digits: 3),
+                        "--window", fixed(Double(devices) / 1000, digits: 3), "--seconds", "20",
+                    ])
+                    return [
+                        outcome.collectorCPU / Double(outcome.report.acknowledged.samples) * 1e6,
+                        Double(outcome.collectorMemory) / 1e6,
+                    ]
+                }
+            })
+    }
+
+    /// 1,000 devices with 10 samples a second each that come back with an hour's samples in their outboxes, beside
+    /// the same without.
+    func outage() throws -> [Comparison] {
+        let live = [
+            "--devices", "1000", "--connections", "50", "--rate", "10", "--seconds", "60",
+        ]
+        return try compare(
+            "outage",
+            [
+                Metric(name: "live, from its time to its acknowledgement, 99 %", unit: "ms"),
+                Metric(name: "rows", unit: "rows/s"),
+            ], rounds: rounds,
+            [("an hour's backlog", live + ["--backlog", "3600"]), ("live alone", live)].map { name, arguments in
+                Contender(name: name) {
+                    let report = try FleetRun(programs: programs).run(arguments).report
+                    return [report.lags.live.p99, Double(report.acknowledged.samples) / report.seconds]
+                }
+            })
+    }
+}
