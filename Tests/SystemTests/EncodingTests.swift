@@ -109,7 +109,7 @@ struct EncodingTests {
                 for line in open(sys.argv[2]): print(json.dumps(read_cbor.read(bytes.fromhex(line))))
                 """
             let reading = try await RunningProgram.run(
-                Programs.installed("python3") ?? "", ["-c", script, Programs.source("examples"), payloads])
+                Programs.installed("python3") ?? "", ["-c", script, Programs.source("deploy/examples"), payloads])
             let lines = reading.text.split(separator: "\n")
             #expect(lines.count == batches.count, "\(reading.text.suffix(2000))")
             for (line, message) in zip(lines, batches) {

@@ -7,33 +7,42 @@ import LockstepModel
 /// TCP does with its congestion window (Jacobson, Congestion Avoidance and Control, 1988).
 struct BacklogWindow: Sendable {
     /// Batches under way: at the start, and within what bounds.
-    static let first = 16
+    static let first = 8
     static let least = 4
     static let most = 1000
-    /// µs within which a collector that keeps up acknowledges: it does so about once a second.
-    static let timely: Int64 = 1_400_000
-    /// µs after which it does not keep up.
-    static let late: Int64 = 1_800_000
+    /// µs beyond a round trip within which a collector that keeps up acknowledges: it does so about once a second.
+    static let timely: Int64 = 1_150_000
+    /// µs beyond a round trip after which it does not keep up.
+    static let late: Int64 = 1_250_000
 
     private(set) var size = BacklogWindow.first
     /// Until the first time that it is late, the window doubles: nobody knows how much room there is.
     private var wasLate = false
     /// When each was published, in µs of the boot clock.
     private var underWay: [BatchPosition: Int64] = [:]
+    /// µs that the network takes: the shortest time until the broker has confirmed one.
+    private var roundTrip: Int64?
 
     var isOpen: Bool { underWay.count < size }
 
     mutating func didPublish(_ position: BatchPosition, at boot: Int64) { underWay[position] = boot }
+
+    /// The broker has it.
+    mutating func confirm(_ position: BatchPosition, at boot: Int64) {
+        guard let published = underWay[position] else { return }
+        roundTrip = min(roundTrip ?? .max, boot - published)
+    }
 
     /// The collector has these.
     mutating func acknowledge(_ stored: SequenceSet, of epoch: Epoch, at boot: Int64) {
         let arrived = underWay.filter { $0.key.epoch == epoch && stored.contains($0.key.seq) }
         guard let oldest = arrived.values.min() else { return }
         for position in arrived.keys { underWay[position] = nil }
-        if boot - oldest > Self.late {
+        let delay = boot - oldest - (roundTrip ?? 0)
+        if delay > Self.late {
             wasLate = true
             size = max(Self.least, size / 2)
-        } else if boot - oldest < Self.timely {
+        } else if delay < Self.timely {
             size = min(Self.most, size + (wasLate ? max(1, arrived.count / 4) : arrived.count))
         }
     }
@@ -47,5 +56,8 @@ struct BacklogWindow: Sendable {
     }
 
     /// The connection is gone, and with it all that was under way.
-    mutating func removeAll() { underWay.removeAll() }
+    mutating func removeAll() {
+        underWay.removeAll()
+        roundTrip = nil
+    }
 }

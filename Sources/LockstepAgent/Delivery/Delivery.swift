@@ -96,9 +96,11 @@ public struct Delivery: Sendable {
     }
 
     /// The broker has confirmed message `id`.
+    /// - Parameter boot: when, where that is known.
     /// - Returns: the batch, nil for a message that carried none.
-    public mutating func didConfirm(_ id: Int32) -> BatchPosition? {
+    public mutating func didConfirm(_ id: Int32, at boot: Int64? = nil) -> BatchPosition? {
         guard let position = flying.removeValue(forKey: id) else { return nil }
+        if let boot { window.confirm(position, at: boot) }
         awaiting[awaiting.count - 1].batches.insert(position)
         let one = SequenceSet(CollectionOfOne(position.seq...position.seq))
         unsent.formUnion(refused.release(by: one, of: position.epoch))

@@ -103,7 +103,8 @@ extension AgentLoop {
             } else {
                 announcement.didConfirm(id)
             }
-            if refusal == nil, let position = delivery.didConfirm(id), configuration.acknowledgedBy == .broker {
+            if refusal == nil, let position = delivery.didConfirm(id, at: boot), configuration.acknowledgedBy == .broker
+            {
                 remove([position.epoch: SequenceSet([position.seq...position.seq])], at: boot)
                 delivery.forget(removed)
             }

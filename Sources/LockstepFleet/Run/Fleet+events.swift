@@ -69,7 +69,7 @@ extension Fleet {
                 devices[device].delivery.didRefuse(id, at: boot)
             } else {
                 outcome.confirmed += 1
-                _ = devices[device].delivery.didConfirm(id)
+                _ = devices[device].delivery.didConfirm(id, at: boot)
             }
         case .failed: break
         }
