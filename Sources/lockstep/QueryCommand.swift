@@ -10,9 +10,16 @@ struct QueryCommand: ParsableCommand {
             Streams: \(SensorStream.all.map(\.name).joined(separator: ", ")); a table's name does as well.
             Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a span before now such as -5m.
 
+            With --every a row stands for the samples of a device in a span of time, and has the time at which the span
+            starts; spans are counted from 1970-01-01 UTC, and those without samples are left out. Values are means of
+            what is known, but for 'steps' and their 'distance', which are sums. Left out is what has no mean: words,
+            times and other whole numbers, attitudes and courses. The column 'samples' says how many samples there are.
+
             EXAMPLES
               lockstep query steps --store sqlite:samples.db --from -1h
               lockstep query accelerometer --store sqlite:samples.db --device left --csv > left.csv
+              lockstep query location --store sqlite:samples.db --last
+              lockstep query steps --store sqlite:samples.db --from -1d --every 1h
             """)
 
     @Argument(help: "The stream, or its table.")
@@ -32,7 +39,13 @@ struct QueryCommand: ParsableCommand {
     @Option(parsing: .unconditional, help: "The first time that counts no more.")
     var to: String?
 
-    @Option(help: "The most samples.")
+    @Flag(help: "Only the newest sample of each device.")
+    var last = false
+
+    @Option(help: "Means over spans of time, 1s to 1d: 10s, 1m, 1h.")
+    var every: String?
+
+    @Option(help: "The most rows.")
     var limit: Int?
 
     @Flag(help: "How samples are written; a table for people without either.")
@@ -45,6 +58,7 @@ struct QueryCommand: ParsableCommand {
             )
         }
         if let limit, limit < 0 { throw CommandFailure("--limit takes a number from 0") }
+        let detail = try detail()
         let now = Moment.now().wall
         let from = try from.map { try time($0, now: now) }
         let to = try to.map { try time($0, now: now) }
@@ -54,11 +68,21 @@ struct QueryCommand: ParsableCommand {
         var output = OutputBuffer()
         // Also what was read before an error.
         defer { output.flush() }
-        var writer = RowWriter(stream: stream, format: format)
+        var writer = RowWriter(columns: detail.columns(of: stream), format: format)
         writer.writeHeader(into: &output)
-        try reader.query(stream: stream, group: group, devices: device, from: from, to: to, limit: limit) {
-            writer.write($0, into: &output)
+        try reader.query(
+            stream: stream, detail: detail, group: group, devices: device, from: from, to: to, limit: limit
+        ) { writer.write($0, into: &output) }
+    }
+
+    private func detail() throws -> QueryDetail {
+        guard let every else { return last ? .last : .samples }
+        guard !last else { throw CommandFailure("--last and --every exclude each other: choose one") }
+        let length = try span(every)
+        guard (1_000_000...86_400_000_000).contains(length) else {
+            throw CommandFailure("--every takes a span from 1s to 1d, not '\(every)'")
         }
+        return .averages(span: length)
     }
 
     /// A device that is not there is a mistake, not an empty answer.

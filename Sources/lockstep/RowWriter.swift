@@ -20,9 +20,9 @@ struct RowWriter {
         let width: Int
     }
 
-    init(stream: SensorStream, format: RowFormat) {
+    init(columns: [SensorStream.Column], format: RowFormat) {
         self.format = format
-        columns = stream.columns.map { column in
+        self.columns = columns.map { column in
             let title = format == .csv || column.unit.isEmpty ? column.name : "\(column.name) \(column.unit)"
             return Column(
                 kind: column.kind, title: title,

@@ -27,6 +27,8 @@ let package = Package(
         // The other sides, in C.
         .executableTarget(name: "insert-rows", linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(name: "count-messages", linkerSettings: [.linkedLibrary("mosquitto")]),
+        // Measures a program to its end.
+        .executableTarget(name: "run-measured"),
         // Fills a broker for both sides.
         .executableTarget(name: "publish-load", linkerSettings: [.linkedLibrary("mosquitto")]),
     ],

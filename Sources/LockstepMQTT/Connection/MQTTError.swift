@@ -37,7 +37,9 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
 extension MQTTError {
     /// The error for a return value of libmosquitto (`MOSQ_ERR_…`). Reads `errno` for `MOSQ_ERR_ERRNO`.
     init(library status: Int32, detail: String? = nil) {
-        let status = mosq_err_t(status)
+        // Which of the two comes depends on whether the end is met while writing or while reading.
+        let isLost = status == Int32(MOSQ_ERR_ERRNO.rawValue) && [EPIPE, ECONNRESET].contains(errno)
+        let status = isLost ? MOSQ_ERR_CONN_LOST : mosq_err_t(status)
         let code: Code =
             switch status {
             case MOSQ_ERR_ERRNO, MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP, MOSQ_ERR_CONN_REFUSED: .unreachable

@@ -22,6 +22,20 @@ public struct SensorStream: Sendable {
         /// Whether a payload must carry this column, and without nulls.
         public let isRequired: Bool
         public let summary: String
+        /// What stands for its values over a span of time.
+        public let aggregate: Aggregate
+
+        /// - Parameter aggregate: the mean of real numbers, and nothing for others, unless told otherwise.
+        init(
+            name: String, kind: Kind, unit: String, isRequired: Bool, summary: String, aggregate: Aggregate? = nil
+        ) {
+            self.name = name
+            self.kind = kind
+            self.unit = unit
+            self.isRequired = isRequired
+            self.summary = summary
+            self.aggregate = aggregate ?? (kind == .real ? .mean : .none)
+        }
     }
 
     /// What a column's values are. In memory each is a `Double`; not a number stands for null.
@@ -94,8 +108,12 @@ extension SensorStream {
             Column(
                 name: "start", kind: .integer, unit: "µs since 1970", isRequired: true, summary: "Start of the interval"
             ),
-            Column(name: "steps", kind: .integer, unit: "", isRequired: true, summary: "Steps in the interval"),
-            Column(name: "distance", kind: .real, unit: "m", isRequired: false, summary: "Distance walked"),
+            Column(
+                name: "steps", kind: .integer, unit: "", isRequired: true, summary: "Steps in the interval",
+                aggregate: .sum),
+            Column(
+                name: "distance", kind: .real, unit: "m", isRequired: false, summary: "Distance walked", aggregate: .sum
+            ),
             Column(name: "pace", kind: .real, unit: "s/m", isRequired: false, summary: "Current pace"),
             Column(name: "avg_pace", kind: .real, unit: "s/m", isRequired: false, summary: "Average active pace"),
             Column(name: "cadence", kind: .real, unit: "steps/s", isRequired: false, summary: "Current cadence"),
@@ -111,7 +129,9 @@ extension SensorStream {
             Column(name: "hacc", kind: .real, unit: "m", isRequired: false, summary: "Horizontal accuracy"),
             Column(name: "vacc", kind: .real, unit: "m", isRequired: false, summary: "Vertical accuracy"),
             Column(name: "speed", kind: .real, unit: "m/s", isRequired: false, summary: "Speed over ground"),
-            Column(name: "course", kind: .real, unit: "°", isRequired: false, summary: "Course, clockwise from north"),
+            Column(
+                name: "course", kind: .real, unit: "°", isRequired: false, summary: "Course, clockwise from north",
+                aggregate: Aggregate.none),
             Column(
                 name: "fix", kind: .integer, unit: "", isRequired: false,
                 summary: "Dimensions of the fix: 2 or 3; 1 says that there is none"),
@@ -161,7 +181,8 @@ extension [SensorStream.Column] {
         ["w", "x", "y", "z"].map {
             SensorStream.Column(
                 name: "q" + $0, kind: .real, unit: "", isRequired: true,
-                summary: "Attitude, device to reference frame: component \($0) of a unit quaternion")
+                summary: "Attitude, device to reference frame: component \($0) of a unit quaternion",
+                aggregate: SensorStream.Aggregate.none)
         }
     }
 }

@@ -1,35 +1,37 @@
 public import LockstepModel
 import LockstepSQLite
 
-/// One stored sample.
+/// One stored sample, or the averages of several.
 public struct SampleRow: Sendable {
     public let device: DeviceAddress
+    /// Of the sample, or at which the span of the averages starts.
     public let time: Timestamp
-    /// In the order of the stream's columns; not a number stands for null.
+    /// In the order of the columns of the query's ``QueryDetail``; not a number stands for null.
     public let values: [Double]
 }
 
 extension StoreReader {
     /// Gives stored samples one by one: by group and device, and by time within a device. Memory stays flat.
     /// - Parameters:
+    ///   - detail: which rows: samples, the newest alone, or averages; their values are in the order of its columns.
     ///   - group: only of this group; of all where nil.
     ///   - devices: only of these; of all where empty.
     ///   - from: the first time that counts.
     ///   - to: the first time that counts no more.
-    ///   - limit: the most samples, over all devices.
+    ///   - limit: the most rows, over all devices.
     /// - Throws: ``StoreError``, or what `each` throws, which ends the query.
     public func query(
-        stream: SensorStream, group: GroupID? = nil, devices: [DeviceID] = [], from: Timestamp? = nil,
-        to: Timestamp? = nil, limit: Int? = nil, each: (SampleRow) throws -> Void
+        stream: SensorStream, detail: QueryDetail = .samples, group: GroupID? = nil, devices: [DeviceID] = [],
+        from: Timestamp? = nil, to: Timestamp? = nil, limit: Int? = nil, each: (SampleRow) throws -> Void
     ) throws {
+        let times = (from?.microseconds ?? .min)..<max(from?.microseconds ?? .min, to?.microseconds ?? .max)
+        guard let cursor = try storeErrors({ try detail.cursor(of: stream, times, in: database) }) else { return }
         var left = limit ?? .max
         for device in try chosen(group, devices) where left > 0 {
-            guard let select = try statement(stream, device.id, from, to, limit: left) else { return }
-            while try next(select) {
+            try storeErrors { try cursor.start(device: device.id) }
+            while left > 0, let row = try storeErrors({ try cursor.next() }) {
                 left -= 1
-                let values = stream.columns.indices.map { stream.columns[$0].kind.read(select, at: $0 + 1) }
-                let time = Timestamp(microseconds: select.int64(at: 0))
-                try each(SampleRow(device: device.address, time: time, values: values))
+                try each(SampleRow(device: device.address, time: row.time, values: row.values))
             }
         }
     }
@@ -44,28 +46,8 @@ extension StoreReader {
         }
     }
 
-    /// The SELECT of one device's samples; nil if the store has no table of the stream yet.
-    private func statement(
-        _ stream: SensorStream, _ device: Int64, _ from: Timestamp?, _ to: Timestamp?, limit: Int
-    ) throws(StoreError) -> SQLiteStatement? {
-        do {
-            guard let columns = try StoreSchema.selectList(of: stream, in: database) else { return nil }
-            let select = try database.prepare(
-                """
-                SELECT t, \(columns) FROM \(stream.table)
-                WHERE device_id = ? AND t >= ? AND t < ? ORDER BY t LIMIT ?
-                """)
-            try select.bind(device, at: 1)
-            try select.bind(from?.microseconds ?? .min, at: 2)
-            try select.bind(to?.microseconds ?? .max, at: 3)
-            try select.bind(Int64(limit), at: 4)
-            return select
-        } catch {
-            throw StoreError(error, path: path)
-        }
-    }
-
-    private func next(_ select: SQLiteStatement) throws(StoreError) -> Bool {
-        do { return try select.step() } catch { throw StoreError(error, path: path) }
+    /// Unlike ``reading(_:)`` without a transaction: over all of a long query that would keep the writer's log growing.
+    private func storeErrors<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
+        do { return try body() } catch { throw StoreError(error, path: path) }
     }
 }

@@ -10,17 +10,17 @@ struct QueryTests {
     func order() throws {
         let reader = try readerOfThreeDevices()
         #expect(
-            try rows(reader) == ["field/a 5", "lab/a 1", "lab/a 2", "lab/a 3", "lab/b 4", "lab/b 6"])
+            try reader.rows() == ["field/a 5", "lab/a 1", "lab/a 2", "lab/a 3", "lab/b 4", "lab/b 6"])
     }
 
     @Test("is bounded by group, devices, time and number")
     func bounds() throws {
         let reader = try readerOfThreeDevices()
-        #expect(try rows(reader, group: "field") == ["field/a 5"])
-        #expect(try rows(reader, group: "lab", devices: ["a"], from: 2) == ["lab/a 2", "lab/a 3"])
-        #expect(try rows(reader, devices: ["a", "c"], to: 3) == ["lab/a 1", "lab/a 2"])
-        #expect(try rows(reader, limit: 3) == ["field/a 5", "lab/a 1", "lab/a 2"])
-        #expect(try rows(reader, limit: 0) == [])
+        #expect(try reader.rows(group: "field") == ["field/a 5"])
+        #expect(try reader.rows(group: "lab", devices: ["a"], from: 2) == ["lab/a 2", "lab/a 3"])
+        #expect(try reader.rows(devices: ["a", "c"], to: 3) == ["lab/a 1", "lab/a 2"])
+        #expect(try reader.rows(limit: 3) == ["field/a 5", "lab/a 1", "lab/a 2"])
+        #expect(try reader.rows(limit: 0) == [])
     }
 
     @Test("gives values in the order of the columns, and not a number for null")
@@ -66,25 +66,5 @@ struct QueryTests {
         #expect(values.count == 2 && values[0] == 8 && values[1].isNaN)
         #expect(
             try reader.compare(SampleBlock(stream: air, times: [1], columns: []), of: device("one")).missing == [1])
-    }
-
-    private func readerOfThreeDevices() throws -> StoreReader {
-        let (store, path) = try newStore()
-        try store.write(
-            received(acceleration([4, 6]), from: device("b")), received(acceleration([3, 1, 2]), from: device("a")),
-            received(acceleration([5]), from: device("a", group: "field")))
-        return try StoreReader(path: path)
-    }
-
-    private func rows(
-        _ reader: StoreReader, group: String? = nil, devices: [String] = [], from: Int64? = nil, to: Int64? = nil,
-        limit: Int? = nil
-    ) throws -> [String] {
-        var rows: [String] = []
-        try reader.query(
-            stream: .accelerometer, group: group.map(GroupID.init(unchecked:)),
-            devices: devices.map(DeviceID.init(unchecked:)), from: from.map(time), to: to.map(time), limit: limit
-        ) { rows.append("\($0.device) \($0.time.microseconds - start)") }
-        return rows
     }
 }

@@ -7,7 +7,7 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures both sides of a comparison in one go. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case attitude, agent, codec, scale, outage, latency
+        case attitude, agent, codec, scale, outage, latency, query
         case wireSize = "wire-size"
         case ingestBatches = "ingest-batches"
         case ingestSmall = "ingest-small"
@@ -28,6 +28,12 @@ struct Bench: ParsableCommand {
 
     @Option(help: "The folder of the built programs.")
     var programs: String
+
+    @Option(help: "The folder in which large stores are kept.")
+    var cache: String
+
+    @Option(help: "Rows of the store that is queried.")
+    var rows: Int
 
     @Option(help: "How often each side runs.")
     var rounds = 5
@@ -61,6 +67,10 @@ struct Bench: ParsableCommand {
         case .ingestBatches: try ingest.batches()
         case .ingestSmall: try ingest.small()
         case .ingestReplay: try ingest.replay()
+        case .query:
+            try QueryBenchmarks(
+                programs: programs, store: try QueryStore(rows: rows, in: cache), rounds: rounds
+            ).run()
         }
     }
 

@@ -1,0 +1,76 @@
+import LockstepModel
+import LockstepSQLite
+
+/// Reads means and sums over spans of time.
+///
+/// One statement for each span, and not `GROUP BY`: SQLite does not know that `t / span` rises with `t`, and would sort
+/// all samples before it gave the first row.
+final class AverageCursor: QueryCursor {
+    private let first: SQLiteStatement
+    private let average: SQLiteStatement
+    private let columns: [SensorStream.Column]
+    private let times: Range<Int64>
+    /// µs.
+    private let span: Int64
+    /// Where to look for the next sample.
+    private var position: Int64
+
+    /// Nil if the store has no table of the stream yet.
+    init?(
+        _ stream: SensorStream, _ times: Range<Int64>, span: Int64, in database: SQLiteDatabase
+    ) throws(SQLiteError) {
+        let present = try StoreSchema.columns(of: stream.table, in: database)
+        guard !present.isEmpty else { return nil }
+        let wanted = "FROM \(stream.table) WHERE device_id = ? AND t >= ? AND t < ?"
+        first = try database.prepare("SELECT t \(wanted) ORDER BY t LIMIT 1")
+        let values = stream.columns.compactMap { column in
+            column.aggregateSQL.map { present.contains(column.name) ? $0 : "NULL" }
+        }
+        average = try database.prepare("SELECT \((values + ["count(*)"]).joined(separator: ", ")) \(wanted)")
+        columns = stream.aggregateColumns
+        self.times = times
+        self.span = span
+        position = times.lowerBound
+        try first.bind(times.upperBound, at: 3)
+    }
+
+    func start(device: Int64) throws(SQLiteError) {
+        position = times.lowerBound
+        first.reset()
+        average.reset()
+        try first.bind(device, at: 1)
+        try average.bind(device, at: 1)
+    }
+
+    func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])? {
+        try first.bind(position, at: 2)
+        guard try first.step() else { return nil }
+        let found = first.int64(at: 0)
+        first.reset()
+        let start = spanStart(found)
+        try average.bind(found, at: 2)
+        try average.bind(min(start + span, times.upperBound), at: 3)
+        guard try average.step() else { return nil }
+        let values = columns.indices.map { columns[$0].kind.read(average, at: $0) }
+        average.reset()
+        position = start + span
+        return (Timestamp(microseconds: start), values)
+    }
+
+    /// The multiple of the span at or before `time`, also before 1970.
+    private func spanStart(_ time: Int64) -> Int64 {
+        let rest = time % span
+        return time - (rest < 0 ? rest + span : rest)
+    }
+}
+
+extension SensorStream.Column {
+    /// What stands for many of its values in a SELECT; nil if nothing does.
+    fileprivate var aggregateSQL: String? {
+        switch aggregate {
+        case .mean: "avg(\(name))"
+        case .sum: "sum(\(name))"
+        case .none: nil
+        }
+    }
+}

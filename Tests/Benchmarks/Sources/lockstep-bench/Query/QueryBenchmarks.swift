@@ -1,0 +1,94 @@
+import Foundation
+
+/// What people ask a large store, beside the sqlite3 shell: both write CSV to nowhere.
+struct QueryBenchmarks {
+    /// Folder of the built programs.
+    let programs: String
+    let store: QueryStore
+    let rounds: Int
+
+    private static let metrics = [
+        Metric(name: "time", unit: "s", digits: 3), Metric(name: "memory", unit: "MB", digits: 1),
+    ]
+
+    func run() throws -> [Comparison] {
+        try hour() + last() + minutes()
+    }
+
+    /// One device, one hour: 360,000 rows, in the same words, and without the names and the readable time.
+    private func hour() throws -> [Comparison] {
+        let end = QueryStore.start + 3_600_000_000
+        let bounds = "t >= \(QueryStore.start) AND t < \(end)"
+        return try compare(
+            "query-hour", Self.metrics, rounds: rounds,
+            [
+                lockstep(["--device", QueryStore.longest, "--from", "\(QueryStore.start)", "--to", "\(end)"]),
+                sqlite(
+                    "sqlite3, numbers only",
+                    "SELECT t, x, y, z FROM accelerometer WHERE device_id = 1 AND \(bounds) ORDER BY t"),
+                sqlite(
+                    "sqlite3, the same text",
+                    """
+                    SELECT group_name, device, t, time, x, y, z FROM v_accelerometer
+                    WHERE device = '\(QueryStore.longest)' AND \(bounds) ORDER BY t
+                    """),
+            ])
+    }
+
+    /// The newest value of each device.
+    private func last() throws -> [Comparison] {
+        try compare(
+            "query-last", Self.metrics, rounds: rounds,
+            [
+                lockstep(["--last"]),
+                sqlite(
+                    "sqlite3, max(t) of each device",
+                    """
+                    SELECT group_name, device, t, \(Self.isoTime("t")), x, y, z
+                    FROM devices CROSS JOIN accelerometer AS sample USING (device_id)
+                    WHERE t = (SELECT max(t) FROM accelerometer WHERE device_id = devices.device_id)
+                    ORDER BY group_name, device
+                    """),
+            ])
+    }
+
+    /// Averages of each minute of the device with most rows.
+    private func minutes() throws -> [Comparison] {
+        try compare(
+            "query-minutes", Self.metrics, rounds: rounds,
+            [
+                lockstep(["--device", QueryStore.longest, "--every", "1m"]),
+                sqlite(
+                    "sqlite3, GROUP BY",
+                    """
+                    SELECT group_name, device, start, \(Self.isoTime("start")), x, y, z, samples FROM (
+                        SELECT device_id, t / 60000000 * 60000000 AS start, avg(x) AS x, avg(y) AS y, avg(z) AS z,
+                            count(*) AS samples
+                        FROM accelerometer WHERE device_id = 1 GROUP BY start
+                    ) JOIN devices USING (device_id)
+                    """),
+            ])
+    }
+
+    /// As the views of the store write times.
+    private static func isoTime(_ column: String) -> String {
+        "strftime('%Y-%m-%dT%H:%M:%S', \(column) / 1000000, 'unixepoch') || printf('.%06dZ', \(column) % 1000000)"
+    }
+
+    private func lockstep(_ arguments: [String]) -> Contender {
+        contender(
+            "lockstep query",
+            [programs + "/lockstep", "query", "accelerometer", "--store", "sqlite:" + store.path, "--csv"] + arguments)
+    }
+
+    private func sqlite(_ name: String, _ sql: String) -> Contender {
+        contender(name, ["sqlite3", "-readonly", "-csv", "-header", store.path, sql])
+    }
+
+    private func contender(_ name: String, _ command: [String]) -> Contender {
+        Contender(name: name) {
+            let effort = try Launched.time(Launched.beside("run-measured"), command)
+            return [effort.seconds, Double(effort.count) / 1e6]
+        }
+    }
+}

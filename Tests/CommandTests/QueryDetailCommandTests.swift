@@ -1,0 +1,79 @@
+import LockstepTestSupport
+import Testing
+
+@Suite("lockstep query --last and --every")
+struct QueryDetailCommandTests {
+    @Test("--last writes the newest sample of each device")
+    func last() async throws {
+        try await withStore { store in
+            let run = try await lockstep(["query", "accelerometer", "--last", "--csv"], store)
+            #expect(
+                run.text == """
+                    group,device,t,time,x,y,z
+                    default,left,1700000000010000,2023-11-14T22:13:20.010000Z,0.25,0.0,-1.0
+                    lab,right,1700000000000000,2023-11-14T22:13:20.000000Z,0.5,0.0,-1.0
+
+                    """)
+            let bounded = try await lockstep(
+                ["query", "accelerometer", "--last", "--json", "--device", "left", "--to", "1700000000010000"], store)
+            #expect(bounded.text.contains(#""t":1700000000000000"#), "\(bounded.text)")
+        }
+    }
+
+    @Test("--every writes means, sums and the number of samples as CSV")
+    func averagesCSV() async throws {
+        try await withStore { store in
+            let run = try await lockstep(["query", "accelerometer", "--every", "1m", "--csv"], store)
+            #expect(
+                run.text == """
+                    group,device,t,time,x,y,z,samples
+                    default,left,1699999980000000,2023-11-14T22:13:00.000000Z,0.375,0.0,-1.0,2
+                    lab,right,1699999980000000,2023-11-14T22:13:00.000000Z,0.5,0.0,-1.0,1
+
+                    """)
+        }
+    }
+
+    @Test("--every writes JSON, and null where nothing is known")
+    func averagesJSON() async throws {
+        try await withStore { store in
+            let run = try await lockstep(["query", "location", "--every", "1h", "--json"], store)
+            #expect(
+                run.text == """
+                    {"group":"default","device":"left","t":1699999200000000,"time":"2023-11-14T22:00:00.000000Z",\
+                    "lat":46.5,"lon":7.5,"alt":null,"hacc":null,"vacc":null,"speed":null,"samples":1}
+
+                    """)
+        }
+    }
+
+    @Test("--every writes an aligned table for people")
+    func averagesTable() async throws {
+        try await withStore { store in
+            let run = try await lockstep(["query", "accelerometer", "--every", "1d"], store)
+            #expect(
+                run.text == """
+                    DEVICE                TIME                                  x g           y g           z g       samples
+                    default/left          2023-11-14T00:00:00.000000Z         0.375           0.0          -1.0             2
+                    lab/right             2023-11-14T00:00:00.000000Z           0.5           0.0          -1.0             1
+
+                    """)
+        }
+    }
+
+    @Test(
+        "a mistake is answered with what would be right",
+        arguments: [
+            (["--last", "--every", "1m"], "--last and --every exclude each other: choose one"),
+            (["--every", "often"], "'often' is no span of time: write 250ms, 30s, 5m, 2h or 7d"),
+            (["--every", "999ms"], "--every takes a span from 1s to 1d, not '999ms'"),
+            (["--every", "25h"], "--every takes a span from 1s to 1d, not '25h'"),
+        ])
+    func mistakes(arguments: [String], answer: String) async throws {
+        try await withStore { store in
+            let run = try await lockstep(["query", "steps"] + arguments, store)
+            #expect(run.status == 1)
+            #expect(run.text == "Error: \(answer)\n")
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import LockstepModel
+import Testing
+
+@testable import LockstepStore
+
+@Suite("A query of averages", .temporaryFolder)
+struct AverageTests {
+    @Test("gives means and the number of samples of each span that has any, by the time at which it starts")
+    func means() throws {
+        let rows = try averages(of: [0, 4, 9, 10, 35], span: 10)
+        #expect(rows == [Row(0, [13 / 3, 0.5, -1, 3]), Row(10, [10, 0.5, -1, 1]), Row(30, [35, 0.5, -1, 1])])
+    }
+
+    @Test("counts spans from 1970")
+    func alignment() throws {
+        #expect(start % 7 == 6)
+        #expect(try averages(of: [0, 1, 4], span: 7) == [Row(-6, [0, 0.5, -1, 1]), Row(1, [2.5, 0.5, -1, 2])])
+    }
+
+    @Test("counts spans before 1970 alike")
+    func early() throws {
+        #expect(try averages(of: [-start - 1, -start], span: 10).map(\.offset) == [-start - 10, -start])
+    }
+
+    @Test("counts only what is within the bounds, and gives no more rows than asked for")
+    func bounds() throws {
+        let offsets: [Int64] = [0, 4, 9, 10, 15, 35]
+        #expect(
+            try averages(of: offsets, span: 10, from: 4, to: 15)
+                == [Row(0, [6.5, 0.5, -1, 2]), Row(10, [10, 0.5, -1, 1])])
+        #expect(try averages(of: offsets, span: 10, limit: 1).map(\.offset) == [0])
+    }
+
+    @Test("begins anew with each device")
+    func devices() throws {
+        let reader = try readerOfThreeDevices()
+        #expect(
+            try reader.rows(.averages(span: 2)) == ["field/a 4", "lab/a 0", "lab/a 2", "lab/b 4", "lab/b 6"])
+    }
+
+    @Test("sums steps and their distances, passes over what is not known, and leaves out what has no mean")
+    func aggregates() throws {
+        let (store, path) = try newStore()
+        var steps = SampleBlock(stream: .steps)
+        steps.append(time: time(2), values: [Double(start), 3, .nan, 1, .nan, 1.5])
+        steps.append(time: time(4), values: [Double(start + 2), 4, 2.5, .nan, .nan, 2.5])
+        steps.append(time: time(6), values: [Double(start + 4), 5, 1.25, .nan, .nan, .nan])
+        try store.write(received(steps))
+        var values: [Double] = []
+        try StoreReader(path: path).query(stream: .steps, detail: .averages(span: 10)) { values = $0.values }
+        #expect(values.map(\.description) == ["12.0", "3.75", "1.0", "nan", "2.0", "3.0"])
+        let names = QueryDetail.averages(span: 10).columns(of: .steps).map(\.name)
+        #expect(names == ["steps", "distance", "pace", "avg_pace", "cadence", "samples"])
+    }
+
+    @Test("has no columns for words, whole numbers, attitudes and courses")
+    func columns() {
+        let detail = QueryDetail.averages(span: 10)
+        #expect(detail.columns(of: .orientation).map(\.name) == ["samples"])
+        #expect(
+            detail.columns(of: .location).map(\.name) == ["lat", "lon", "alt", "hacc", "vacc", "speed", "samples"])
+        #expect(detail.columns(of: .deviceMotion).map(\.name).starts(with: ["gx", "gy", "gz", "ux"]))
+        #expect(detail.columns(of: .deviceMotion).map(\.name).suffix(2) == ["mz", "samples"])
+    }
+
+    private struct Row: Hashable {
+        /// Of the span's start, in µs after ``start``.
+        let offset: Int64
+        let values: [Double]
+
+        init(_ offset: Int64, _ values: [Double]) {
+            self.offset = offset
+            self.values = values
+        }
+    }
+
+    private func averages(
+        of offsets: [Int64], span: Int64, from: Int64? = nil, to: Int64? = nil, limit: Int? = nil
+    ) throws -> [Row] {
+        let (store, path) = try newStore()
+        try store.write(received(acceleration(offsets)))
+        var rows: [Row] = []
+        try StoreReader(path: path).query(
+            stream: .accelerometer, detail: .averages(span: span), from: from.map(time), to: to.map(time),
+            limit: limit
+        ) { rows.append(Row($0.time.microseconds - start, $0.values)) }
+        return rows
+    }
+}

@@ -1,0 +1,34 @@
+import LockstepModel
+import Testing
+
+@testable import LockstepStore
+
+@Suite("A query of the newest samples", .temporaryFolder)
+struct LastSampleTests {
+    @Test("gives one of each device, with its values")
+    func newest() throws {
+        let reader = try readerOfThreeDevices()
+        #expect(try reader.rows(.last) == ["field/a 5", "lab/a 3", "lab/b 6"])
+        var values: [[Double]] = []
+        try reader.query(stream: .accelerometer, detail: .last) { values.append($0.values) }
+        #expect(values == [[5, 0.5, -1], [3, 0.5, -1], [6, 0.5, -1]])
+    }
+
+    @Test("is bounded by group, devices, time and number")
+    func bounds() throws {
+        let reader = try readerOfThreeDevices()
+        #expect(try reader.rows(.last, group: "lab") == ["lab/a 3", "lab/b 6"])
+        #expect(try reader.rows(.last, devices: ["b"]) == ["lab/b 6"])
+        #expect(try reader.rows(.last, to: 5) == ["lab/a 3", "lab/b 4"])
+        #expect(try reader.rows(.last, from: 4, to: 6) == ["field/a 5", "lab/b 4"])
+        #expect(try reader.rows(.last, limit: 1) == ["field/a 5"])
+    }
+
+    @Test("seeks the newest sample in the key, and sorts nothing")
+    func seek() throws {
+        let reader = try readerOfThreeDevices()
+        let select = SampleCursor.select("x", of: .accelerometer, newestOnly: true)
+        let plan = try reader.database.rows("EXPLAIN QUERY PLAN \(select)")
+        #expect(plan.count == 1 && plan.allSatisfy { $0.contains("PRIMARY KEY (device_id=? AND t>? AND t<?)") })
+    }
+}

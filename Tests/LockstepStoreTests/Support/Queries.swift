@@ -1,0 +1,26 @@
+import LockstepModel
+import LockstepStore
+
+/// A store with samples of `field/a` at 5 µs after ``start``, of `lab/a` at 1, 2 and 3, and of `lab/b` at 4 and 6.
+func readerOfThreeDevices() throws -> StoreReader {
+    let (store, path) = try newStore()
+    try store.write(
+        received(acceleration([4, 6]), from: device("b")), received(acceleration([3, 1, 2]), from: device("a")),
+        received(acceleration([5]), from: device("a", group: "field")))
+    return try StoreReader(path: path)
+}
+
+extension StoreReader {
+    /// The device and the time of each row, in µs after ``start``: `lab/a 2`.
+    func rows(
+        _ detail: QueryDetail = .samples, group: String? = nil, devices: [String] = [], from: Int64? = nil,
+        to: Int64? = nil, limit: Int? = nil
+    ) throws -> [String] {
+        var rows: [String] = []
+        try query(
+            stream: .accelerometer, detail: detail, group: group.map(GroupID.init(unchecked:)),
+            devices: devices.map(DeviceID.init(unchecked:)), from: from.map(time), to: to.map(time), limit: limit
+        ) { rows.append("\($0.device) \($0.time.microseconds - start)") }
+        return rows
+    }
+}
