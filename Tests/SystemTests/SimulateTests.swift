@@ -36,7 +36,7 @@ struct SimulateTests {
         var lost: Amount
         var confirmed: Int
         var collectors: Collectors
-        var lag_ms: [String: Lag]
+        var lagMs: [String: Lag]
         var memory: [String: Memory]
     }
 
@@ -48,7 +48,9 @@ struct SimulateTests {
     private func report(of program: RunningProgram) async throws -> Report {
         let status = await program.waitForExit(within: .seconds(300))
         try #require(status == 0, "\(program.text)")
-        return try JSONDecoder().decode(Report.self, from: Data(program.text.utf8))
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(Report.self, from: Data(program.text.utf8))
     }
 
     /// Devices and samples of the simulated group, each sample counted once as the key of its table has it.
@@ -76,8 +78,8 @@ struct SimulateTests {
             #expect(report.complete && report.devices == devices && report.connections == connections)
             #expect(report.sent == all && report.acknowledged == all && report.lost.batches == 0)
             #expect(report.confirmed >= all.batches && report.collectors.stored == all.samples)
-            let live = try #require(report.lag_ms["live"])
-            let backlog = try #require(report.lag_ms["backlog"])
+            let live = try #require(report.lagMs["live"])
+            let backlog = try #require(report.lagMs["backlog"])
             #expect(live.count == devices * 6 && backlog.count == devices * 8)
             #expect(try #require(live.p50) <= #require(live.p99) && #require(live.p99) <= #require(live.max))
             for name in ["collector default/main", "broker", "simulator"] {
