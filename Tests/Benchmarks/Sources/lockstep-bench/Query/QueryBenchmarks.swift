@@ -61,11 +61,11 @@ struct QueryBenchmarks {
                 sqlite(
                     "sqlite3, GROUP BY",
                     """
-                    SELECT group_name, device, start, \(Self.isoTime("start")), x, y, z, samples FROM (
+                    SELECT group_name, device, start, \(Self.isoTime("start")), x, y, z, minute.samples FROM (
                         SELECT device_id, t / 60000000 * 60000000 AS start, avg(x) AS x, avg(y) AS y, avg(z) AS z,
                             count(*) AS samples
                         FROM accelerometer WHERE device_id = 1 GROUP BY start
-                    ) JOIN devices USING (device_id)
+                    ) AS minute JOIN devices USING (device_id)
                     """),
             ])
     }
