@@ -11,6 +11,8 @@ public struct FleetConfiguration: Sendable {
     /// nil: 5, or 3.1.1 with a broker that refuses it.
     public var mqttVersion: MQTTVersion?
     public var root = TopicRoot.standard
+    /// Seconds between two signs of life of a connection.
+    public var keepAlive = 15
     /// Bytes of backlog a second and device.
     public var backlogRate = 262_144
     /// µs without an acknowledgement after which, at the end, what is missing counts as lost.

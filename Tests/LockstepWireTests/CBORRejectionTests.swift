@@ -10,6 +10,13 @@ struct CBORRejectionTests {
         bytes("a\(count) 6174 01 6178 \(x) 6179 \(y) 617a 8101 \(more)")
     }
 
+    @Test("but not where what may be left out is null, as in JSON")
+    func nulls() {
+        for name in ["6176", "63736571", "6565706f6368", "646c697665"] {
+            #expect(rejection(Self.payload(more: name + "f6", count: 5), in: .cbor) == nil)
+        }
+    }
+
     @Test(
         "where it is not well-formed, or longer than need be",
         arguments: [

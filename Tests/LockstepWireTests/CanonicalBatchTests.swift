@@ -39,6 +39,7 @@ struct CanonicalBatchTests {
         "is nothing that a whole decoder rejects",
         arguments: [
             "01", "1.", ".5", "-", "1e", "1e+", "+1", "0x10", "1e999", "NaN", "inf", "1 ", "--1", "1.5.2", "1e5e5",
+            "99999999999999999E5", "99999999999999999}",
         ])
     func noNumbers(_ number: String) {
         let payload = Array(#"{"v":1,"t":1,"x":[\#(number)],"y":[1],"z":[1]}"#.utf8)

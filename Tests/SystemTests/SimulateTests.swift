@@ -174,7 +174,8 @@ struct SimulateTests {
         arguments: [
             (["--devices", "0"], "--devices takes 1 to 100000"),
             (["--connections", "101"], "--connections takes 1 to --devices"),
-            (["--minutes", "1", "--seconds", "1"], "not both"), (["--rate", "0"], "--rate takes more than 0"),
+            (["--minutes", "1", "--seconds", "1"], "not both"), (["--streams", ","], "--streams takes at least one"),
+            (["--rate", "0"], "--rate takes 0.001 to 10000"),
             (["--rate", "10000", "--window", "2"], "too many for a batch"),
             (["--streams", "telepathy"], "'telepathy' is no stream: known are motion/accelerometer"),
         ])

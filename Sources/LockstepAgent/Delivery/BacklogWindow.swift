@@ -7,20 +7,22 @@ import LockstepModel
 /// TCP does with its congestion window (Jacobson, Congestion Avoidance and Control, 1988).
 struct BacklogWindow: Sendable {
     /// Batches under way: at the start, and within what bounds.
-    static let first = 8
-    static let least = 4
+    static let first = 16
+    static let least = 8
     static let most = 1000
     /// µs beyond a round trip within which a collector that keeps up acknowledges: it does so about once a second.
-    static let timely: Int64 = 1_150_000
+    static let timely: Int64 = 1_200_000
     /// µs beyond a round trip after which it does not keep up.
-    static let late: Int64 = 1_250_000
+    static let late: Int64 = 1_500_000
+    /// µs after which nobody is expected to acknowledge it: no collector is there, or it can't take it.
+    static let hopeless: Int64 = 5_000_000
 
     private(set) var size = BacklogWindow.first
     /// Until the first time that it is late, the window doubles: nobody knows how much room there is.
     private var wasLate = false
     /// When each was published, in µs of the boot clock.
     private var underWay: [BatchPosition: Int64] = [:]
-    /// µs that the network takes: the shortest time until the broker has confirmed one.
+    /// µs that the network takes: until the broker has confirmed a batch, smoothed (RFC 6298).
     private var roundTrip: Int64?
 
     var isOpen: Bool { underWay.count < size }
@@ -30,7 +32,7 @@ struct BacklogWindow: Sendable {
     /// The broker has it.
     mutating func confirm(_ position: BatchPosition, at boot: Int64) {
         guard let published = underWay[position] else { return }
-        roundTrip = min(roundTrip ?? .max, boot - published)
+        roundTrip = roundTrip.map { $0 + (boot - published - $0) / 8 } ?? boot - published
     }
 
     /// The collector has these.
@@ -45,6 +47,14 @@ struct BacklogWindow: Sendable {
         } else if delay < Self.timely {
             size = min(Self.most, size + (wasLate ? max(1, arrived.count / 4) : arrived.count))
         }
+    }
+
+    /// Expects nothing any more of what was published long ago.
+    mutating func tick(at boot: Int64) {
+        let waiting = underWay.filter { boot - $0.value < Self.hopeless }
+        guard waiting.count < underWay.count else { return }
+        underWay = waiting
+        size = min(size, Self.first)
     }
 
     /// It is not under way any more, for another reason.

@@ -51,8 +51,17 @@ public struct Delivery: Sendable {
     /// Boot time of the last progress: an acknowledgement, a connection, a probe.
     private var progressAt: Int64 = 0
 
-    /// - Parameter pending: what the outbox holds from earlier.
-    public init(pending: [Epoch: SequenceSet]) { unsent = pending.filter { !$0.value.isEmpty } }
+    /// Whether a collector acknowledges, else the broker.
+    private let waitsForCollector: Bool
+    private var lastBacklogEpoch: Epoch?
+
+    /// - Parameters:
+    ///   - pending: what the outbox holds from earlier.
+    ///   - waitsForCollector: whether a collector acknowledges, else the broker.
+    public init(pending: [Epoch: SequenceSet], waitsForCollector: Bool = true) {
+        unsent = pending.filter { !$0.value.isEmpty }
+        self.waitsForCollector = waitsForCollector
+    }
 
     /// How many messages the broker has not confirmed.
     public var flyingCount: Int { flying.count }
@@ -63,7 +72,9 @@ public struct Delivery: Sendable {
     }
     public var hasBacklog: Bool { !unsent.isEmpty }
     /// Whether backlog may be sent now.
-    public var takesBacklog: Bool { hasBacklog && flying.count < Self.mostFlyingBacklog && window.isOpen }
+    public var takesBacklog: Bool {
+        hasBacklog && flying.count < Self.mostFlyingBacklog && (window.isOpen || !waitsForCollector)
+    }
     public var unsentCount: Int64 { unsent.values.reduce(0) { $0 + $1.count } }
 
     /// A batch is in the outbox and can't be published now.
@@ -93,6 +104,7 @@ public struct Delivery: Sendable {
     public mutating func didPublishBacklog(_ position: BatchPosition, as id: Int32, at boot: Int64) {
         didPublish(position, as: id)
         window.didPublish(position, at: boot)
+        lastBacklogEpoch = position.epoch
     }
 
     /// The broker has confirmed message `id`.
@@ -156,6 +168,7 @@ public struct Delivery: Sendable {
 
     /// Sends the lowest batches again when nothing has been acknowledged for long.
     public mutating func tick(at boot: Int64) {
+        window.tick(at: boot)
         for position in refused.takeDue(at: boot) + neverStored.takeDue(at: boot) { enqueue(position) }
         guard !awaiting.allSatisfy(\.isEmpty) else {
             // Nobody is waited for.
@@ -177,9 +190,11 @@ public struct Delivery: Sendable {
         }
     }
 
-    /// The oldest batches of the backlog, `limit` at the most, of one epoch.
+    /// The oldest batches of the backlog, `limit` at the most, of one epoch: each in turn, so that one that no collector
+    /// takes does not hold up the others.
     public func nextBacklog(limit: Int) -> [BatchPosition] {
-        guard let (epoch, batches) = unsent.min(by: { $0.key < $1.key }) else { return [] }
+        let after = lastBacklogEpoch.flatMap { last in unsent.keys.filter { $0 > last }.min() }
+        guard let epoch = after ?? unsent.keys.min(), let batches = unsent[epoch] else { return [] }
         return batches.lowest(limit).map { BatchPosition(epoch: epoch, seq: $0) }
     }
 

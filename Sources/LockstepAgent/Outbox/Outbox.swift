@@ -97,8 +97,10 @@ public final class Outbox {
             let kept = try database.text("SELECT max(value) FROM meta WHERE key = 'epoch'")
             foundClockSet = kept != nil && change == .wasSet
             undated = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'undated'")
-            unpublished = UnpublishedBatches(saved: try statements.unpublished())
             if let kept { epoch = try Epoch(validating: kept) } else { epoch = .random() }
+            // Some may have been dropped by the commit that saved them, and a collector has been told so.
+            let held = try statements.numbers(in: "batches")[epoch] ?? SequenceSet()
+            unpublished = UnpublishedBatches(saved: try statements.unpublished().intersection(held))
             previousEpoch = try database.text("SELECT max(value) FROM meta WHERE key = 'previous_epoch'")
                 .map { try Epoch(validating: $0) }
             try database.transaction {

@@ -51,7 +51,7 @@ extension AgentLoop {
                     delivery.forget([position.epoch: SequenceSet([position.seq...position.seq])])
                     continue
                 }
-                try outbox.willSendBacklog()
+                prepareBacklog()
                 let payload = BatchEncoding.markingLate(entry.payload)
                 guard let id = try publish(payload, of: entry.stream) else { return }
                 delivery.didPublishBacklog(position, as: id, at: moment.boot)
@@ -63,6 +63,13 @@ extension AgentLoop {
                 if problems.isNew("backlog") { logger.error("backlog can't be sent: \(error)") }
                 return
             }
+        }
+    }
+
+    /// Where the disk can't be written the backlog can be read all the same, and the collector has room for it.
+    private func prepareBacklog() {
+        do { try outbox.willSendBacklog() } catch {
+            if problems.isNew("outbox") { logger.error("\(error); backlog is sent all the same") }
         }
     }
 

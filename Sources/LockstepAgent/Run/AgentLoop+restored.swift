@@ -13,7 +13,8 @@ extension AgentLoop {
         guard problems.isRetryDue("restored", at: boot) else { return }
         do {
             try outbox.startEpoch(after: ack)
-            delivery = Delivery(pending: try outbox.pending())
+            delivery = Delivery(
+                pending: try outbox.pending(), waitsForCollector: configuration.acknowledgedBy == .collector)
         } catch {
             if problems.isNew("restored") { logger.error("\(error); the new epoch waits") }
             return

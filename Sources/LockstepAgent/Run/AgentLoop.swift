@@ -70,7 +70,8 @@ final class AgentLoop {
         coalescer = Coalescer(limits: configuration.coalescing)
         graph = SensorGraph(sources: configuration.sources, options: configuration.derived)
         publisher = graph.addAsker()
-        delivery = Delivery(pending: try outbox.pending())
+        delivery = Delivery(
+            pending: try outbox.pending(), waitsForCollector: configuration.acknowledgedBy == .collector)
         budget = ByteBudget(rate: configuration.backlogRate, at: now.boot)
         runningSources = configuration.sources.count
         let announcement = Announcement(configuration: configuration, outbox: outbox, logger: logger)

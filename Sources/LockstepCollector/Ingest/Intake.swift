@@ -32,11 +32,22 @@ struct Intake {
     }
 
     /// How many samples agents say that they had to drop, over all devices heard of since the start.
-    var dropped: Int64 { droppedSamples.values.reduce(0, +) }
+    var dropped: Int64 {
+        droppedSamples.values.reduce(0) { sum, count in
+            let (total, overflow) = sum.addingReportingOverflow(count)
+            return overflow ? .max : total
+        }
+    }
+
+    /// How many samples wait for the commit.
+    private(set) var waitingSamples = 0
 
     /// Takes the group out.
     mutating func takeGroup() -> IngestGroup {
-        defer { group = IngestGroup() }
+        defer {
+            group = IngestGroup()
+            waitingSamples = 0
+        }
         return group
     }
 
@@ -78,6 +89,7 @@ struct Intake {
                     position: batch.position, mayPass: true)
             }
             guard admits(device) else { throw tooManyDevices(position: batch.position) }
+            waitingSamples += batch.samples.count
             group.batches.append(ReceivedBatch(device: device, batch: batch, receivedAt: moment.wall))
             if batch.isLive, !message.isRetained {
                 book.handle(.liveSamples(newest: newest), of: device, at: moment, into: &group)
@@ -132,7 +144,10 @@ struct Intake {
     private mutating func reject(_ message: IncomingMessage, reason: String, at moment: Moment) {
         group.rejected.append(
             RejectedMessage(
-                at: moment.wall, topic: message.topic, reason: reason, size: message.payload.count,
+                // It may quote what came, and one character can be as long as a payload.
+                at: moment.wall, topic: message.topic,
+                reason: String(decoding: reason.utf8.prefix(1000), as: UTF8.self),
+                size: message.payload.count,
                 head: Array(message.payload.prefix(256))))
     }
 

@@ -9,6 +9,8 @@ import Logging
 final class CollectorLoop {
     /// Messages of one turn, and so of one transaction.
     private static let mostMessages = 500
+    /// Samples after which a turn takes no further message: a small message can hold many.
+    private static let mostSamples = 100_000
 
     private let configuration: CollectorConfiguration
     private let store: any SampleStore
@@ -79,7 +81,8 @@ final class CollectorLoop {
     }
 
     private func turn() {
-        for event in link.read(limit: Self.mostMessages) { handle(event) }
+        let events = link.read(limit: Self.mostMessages) { self.intake.waitingSamples < Self.mostSamples }
+        for event in events { handle(event) }
         if let subscribeAt, subscribeAt <= .now, link.isUp { subscribe() }
         let moment = Moment.now()
         // Cut off from the broker, the collector can't tell who is silent.

@@ -13,7 +13,9 @@ extension Fleet {
     static func makeObserver(_ configuration: FleetConfiguration, wakeup: Wakeup) -> BrokerLink {
         let id = "lockstep-simulate-\(configuration.plan.run.microseconds)"
         return BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
-            MQTTOptions(address: configuration.broker, clientID: id, version: version, tls: configuration.tls)
+            MQTTOptions(
+                address: configuration.broker, clientID: id, keepAlive: configuration.keepAlive, version: version,
+                tls: configuration.tls)
         }
     }
 
@@ -35,6 +37,7 @@ extension Fleet {
     private func options(of number: Int, devices own: [Int], version: MQTTVersion) -> MQTTOptions {
         MQTTOptions(
             address: configuration.broker, clientID: "lockstep-simulate-\(plan.run.microseconds)-\(number)",
+            keepAlive: configuration.keepAlive,
             // A connection has one will, so only a device that has one to itself can have one.
             will: own.count == 1 ? presence(of: own[0], .lost, reason: "connection-lost") : nil, version: version,
             tls: configuration.tls)

@@ -74,13 +74,14 @@ public final class MQTTConnection {
     public var wantsWrite: Bool { mosquitto_want_write(handle) }
 
     /// Takes in what has arrived, up to about `limit` packets, and returns what happened meanwhile.
-    public func read(limit: Int) -> [Event] {
+    /// - Parameter mayGoOn: asked after each packet; what has not been read stays with the network.
+    public func read(limit: Int, while mayGoOn: () -> Bool = { true }) -> [Event] {
         for _ in 0..<max(1, limit) where !hasEnded {
             let before = callbackCount
             let status = mosquitto_loop_read(handle, 1)
             if status != 0 { end(with: failure(status)) }
             // A call without a callback found no whole packet, or one of no concern: the next poll will tell.
-            if callbackCount == before { break }
+            if callbackCount == before || !mayGoOn() { break }
         }
         return takeEvents()
     }

@@ -88,7 +88,7 @@ public final class BrokerLink {
     }
 
     /// Goes on with connecting, and takes in messages, about `limit` at the most.
-    public func read(limit: Int = 100) -> [Event] {
+    public func read(limit: Int = 100, while mayGoOn: () -> Bool = { true }) -> [Event] {
         let now = ContinuousClock.now
         switch state {
         case .stopped: return []
@@ -108,14 +108,14 @@ public final class BrokerLink {
                 connection.onMessage = { [unowned self] message in self.onMessage?(message) }
                 state = .greeting(connection, until: now + .seconds(20))
                 nextKeepAlive = now
-                return digest(connection.read(limit: limit))
+                return digest(connection.read(limit: limit, while: mayGoOn))
             }
         case .greeting(let connection, let deadline):
-            let events = digest(connection.read(limit: limit) + keepAlive(connection, now))
+            let events = digest(connection.read(limit: limit, while: mayGoOn) + keepAlive(connection, now))
             guard events.isEmpty, now >= deadline else { return events }
             return [fail(MQTTError(.refused, "the broker does not answer the greeting: is it an MQTT broker?"))]
         case .up(let connection):
-            return digest(connection.read(limit: limit) + keepAlive(connection, now))
+            return digest(connection.read(limit: limit, while: mayGoOn) + keepAlive(connection, now))
         }
     }
 

@@ -22,7 +22,7 @@ struct RejectedTable {
         for message in messages.suffix(limit) {
             try insert.bind(message.at.microseconds, at: 1)
             // Anyone may send a topic of 64 KiB.
-            try insert.bind(String(message.topic.prefix(256)), at: 2)
+            try insert.bind(String(decoding: message.topic.utf8.prefix(256), as: UTF8.self), at: 2)
             try insert.bind(message.reason, at: 3)
             try insert.bind(Int64(message.size), at: 4)
             try insert.bind(Array(message.head.prefix(256)), at: 5)

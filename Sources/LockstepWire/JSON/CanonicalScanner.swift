@@ -104,8 +104,8 @@ struct CanonicalScanner {
             if !take(byte: "-") { _ = take(byte: "+") }
             guard takeDigits(isFraction: true) != nil else { return nil }
         }
-        // A byte that belongs to no number has to follow, or strtod would read beyond the end.
-        guard let base = bytes.baseAddress, !isAtEnd else { return nil }
+        // These belong to no number: without one strtod would read beyond the end.
+        guard let base = bytes.baseAddress, next == UInt8(ascii: ",") || next == UInt8(ascii: "]") else { return nil }
         let start = (base + begin).assumingMemoryBound(to: CChar.self)
         var end: UnsafeMutablePointer<CChar>?
         let value = strtod(start, &end)

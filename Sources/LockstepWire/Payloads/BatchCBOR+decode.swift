@@ -55,19 +55,21 @@ private struct BatchMembers {
     }
 
     func wholeNumber(_ name: String) throws(PayloadError) -> Int64? {
-        guard let item = try item(name) else { return nil }
+        guard let item = try item(name), item != .null else { return nil }
         guard case .integer(let value) = item else { throw PayloadError("'\(name)' is not a whole number") }
         return value
     }
 
     func text(_ name: String) throws(PayloadError) -> String? {
         guard var reader = reader(at: name) else { return nil }
-        guard case .text(let range) = try reader.next() else { throw PayloadError("'\(name)' is not a text") }
+        let item = try reader.next()
+        if item == .null { return nil }
+        guard case .text(let range) = item else { throw PayloadError("'\(name)' is not a text") }
         return reader.text(range)
     }
 
     func bool(_ name: String) throws(PayloadError) -> Bool? {
-        guard let item = try item(name) else { return nil }
+        guard let item = try item(name), item != .null else { return nil }
         guard case .bool(let value) = item else { throw PayloadError("'\(name)' is not true or false") }
         return value
     }

@@ -28,7 +28,7 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: "How many devices, 1 to 100000.")
     var devices = 100
 
-    @Option(help: "Samples a second of each stream, above 0 to 10000.")
+    @Option(help: "Samples a second of each stream, 0.001 to 10000.")
     var rate = 10.0
 
     @Option(help: "Streams of each device, separated by commas.", transform: streamList)
@@ -67,7 +67,8 @@ struct SimulateCommand: ParsableCommand {
     func validate() throws {
         func check(_ isRight: Bool, _ text: String) throws { if !isRight { throw ValidationError(text) } }
         try check((1...100_000).contains(devices), "--devices takes 1 to 100000")
-        try check(rate > 0 && rate <= 10_000, "--rate takes more than 0, up to 10000")
+        try check((0.001...10_000).contains(rate), "--rate takes 0.001 to 10000")
+        try check(!streams.isEmpty, "--streams takes at least one")
         try check((0.01...3600).contains(window), "--window takes 0.01 to 3600")
         try check(rate * window <= 10_000, "--rate times --window is more than 10000 samples: too many for a batch")
         try check(minutes == nil || seconds == nil, "--minutes or --seconds, not both")
@@ -89,6 +90,7 @@ struct SimulateCommand: ParsableCommand {
             plan: plan, connections: connections ?? devices, broker: try connection.broker.address(settings))
         configuration.tls = try connection.broker.tls(settings)
         configuration.mqttVersion = try connection.broker.version(settings)
+        if let seconds = try connection.broker.keepAlive(settings) { configuration.keepAlive = seconds }
         configuration.root = try connection.topicRoot(settings)
         configuration.backlogRate = max(1, try byteCount(backlogRate))
         configuration.patience = Int64(patience * 1e6)

@@ -35,8 +35,8 @@ struct BacklogWindowTests {
         #expect(counts[1] == Int64(BacklogWindow.most / 2))
         #expect(counts.last == Int64(BacklogWindow.least))
         let after = (0..<4).map { _ in round(&window, delay: 1_100_000) }
-        #expect(after == [4, 5, 6, 7], "slower than at first")
-        let between = (0..<3).map { _ in round(&window, delay: 1_200_000) }
+        #expect(after == [8, 10, 12, 15], "slower than at first")
+        let between = (0..<3).map { _ in round(&window, delay: 1_300_000) }
         #expect(Set(between).count == 1, "in between it stays")
     }
 
@@ -47,6 +47,37 @@ struct BacklogWindowTests {
         window.confirm(BatchPosition(epoch: epoch, seq: 1), at: 700_000)
         let counts = (0..<3).map { _ in round(&window, delay: 1_800_000) }
         #expect(counts[1] > counts[0] && counts[2] > counts[1])
+    }
+
+    @Test("does not wait for ever for what no collector takes, and leaves other epochs their turn")
+    func hopeless() {
+        let other = Epoch(unchecked: "f")
+        var delivery = Delivery(pending: [epoch: SequenceSet([1...1000]), other: SequenceSet([1...200])])
+        var stored = SequenceSet()
+        for second in 0..<300 as Range<Int64> {
+            let boot = second * 1_000_000
+            delivery.tick(at: boot)
+            while delivery.takesBacklog, let next = delivery.nextBacklog(limit: 1).first {
+                delivery.didPublishBacklog(next, as: Int32(next.seq), at: boot)
+                _ = delivery.didConfirm(Int32(next.seq), at: boot)
+                if next.epoch == other { stored.insert(next.seq...next.seq) }
+            }
+            if !stored.isEmpty {
+                delivery.handle(Acknowledgement(epoch: other, received: stored), at: boot + 1_000_000)
+            }
+        }
+        #expect(stored == SequenceSet([1...200]))
+    }
+
+    @Test("is as large as it likes where the broker acknowledges")
+    func brokerAcknowledges() {
+        var delivery = Delivery(pending: [epoch: SequenceSet([1...100])], waitsForCollector: false)
+        for _ in 0..<100 {
+            guard delivery.takesBacklog, let next = delivery.nextBacklog(limit: 1).first else { break }
+            delivery.didPublishBacklog(next, as: Int32(next.seq), at: 0)
+            _ = delivery.didConfirm(Int32(next.seq), at: 0)
+        }
+        #expect(!delivery.hasBacklog)
     }
 
     @Test("waits for the collector, not for the broker; what is given up makes room")

@@ -126,6 +126,15 @@ struct RejectionTests {
         #expect(intake.group.rejected.map(\.head.count) == [256])
     }
 
+    @Test("where its reason quotes much of it, keeps a part of the reason")
+    mutating func longReason() {
+        let accents = String(repeating: "\u{301}", count: 900)
+        let payload = #"{"t":1,"x":[1],"y":[1],"z":[1],"epoch":"a\#(accents)","seq":1}"#
+        intake.take(IntakeTests.topic, Array(payload.utf8), &book, 11)
+        #expect(intake.group.rejected.count == 1)
+        #expect((900...1010).contains(intake.group.rejected.first?.reason.utf8.count ?? 0))
+    }
+
     @Test("where it is of one device too many, and is not given up: the limit may be raised")
     mutating func tooManyDevices() {
         let reason = "a new device, and there are 3 already: raise the collector's --max-devices if it is meant to be"
@@ -238,5 +247,17 @@ struct PresenceIntakeTests {
         _ = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(11), droppedSamples: 8))
         _ = take(Presence(epoch: epoch, session: 1, phase: .lost, at: time(11)))
         #expect(intake.dropped == 8)
+    }
+
+    @Test("counts as far as numbers go what many claim to have dropped")
+    mutating func absurdlyDropped() {
+        let most: Int64 = 1 << 53 - 1
+        // As many as make more than 64 bits hold.
+        intake = Intake(root: .standard, limits: PayloadLimits(), maximumFuture: 0, maximumDevices: 5000, devices: [])
+        for number in 0..<2100 {
+            let said = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), droppedSamples: most)
+            intake.take("lockstep/lab/d\(number)/presence", PresenceJSON.encode(said), &book, 10)
+        }
+        #expect(intake.dropped == .max)
     }
 }
