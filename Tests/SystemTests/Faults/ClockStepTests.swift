@@ -20,6 +20,8 @@ struct ClockStepTests {
             let agent = try system.startAgent("walker", environment: clock.environment)
             #expect(await collector.waitForOutput("default/walker: active"))
             let database = try SQLiteDatabase(path: system.outbox(of: "walker"), mode: .readOnly)
+            // An epoch in which nothing was written would not show.
+            try await expectEventually("\(agent.text)") { try database.integer("SELECT count(*) FROM journal") > 0 }
             for (index, hours) in [1, 0, -1].enumerated() {
                 let before = try database.integer("SELECT count(*) FROM journal")
                 try clock.set(wall: Int64(hours) * 3600)
