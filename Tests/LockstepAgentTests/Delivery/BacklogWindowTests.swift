@@ -69,6 +69,26 @@ struct BacklogWindowTests {
         #expect(stored == SequenceSet([1...200]))
     }
 
+    @Test("opens again after a while, though live batches are acknowledged all the time and backlog is not")
+    func opensAgain() {
+        let live = Epoch(unchecked: "live")
+        var delivery = Delivery(pending: [epoch: SequenceSet([1...1000])])
+        while delivery.takesBacklog, let next = delivery.nextBacklog(limit: 1).first {
+            delivery.didPublishBacklog(next, as: Int32(next.seq), at: 0)
+            _ = delivery.didConfirm(Int32(next.seq), at: 0)
+        }
+        var isOpen: [Bool] = []
+        for second in 1...6 as ClosedRange<Int64> {
+            delivery.didPublish(BatchPosition(epoch: live, seq: second), as: 2000)
+            _ = delivery.didConfirm(2000)
+            let ack = Acknowledgement(epoch: live, received: SequenceSet([1...second]))
+            delivery.handle(ack, at: second * 1_000_000)
+            delivery.tick(at: second * 1_000_000)
+            isOpen.append(delivery.takesBacklog)
+        }
+        #expect(isOpen == [false, false, false, false, true, true])
+    }
+
     @Test("is as large as it likes where the broker acknowledges")
     func brokerAcknowledges() {
         var delivery = Delivery(pending: [epoch: SequenceSet([1...100])], waitsForCollector: false)
