@@ -162,7 +162,7 @@ let package = Package(
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT", "LockstepModel",
                 "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep", "lockstep-agent",
-                "lockstep-collector",
+                "lockstep-collector", logging,
             ]),
         // The command line as people see it: exact output, exit codes.
         .testTarget(

@@ -93,18 +93,21 @@ public final class SQLiteStore: SampleStore {
     }
 
     private func writeParts(of group: IngestGroup) throws -> IngestResult {
-        var news: [DeviceAddress: DeviceNews] = [:]
+        let batches = try placed(group.batches)
+        var news: [Int64: DeviceNews] = [:]
         var result = IngestResult()
-        for entry in try inTableOrder(group.batches) {
-            let received = group.batches[entry.index]
-            let counts = try tables[entry.table].write(
-                received, device: entry.device, in: database, conflicts: &conflicts)
-            news[received.device, default: DeviceNews()].add(received, counts)
-            result.devices[received.device, default: IngestResult.Counts()] += counts
+        for batch in batches.sorted(by: { ($0.table, $0.device, $0.index) < ($1.table, $1.device, $1.index) }) {
+            let received = group.batches[batch.index]
+            let counts = try tables[batch.table].write(
+                received, device: batch.device, in: database, conflicts: &conflicts)
+            news[batch.device, default: DeviceNews(received.device)].add(received, counts)
         }
-        for (device, time) in group.seen { news[device, default: DeviceNews()].see(at: time) }
-        for (device, brought) in news { try devices.add(brought, to: devices.id(of: device, in: database)) }
-        try writeNumbers(of: group, into: &result)
+        for brought in news.values { result.devices[brought.device] = brought.counts }
+        for (device, time) in group.seen {
+            try news[devices.id(of: device, in: database), default: DeviceNews(device)].see(at: time)
+        }
+        for (device, brought) in news { try devices.add(brought, to: device) }
+        try writeNumbers(of: group, batches, into: &result)
         for change in group.transitions {
             try lifecycle.write(change.transition, of: devices.id(of: change.device, in: database))
         }
@@ -115,29 +118,45 @@ public final class SQLiteStore: SampleStore {
         return result
     }
 
-    /// The batches in the order of their rows in the database, so that neighbours find their pages in the cache. Of one
-    /// device and stream the first comes first.
-    private func inTableOrder(
-        _ batches: [ReceivedBatch]
-    ) throws -> [(table: Int, device: Int64, index: Int)] {
+    /// Where a batch of a group belongs. In the order of table and device neighbours find their pages in the cache; of
+    /// one device and stream the first comes first.
+    private struct PlacedBatch {
+        let table: Int
+        let device: Int64
+        let index: Int
+    }
+
+    private func placed(_ batches: [ReceivedBatch]) throws -> [PlacedBatch] {
         try batches.enumerated().map { index, received in
             let stream = received.batch.samples.stream
             guard let table = tableNumbers[stream] else {
                 throw StoreError(.other, "\(path) has no table for the stream \(stream)")
             }
-            return (table, try devices.id(of: received.device, in: database), index)
-        }.sorted { $0 < $1 }
+            return PlacedBatch(table: table, device: try devices.id(of: received.device, in: database), index: index)
+        }
     }
 
-    private func writeNumbers(of group: IngestGroup, into result: inout IngestResult) throws(SQLiteError) {
+    private func writeNumbers(
+        of group: IngestGroup, _ batches: [PlacedBatch], into result: inout IngestResult
+    ) throws(SQLiteError) {
         var touched: [DeviceEpoch: Int64] = [:]
-        for batch in group.batches {
-            guard let position = batch.batch.position else { continue }
-            let key = DeviceEpoch(device: batch.device, epoch: position.epoch)
-            let device = try devices.id(of: batch.device, in: database)
-            try received.insert(CollectionOfOne(position.seq...position.seq), of: key, device: device)
-            touched[key] = device
+        // The batches of one device and epoch together: to look an epoch up costs more than to add a number to it.
+        var run: (key: DeviceEpoch, device: Int64, numbers: SequenceSet)?
+        for batch in batches.sorted(by: { ($0.device, $0.index) < ($1.device, $1.index) }) {
+            let entry = group.batches[batch.index]
+            guard let position = entry.batch.position else { continue }
+            if let present = run, present.device != batch.device || present.key.epoch != position.epoch {
+                try received.insert(present.numbers.ranges, of: present.key, device: present.device)
+                run = nil
+            }
+            if run == nil {
+                let key = DeviceEpoch(device: entry.device, epoch: position.epoch)
+                touched[key] = batch.device
+                run = (key, batch.device, SequenceSet())
+            }
+            run?.numbers.insert(position.seq)
         }
+        if let run { try received.insert(run.numbers.ranges, of: run.key, device: run.device) }
         for entry in group.dropped {
             let key = DeviceEpoch(device: entry.device, epoch: entry.epoch)
             let device = try devices.id(of: entry.device, in: database)

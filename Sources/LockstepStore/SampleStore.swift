@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// Where samples are kept, each once. Used from one thread.
+/// Where samples are kept, each once. Used from one thread at a time.
 public protocol SampleStore: AnyObject {
     /// Writes everything of the group in one transaction: all or nothing.
     /// - Throws: nothing of the group is kept then, and the store can go on: the same group may be written again.

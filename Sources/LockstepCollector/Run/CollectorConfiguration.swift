@@ -20,8 +20,10 @@ public struct CollectorConfiguration: Sendable {
     /// µs that a sample may lie in the future.
     public var maximumFuture: Int64 = 86_400_000_000
     public var timing = LifecycleMachine.Timing()
-    /// How many messages the broker hands over before an acknowledgement (MQTT 5); bounds a transaction.
-    public var receiveMaximum: UInt16 = 2000
+    var turn = TurnLimits()
+    /// How many messages the broker hands over before an acknowledgement (MQTT 5): those of two turns, so that it has
+    /// some to send while a turn ends.
+    public var receiveMaximum: UInt16 = 30_000
     /// What the health says of the program; nil where it is to say nothing.
     public var version: String?
     /// µs between two words of health.

@@ -5,15 +5,12 @@ import LockstepSupervision
 import LockstepWire
 import Logging
 
-/// The collector's one thread: read → commit → acknowledge, in this order on every turn.
+/// The collector's main thread: read → commit → acknowledge, in this order on every turn.
+///
+/// Where much waits, a turn takes several groups, and reads one while the store writes the one before.
 final class CollectorLoop {
-    /// Messages of one turn, and so of one transaction.
-    private static let mostMessages = 500
-    /// Samples after which a turn takes no further message: a small message can hold many.
-    private static let mostSamples = 100_000
-
     private let configuration: CollectorConfiguration
-    private let store: any SampleStore
+    private let writer: StoreWriter
     private let logger: Logger
     private let supervisor: Supervisor
     private let link: BrokerLink
@@ -22,12 +19,15 @@ final class CollectorLoop {
     /// When a subscription that was refused is tried again.
     private var subscribeAt: ContinuousClock.Instant?
 
+    private var messagesRead = 0
     private var intake: Intake
     private var book: LifecycleBook
     private var schedule = AcknowledgementSchedule()
     /// What could not be written, though nothing of it was acknowledged: good for trying whether the store can be
     /// written again.
     private var unwritten: IngestGroup?
+    /// Transitions of this turn that are on disk.
+    private var unannounced: [DeviceTransition] = []
     private var saidFailure: MQTTError.Code?
 
     init(
@@ -35,11 +35,11 @@ final class CollectorLoop {
         supervisor: Supervisor, transitions: AsyncStream<DeviceTransition>.Continuation
     ) throws {
         self.configuration = configuration
-        self.store = store
+        writer = StoreWriter(store)
         self.logger = logger
         self.supervisor = supervisor
         self.transitions = transitions
-        let known = try store.lifecycles()
+        let known = try writer.lifecycles()
         intake = Intake(
             root: configuration.root, limits: configuration.limits, maximumFuture: configuration.maximumFuture,
             maximumDevices: configuration.maximumDevices, devices: known.keys)
@@ -48,7 +48,10 @@ final class CollectorLoop {
         self.report = report
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { report.connectionOptions(version: $0) }
         link.mayConnect = { [unowned self] in self.canGoOn() }
-        link.onMessage = { [unowned self] message in self.intake.take(message, &self.book, at: .now()) }
+        link.onMessage = { [unowned self] message in
+            self.messagesRead += 1
+            self.intake.take(message, &self.book, at: .now())
+        }
     }
 
     func run(until isStopping: () -> Bool) {
@@ -81,39 +84,62 @@ final class CollectorLoop {
     }
 
     private func turn() {
-        let events = link.read(limit: Self.mostMessages) { self.intake.waitingSamples < Self.mostSamples }
-        for event in events { handle(event) }
+        let end = ContinuousClock.now + configuration.turn.duration
+        var groups = 1
+        while read() && groups < configuration.turn.groups && ContinuousClock.now < end {
+            guard settle(writer.finish()) else { return }
+            writer.begin(intake.takeGroup())
+            groups += 1
+            supervisor.turned(summary)
+        }
+        guard settle(writer.finish()) else { return }
         if let subscribeAt, subscribeAt <= .now, link.isUp { subscribe() }
         let moment = Moment.now()
         // Cut off from the broker, the collector can't tell who is silent.
         if link.isUp { intake.tick(&book, at: moment) }
-        guard commit(at: moment) else { return }
+        let group = intake.takeGroup()
+        guard group.isEmpty || settle(writer.write(group)) else { return }
+        book.commit()
+        announceTransitions()
         for (device, ack) in link.isUp ? schedule.takeDue(at: moment.boot) : [] {
             publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
         }
         report.publishIfDue(counting: fleet, over: link, at: moment)
-        // Only now, after the commit, do the acknowledgements of what was read go out.
+        // Only now, after the commits, do the acknowledgements of what was read go out.
         for event in link.write() { handle(event) }
     }
 
-    /// Writes what came in.
-    /// - Returns: false if that failed: then nothing may be acknowledged, and the broker has to hand it out again.
-    private func commit(at moment: Moment) -> Bool {
-        let group = intake.takeGroup()
-        guard !group.isEmpty else { return true }
-        do {
-            let result = try store.write(group)
-            book.commit()
+    /// Reads what came, up to a group.
+    /// - Returns: whether there may be more.
+    private func read() -> Bool {
+        let limits = configuration.turn
+        messagesRead = 0
+        let events = link.read(limit: limits.messages) { self.intake.waitingSamples < limits.samples }
+        for event in events { handle(event) }
+        return messagesRead >= limits.messages || intake.waitingSamples >= limits.samples
+    }
+
+    /// Takes note of what became of a group.
+    /// - Returns: false if it could not be written: then nothing of the turn may be acknowledged, and the broker has to
+    ///   hand it out again.
+    private func settle(_ outcome: StoreWriter.Outcome?) -> Bool {
+        guard let outcome else { return true }
+        switch outcome.result {
+        case .success(let result):
             unwritten = nil
-            report.count(group, result)
-            for (key, received) in result.received { schedule.note(key, received: received, at: moment.boot) }
-            for change in group.transitions { announce(change) }
+            report.count(outcome.group, result)
+            let boot = Moment.now().boot
+            for (key, received) in result.received { schedule.note(key, received: received, at: boot) }
+            unannounced += outcome.group.transitions
             return true
-        } catch {
+        case .failure(let error):
+            // Life cycles are decided anew when the broker hands it all out again, also those that a group before wrote;
+            // rejected messages come again.
             book.rollback()
+            unannounced = []
+            _ = intake.takeGroup()
             report.stall("\(error)")
-            // Life cycles are decided anew when the broker hands it all out again; rejected messages come again.
-            unwritten = IngestGroup(batches: group.batches, dropped: group.dropped)
+            unwritten = IngestGroup(batches: outcome.group.batches, dropped: outcome.group.dropped)
             handle(link.abandon(MQTTError(.other, "the store can't be written")))
             return false
         }
@@ -123,24 +149,28 @@ final class CollectorLoop {
     /// made all the same, to say so.
     private func canGoOn() -> Bool {
         guard report.isStalled, report.hasSaidStalled, let group = unwritten, !group.isEmpty else { return true }
-        do {
-            let result = try store.write(group)
+        switch writer.write(group).result {
+        case .success(let result):
             unwritten = nil
             report.count(group, result)
             return true
-        } catch {
+        case .failure(let error):
             report.stall("\(error)")
             return false
         }
     }
 
-    private func announce(_ change: DeviceTransition) {
-        let transition = change.transition
-        logger.info(
-            "\(change.device): \(transition.from.map { "\($0.rawValue) → " } ?? "")\(transition.to.rawValue) (\(transition.reason))"
-        )
-        transitions.yield(change)
-        publish(.state, of: change.device, StateJSON.encode(transition), qos: .atLeastOnce)
+    /// Tells of the transitions that are on disk.
+    private func announceTransitions() {
+        for change in unannounced {
+            let transition = change.transition
+            logger.info(
+                "\(change.device): \(transition.from.map { "\($0.rawValue) → " } ?? "")\(transition.to.rawValue) (\(transition.reason))"
+            )
+            transitions.yield(change)
+            publish(.state, of: change.device, StateJSON.encode(transition), qos: .atLeastOnce)
+        }
+        unannounced.removeAll(keepingCapacity: true)
     }
 
     private func publish(_ channel: Channel, of device: DeviceAddress, _ payload: [UInt8], qos: QualityOfService) {

@@ -51,6 +51,9 @@ extension MQTTConnection {
         callbackCount += 1
         if reason == 0 {
             isAccepted = true
+            // The library puts every packet into words before it asks who listens; the causes that only its words tell
+            // come before this.
+            mosquitto_log_callback_set(handle, nil)
             events.append(.connected(sessionPresent: flags & 1 != 0))
         } else {
             end(with: MQTTError(connectReason: reason, version: options.version))

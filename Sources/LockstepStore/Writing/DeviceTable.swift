@@ -75,11 +75,14 @@ struct DeviceTable {
 
 /// What a group brought of one device.
 struct DeviceNews {
+    let device: DeviceAddress
     private(set) var firstSeen: Timestamp?
     private(set) var lastSeen: Timestamp?
     /// In µs since 1970.
     private(set) var newestSample: Int64?
     private(set) var counts = IngestResult.Counts()
+
+    init(_ device: DeviceAddress) { self.device = device }
 
     mutating func see(at time: Timestamp) {
         firstSeen = firstSeen.map { min($0, time) } ?? time
