@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// What a collector has taken from the broker and not yet acknowledged: one transaction.
+/// What a collector writes in one transaction, of what it has taken from the broker and not yet acknowledged.
 public struct IngestGroup: Sendable {
     public var batches: [ReceivedBatch]
     public var rejected: [RejectedMessage]

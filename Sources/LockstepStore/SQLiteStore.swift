@@ -154,7 +154,7 @@ public final class SQLiteStore: SampleStore {
                 touched[key] = batch.device
                 run = (key, batch.device, SequenceSet())
             }
-            run?.numbers.insert(position.seq)
+            if RangeLedger.possible.contains(position.seq) { run?.numbers.insert(position.seq) }
         }
         if let run { try received.insert(run.numbers.ranges, of: run.key, device: run.device) }
         for entry in group.dropped {

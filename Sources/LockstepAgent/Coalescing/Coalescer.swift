@@ -3,7 +3,8 @@ public import LockstepModel
 /// Collects samples until there is enough for a message: one batch a stream and window, or more when a stream has many.
 public struct Coalescer: Sendable {
     public struct Limits: Sendable, Hashable {
-        /// µs from the first sample that waits until all that wait are due.
+        /// µs from the first sample that waits until all that wait are due. The time a source took to hand it over
+        /// counts, up to a tenth of the window: what comes in later has no more than that to catch up.
         public var window: Int64
         /// Samples after which a batch is due at once, and which it never exceeds.
         public var samples: Int
@@ -27,10 +28,13 @@ public struct Coalescer: Sendable {
 
     public init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// Takes samples in; `boot` is the present in µs of the boot clock.
-    public mutating func add(_ block: SampleBlock, at boot: Int64) {
+    /// Takes samples in.
+    /// - Parameters:
+    ///   - boot: the present in µs of the boot clock.
+    ///   - age: µs since the first of them was taken.
+    public mutating func add(_ block: SampleBlock, at boot: Int64, age: Int64 = 0) {
         guard !block.isEmpty else { return }
-        openedAt = openedAt ?? boot
+        openedAt = openedAt ?? boot - min(max(0, age), limits.window / 10)
         let index =
             open.firstIndex { $0.stream == block.stream }
             ?? {

@@ -16,15 +16,21 @@ extension Outbox {
     ///
     /// Some of these batches may be stored indeed: those that the copy had. The collector finds their samples to be
     /// duplicates. What `ack` misses keeps its number, since only that number closes the gap.
+    /// - Parameter didMove: called after each batch: a full outbox takes its time on a small machine.
+    /// - Returns: the batches it holds, by their new numbers.
     /// - Throws: ``OutboxError``; the outbox is then as before.
-    public func startEpoch(after ack: Acknowledgement) throws {
+    @discardableResult
+    public func startEpoch(
+        after ack: Acknowledgement, didMove: () -> Void = {}
+    ) throws -> [Epoch: SequenceSet] {
         let next = Epoch.random()
         var moved: Int64 = 0
         var held = bytes
+        let pending: [Epoch: SequenceSet]
         do {
             let doubtful = (try statements.numbers(in: "batches")[epoch] ?? SequenceSet())
                 .subtracting(SequenceSet(ack.missing))
-            try database.transaction {
+            pending = try database.transaction {
                 for seq in doubtful.ranges.joined() {
                     let old = BatchPosition(epoch: epoch, seq: seq)
                     let new = BatchPosition(epoch: next, seq: moved + 1)
@@ -34,14 +40,17 @@ extension Outbox {
                     try statements.renumber(old, as: renumbered)
                     held += Int64(renumbered.payload.count - entry.payload.count)
                     moved += 1
+                    didMove()
                 }
                 try statements.beginEpoch(next, after: epoch, seq: moved)
+                return try statements.numbers(in: "batches")
             }
         } catch {
             throw OutboxError(path: path, error)
         }
         didBegin(next, seq: moved)
         bytes = held
+        return pending
     }
 
     /// A batch was handed to a broker.

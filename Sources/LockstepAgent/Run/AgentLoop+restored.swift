@@ -1,5 +1,6 @@
 import LockstepMQTT
 import LockstepModel
+import LockstepSupervision
 import Logging
 
 extension AgentLoop {
@@ -12,9 +13,9 @@ extension AgentLoop {
         }
         guard problems.isRetryDue("restored", at: boot) else { return }
         do {
-            try outbox.startEpoch(after: ack)
+            let pending = try outbox.startEpoch(after: ack) { supervisor.turned(summary) }
             delivery = Delivery(
-                pending: try outbox.pending(), waitsForCollector: configuration.acknowledgedBy == .collector)
+                pending: pending, waitsForCollector: configuration.acknowledgedBy == .collector)
         } catch {
             if problems.isNew("restored") { logger.error("\(error); the new epoch waits") }
             return

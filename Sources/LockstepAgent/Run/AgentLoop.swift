@@ -204,7 +204,11 @@ final class AgentLoop {
             }
         }
         let stamped = clock == .boot ? stamper.stamp(block, on: line) : block
-        for output in graph.update(stamped) { coalescer.add(output.samples, at: moment.boot) }
+        let now = line.timestamp(boot: moment.boot)
+        for output in graph.update(stamped) {
+            let age = output.samples.times.first.map { now.microseconds - $0 } ?? 0
+            coalescer.add(output.samples, at: moment.boot, age: age)
+        }
     }
 
     private func endWhenDelivered(at moment: Moment) {

@@ -16,7 +16,7 @@ struct Intake {
     private var topics: [String: Topic] = [:]
     private var devices: Set<DeviceAddress>
     private var droppedSamples: [DeviceAddress: Int64] = [:]
-    /// What came in since the last commit.
+    /// What came in since the last group was taken out.
     private(set) var group = IngestGroup()
 
     /// - Parameter devices: those that the store knows.

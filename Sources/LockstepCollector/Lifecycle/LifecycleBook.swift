@@ -21,12 +21,10 @@ struct LifecycleBook {
 
     var deviceCount: Int { settled.count }
 
-    /// The last transition of every device.
-    var states: [DeviceTransition] {
-        settled.compactMap { device, machine in
-            machine.snapshot.last.map { DeviceTransition(device: device, transition: $0) }
-        }
-    }
+    var devices: [DeviceAddress] { Array(settled.keys) }
+
+    /// The last transition of a device.
+    func lastTransition(of device: DeviceAddress) -> LifecycleTransition? { settled[device]?.snapshot.last }
 
     /// Hands an event to a device's life cycle, and notes in `group` what there is to write.
     mutating func handle(

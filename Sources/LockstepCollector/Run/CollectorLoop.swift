@@ -26,6 +26,8 @@ final class CollectorLoop {
     /// What could not be written, though nothing of it was acknowledged: good for trying whether the store can be
     /// written again.
     private var unwritten: IngestGroup?
+    /// Devices whose states the broker has not been told since the connection came up.
+    private var untold: ArraySlice<DeviceAddress> = []
     /// Transitions of this turn that are on disk.
     private var unannounced: [DeviceTransition] = []
     private var saidFailure: MQTTError.Code?
@@ -88,11 +90,14 @@ final class CollectorLoop {
         var groups = 1
         while read() && groups < configuration.turn.groups && ContinuousClock.now < end {
             guard settle(writer.finish()) else { return }
+            supervisor.turned(summary)
+            // Where that took long, the keep-alive of the connection waits for this turn as well.
+            guard ContinuousClock.now < end else { break }
             writer.begin(intake.takeGroup())
             groups += 1
-            supervisor.turned(summary)
         }
         guard settle(writer.finish()) else { return }
+        supervisor.turned(summary)
         if let subscribeAt, subscribeAt <= .now, link.isUp { subscribe() }
         let moment = Moment.now()
         // Cut off from the broker, the collector can't tell who is silent.
@@ -101,6 +106,7 @@ final class CollectorLoop {
         guard group.isEmpty || settle(writer.write(group)) else { return }
         book.commit()
         announceTransitions()
+        publishStates()
         for (device, ack) in link.isUp ? schedule.takeDue(at: moment.boot) : [] {
             publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
         }
@@ -133,8 +139,8 @@ final class CollectorLoop {
             unannounced += outcome.group.transitions
             return true
         case .failure(let error):
-            // Life cycles are decided anew when the broker hands it all out again, also those that a group before wrote;
-            // rejected messages come again.
+            // Life cycles are decided anew when the broker hands it all out again, also those that a group before wrote:
+            // the same ones, with the same numbers. Messages that such a group rejected are noted a second time.
             book.rollback()
             unannounced = []
             _ = intake.takeGroup()
@@ -234,8 +240,17 @@ final class CollectorLoop {
         book.startListening(at: .now())
         report.publish(report.status, counting: fleet, over: link, at: .now())
         // A broker that lost its memory gets the states again.
-        for state in book.states {
-            publish(.state, of: state.device, StateJSON.encode(state.transition), qos: .atLeastOnce)
+        untold = book.devices[...]
+    }
+
+    /// Goes on telling the broker of all states, a portion a turn: of libmosquitto one call reads as many packets as
+    /// there are messages without an answer, whatever the limits.
+    private func publishStates() {
+        guard link.isUp else { return }
+        for device in untold.prefix(500) {
+            guard let transition = book.lastTransition(of: device) else { continue }
+            publish(.state, of: device, StateJSON.encode(transition), qos: .atLeastOnce)
         }
+        untold = untold.dropFirst(500)
     }
 }

@@ -97,9 +97,6 @@ public struct DeviceAddress: Hashable, Comparable, Sendable, CustomStringConvert
 
     public var description: String { "\(group)/\(device)" }
 
-    /// Groups are few: hashing them too would cost each look-up its time again and part hardly any two addresses.
-    public func hash(into hasher: inout Hasher) { hasher.combine(device) }
-
     public static func < (left: DeviceAddress, right: DeviceAddress) -> Bool {
         (left.group, left.device) < (right.group, right.device)
     }

@@ -3,6 +3,8 @@ extension SensorStream {
     public enum Aggregate: Sendable, Hashable {
         /// The arithmetic mean of those that are known.
         case mean
+        /// The mean of longitudes, which go on at −180° after 180°: of places that lie close together.
+        case meanLongitude
         /// The sum of those that are known: of amounts, each of an interval of its own.
         case sum
         /// Nothing: of words, of times, and of angles, which begin again after a full turn.

@@ -124,7 +124,9 @@ extension SensorStream {
         summary: "Position fix, WGS 84; without position where the receiver has no fix",
         columns: [
             Column(name: "lat", kind: .real, unit: "°", isRequired: false, summary: "Latitude, north positive"),
-            Column(name: "lon", kind: .real, unit: "°", isRequired: false, summary: "Longitude, east positive"),
+            Column(
+                name: "lon", kind: .real, unit: "°", isRequired: false, summary: "Longitude, east positive",
+                aggregate: .meanLongitude),
             Column(name: "alt", kind: .real, unit: "m", isRequired: false, summary: "Altitude above mean sea level"),
             Column(name: "hacc", kind: .real, unit: "m", isRequired: false, summary: "Horizontal accuracy"),
             Column(name: "vacc", kind: .real, unit: "m", isRequired: false, summary: "Vertical accuracy"),

@@ -69,8 +69,18 @@ extension SensorStream.Column {
     fileprivate var aggregateSQL: String? {
         switch aggregate {
         case .mean: "avg(\(name))"
+        case .meanLongitude: Self.meanLongitudeSQL(name)
         case .sum: "sum(\(name))"
         case .none: nil
         }
+    }
+
+    /// Where the values lie on both sides of the 180th meridian, those in the west count on from 180°.
+    private static func meanLongitudeSQL(_ name: String) -> String {
+        let beyond = "avg(CASE WHEN \(name) < 0 THEN \(name) + 360 ELSE \(name) END)"
+        return """
+            CASE WHEN max(\(name)) - min(\(name)) <= 180 THEN avg(\(name))
+            WHEN \(beyond) > 180 THEN \(beyond) - 360 ELSE \(beyond) END
+            """
     }
 }

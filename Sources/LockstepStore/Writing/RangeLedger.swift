@@ -4,6 +4,9 @@ import LockstepSQLite
 /// The batch numbers of one table, `batches` or `dropped`: in memory what is committed, beside it what waits for the
 /// commit.
 struct RangeLedger {
+    /// The numbers that a batch can have: exact in JSON, and far from where adding one overflows.
+    static let possible: ClosedRange<Int64> = 1...(1 << 53)
+
     private var committed: [DeviceEpoch: SequenceSet] = [:]
     private var pending: [DeviceEpoch: (device: Int64, numbers: SequenceSet)] = [:]
 
@@ -39,7 +42,9 @@ struct RangeLedger {
         var numbers = try numbers(of: key, device: device)
         // A set held twice would be copied on each insert.
         pending[key] = nil
-        for range in ranges where range.overlaps(possible) { numbers.insert(range.clamped(to: possible)) }
+        for range in ranges where range.overlaps(Self.possible) {
+            numbers.insert(range.clamped(to: Self.possible))
+        }
         pending[key] = (device, numbers)
     }
 
@@ -94,12 +99,9 @@ struct RangeLedger {
     }
 }
 
-/// The numbers that a batch can have: exact in JSON, and far from where adding one overflows.
-private let possible: ClosedRange<Int64> = 1...(1 << 53)
-
 /// Reads a range from two columns of a row, if it is one: a person may have edited the table.
 func batchRange(_ statement: SQLiteStatement, at column: Int) -> ClosedRange<Int64>? {
     let first = statement.int64(at: column)
     let last = statement.int64(at: column + 1)
-    return first <= last ? (first...last).clamped(to: possible) : nil
+    return first <= last ? (first...last).clamped(to: RangeLedger.possible) : nil
 }

@@ -31,6 +31,16 @@ struct CoalescerTests {
         #expect(coalescer.takeDue(at: 9000).map(\.times) == [[4]])
     }
 
+    @Test(
+        "counts the time that the first sample took to come, up to a tenth of the window",
+        arguments: [(age: Int64(30), due: Int64(1070)), (100, 1000), (5000, 1000), (-7, 1100)])
+    func age(_ example: (age: Int64, due: Int64)) {
+        var coalescer = Coalescer(limits: .init(window: 1000))
+        coalescer.add(block([1]), at: 100, age: example.age)
+        coalescer.add(block([2]), at: 150, age: 90)
+        #expect(coalescer.nextDue == example.due)
+    }
+
     @Test("gives a batch at once when it has enough samples, and never more")
     func samples() {
         var coalescer = Coalescer(limits: .init(window: 1000, samples: 3))

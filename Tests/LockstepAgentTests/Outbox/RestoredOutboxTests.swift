@@ -81,8 +81,12 @@ struct RestoredOutboxTests {
     func renumbering() throws {
         let outbox = try outbox(holding: 5)
         let old = outbox.epoch
-        try outbox.startEpoch(after: Acknowledgement(epoch: old, through: 1, missing: [2...3], highest: 9))
+        var moved = 0
+        let pending = try outbox.startEpoch(
+            after: Acknowledgement(epoch: old, through: 1, missing: [2...3], highest: 9)
+        ) { moved += 1 }
         let new = outbox.epoch
+        #expect(try moved == 3 && pending == outbox.pending())
         #expect(new != old && outbox.previousEpoch == old)
         #expect(try outbox.pending() == [old: [2...3], new: [1...3]])
         for (seq, number) in [(1, 0), (2, 3), (3, 4)] as [(Int64, Int64)] {

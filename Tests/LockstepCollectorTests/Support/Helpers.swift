@@ -83,6 +83,14 @@ enum Way: CaseIterable {
     }
 }
 
+extension LifecycleBook {
+    var states: [DeviceTransition] {
+        devices.compactMap { device in
+            lastTransition(of: device).map { DeviceTransition(device: device, transition: $0) }
+        }
+    }
+}
+
 extension Intake {
     static var standard: Intake {
         Intake(

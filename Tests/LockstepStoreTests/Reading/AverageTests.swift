@@ -53,6 +53,25 @@ struct AverageTests {
         #expect(names == ["steps", "distance", "pace", "avg_pace", "cadence", "samples"])
     }
 
+    @Test(
+        "gives the mean of longitudes also across the 180th meridian",
+        arguments: [
+            ([10, 20], 15), ([-10, 20], 5), ([179, -179], 180), ([179, -178], -179.5), ([178, -179], 179.5),
+            ([-170, 100], 145),
+        ] as [([Double], Double)])
+    func longitude(_ example: ([Double], Double)) throws {
+        let (store, path) = try newStore()
+        var fixes = SampleBlock(stream: .location)
+        for (index, longitude) in example.0.enumerated() {
+            let values = SensorStream.location.columns.map { $0.name == "lon" ? longitude : $0.name == "fix" ? 3 : 0 }
+            fixes.append(time: time(Int64(index)), values: values)
+        }
+        try store.write(received(fixes))
+        var mean = Double.nan
+        try StoreReader(path: path).query(stream: .location, detail: .averages(span: 1000)) { mean = $0.values[1] }
+        #expect(mean == example.1)
+    }
+
     @Test("has no columns for words, whole numbers, attitudes and courses")
     func columns() {
         let detail = QueryDetail.averages(span: 10)

@@ -92,11 +92,11 @@ struct BatchNumberTests {
     @Test("that no agent can reach are left out, their samples are not")
     func impossible() throws {
         let store = try newStore().store
-        let batches = [Int64.max, 0, -3].map { received(acceleration([$0 & 7]), seq: $0) }
+        let batches = [Int64.max, .max, 0, -3].enumerated().map { received(acceleration([Int64($0)]), seq: $1) }
         let everything = DroppedBatches(device: device("one"), epoch: epoch("e"), ranges: [Int64.min...Int64.max])
         #expect(try store.write(IngestGroup(batches: batches)).received == [key: []])
         #expect(try store.write(IngestGroup(dropped: [everything])).received == [key: [1...(1 << 53)]])
-        #expect(try store.database.integer("SELECT count(*) FROM accelerometer") == 3)
+        #expect(try store.database.integer("SELECT count(*) FROM accelerometer") == 4)
     }
 
     @Test(
