@@ -188,3 +188,11 @@ let package = Package(
 for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }
+
+// A sanitizer looks at the parts: without the programs, and without the tests that run them or compute for minutes, there
+// is half as much to build for it. deploy/check sets this.
+if Context.environment["LOCKSTEP_ONLY_PARTS"] != nil {
+    let others = ["LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests"]
+    package.products.removeAll { $0 is Product.Executable }
+    package.targets.removeAll { $0.type == .executable || others.contains($0.name) }
+}
