@@ -29,6 +29,7 @@ let package = Package(
         .executableTarget(name: "count-messages", linkerSettings: [.linkedLibrary("mosquitto")]),
         // Measures a program to its end.
         .executableTarget(name: "run-measured"),
+        .executableTarget(name: "publish-samples", linkerSettings: [.linkedLibrary("mosquitto")]),
         // Fills a broker for both sides.
         .executableTarget(name: "publish-load", linkerSettings: [.linkedLibrary("mosquitto")]),
     ],

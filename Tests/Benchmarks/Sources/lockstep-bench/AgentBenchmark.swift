@@ -1,31 +1,77 @@
 import Foundation
 
-/// What an agent costs that does all it can: three motion sensors, device motion at 100 Hz, steps, orientation and
-/// location, all published to a broker on this machine, with the outbox on disk.
+/// What an agent costs that does all it can, beside a program in C that only publishes each sample.
+///
+/// Both play the same recording of accelerometer, gyroscope and magnetometer at 100 Hz to a broker on this machine. The
+/// agent fuses them, counts steps, publishes in batches of a second, and keeps them in its outbox on disk.
 struct AgentBenchmark {
     /// Folder of the built programs.
     let programs: String
-    /// s to measure, after 5 s to start.
-    let seconds: Int
+    /// The folder of the recordings.
+    let recordings: String
+    let rounds: Int
+
+    /// s to measure, after those to start.
+    private static let span = 30
+    private static let start = 5
+
+    func run() throws -> [Comparison] {
+        try withFolder { folder in
+            let recording = folder + "/recording.csv"
+            try writeRecording(to: recording)
+            return try compare(
+                "agent",
+                [Metric(name: "CPU", unit: "% of a core", digits: 2), Metric(name: "memory", unit: "MB", digits: 1)],
+                rounds: rounds,
+                [
+                    Contender(name: "lockstep-agent") {
+                        try measure { broker, folder in
+                            try Launched(
+                                programs + "/lockstep-agent",
+                                [
+                                    "--broker", broker.url, "--device", "bench", "--source", "replay:" + recording,
+                                    "--ack", "broker", "--rate", "motion/device=100", "--outbox", folder + "/outbox",
+                                ])
+                        }
+                    },
+                    Contender(name: "C, a message a sample") {
+                        try measure { broker, _ in
+                            try Launched(Launched.beside("publish-samples"), ["\(broker.port)", recording])
+                        }
+                    },
+                ])
+        }
+    }
 
     /// Part of a core in %, and MB at its peak.
-    func run() throws -> [Double] {
+    private func measure(_ start: (BenchBroker, String) throws -> Launched) throws -> [Double] {
         try withFolder { folder in
             let broker = try BenchBroker(in: folder)
             defer { broker.stop() }
-            let agent = try Launched(
-                programs + "/lockstep-agent",
-                [
-                    "--broker", broker.url, "--device", "bench", "--source", "simulate", "--ack", "broker",
-                    "--rate", "motion/device=100", "--outbox", folder + "/outbox",
-                ])
-            defer { agent.stop() }
+            let program = try start(broker, folder)
+            defer { program.stop() }
             // Time is what is measured against here: first until it is connected and all streams come, then the span.
-            Thread.sleep(forTimeInterval: 5)
-            let before = try agent.cpuTime()
-            Thread.sleep(forTimeInterval: Double(seconds))
-            let after = try agent.cpuTime()
-            return [(after - before) / Double(seconds) * 100, Double(try agent.peakMemory()) / 1e6]
+            Thread.sleep(forTimeInterval: Double(Self.start))
+            let before = try program.cpuTime()
+            Thread.sleep(forTimeInterval: Double(Self.span))
+            let after = try program.cpuTime()
+            return [(after - before) / Double(Self.span) * 100, Double(try program.peakMemory()) / 1e6]
         }
+    }
+
+    /// Every 10 ms the line of a trial that is nearest: the trials have 286 lines a second.
+    private func writeRecording(to path: String) throws {
+        let trial = recordings + "/orientation/06_undisturbed_fast_rotation_A.csv"
+        let lines = try String(contentsOfFile: trial, encoding: .utf8).split(separator: "\n")
+        let columns = 10
+        let names = lines[0].split(separator: ",").prefix(columns).joined(separator: ",")
+        var text = names + "\n"
+        for tick in 0..<(Self.start + Self.span + 5) * 100 {
+            let line = 1 + Int((Double(tick) * 10_000 / 3500).rounded())
+            guard line < lines.count else { throw Failure("\(trial) is too short") }
+            let values = lines[line].split(separator: ",").prefix(columns).dropFirst()
+            text += "\(tick * 10_000)," + values.joined(separator: ",") + "\n"
+        }
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
     }
 }

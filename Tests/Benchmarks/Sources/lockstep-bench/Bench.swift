@@ -58,7 +58,7 @@ struct Bench: ParsableCommand {
         let fleet = FleetBenchmarks(programs: programs, rounds: rounds)
         return switch name {
         case .attitude: try attitude()
-        case .agent: try agent()
+        case .agent: try AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds).run()
         case .wireSize: try WireSizeBenchmark(batches: try walks()).run()
         case .codec: try CodecBenchmark(batches: try walks()).run(rounds: rounds)
         case .scale: try fleet.scale()
@@ -95,13 +95,5 @@ struct Bench: ParsableCommand {
                 Contender(name: "lockstep") { [ours.run()] },
                 Contender(name: "vqf, C++ updateBatch") { [try theirs.run()] },
             ])
-    }
-
-    private func agent() throws -> [Comparison] {
-        let benchmark = AgentBenchmark(programs: programs, seconds: 30)
-        return try compare(
-            "agent",
-            [Metric(name: "CPU", unit: "% of a core", digits: 2), Metric(name: "memory", unit: "MB", digits: 1)],
-            rounds: rounds, [Contender(name: "lockstep-agent", run: benchmark.run)])
     }
 }
