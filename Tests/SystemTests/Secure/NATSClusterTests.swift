@@ -1,6 +1,7 @@
 import Foundation
 import LockstepMQTT
 import LockstepModel
+import LockstepSQLite
 import LockstepStore
 import LockstepTestSupport
 import Testing
@@ -28,6 +29,11 @@ struct NATSClusterTests {
             let before = try stored(folder)
             await expectEventually("\(collector.text)\(agent.text)\(cluster.text)", within: .seconds(120)) {
                 (try? stored(folder)).map { $0 > before + 2000 } == true
+            }
+            // What was under way when the node died comes again, beside what is new.
+            let store = try SQLiteDatabase(path: "\(folder)/store.db", mode: .readOnly)
+            try await expectEventually("\(agent.text)", within: .seconds(120)) {
+                try store.integer("SELECT count(*) FROM v_gaps") == 0
             }
             await agent.stop()
             // Only the collector's word empties the outbox, so its acknowledgements came through as well.
