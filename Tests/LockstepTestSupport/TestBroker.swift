@@ -1,12 +1,13 @@
 public import Foundation
 public import LockstepMQTT
+import Synchronization
 
 /// A real mosquitto of a test's own, on a loopback port that it picks.
-public final class TestBroker: @unchecked Sendable {  // one test uses it, from one task at a time
+public final class TestBroker: Sendable {
     public let port: UInt16
     private let folder: String
     private let configuration: String
-    private var program: RunningProgram?
+    private let program = Mutex<RunningProgram?>(nil)
 
     public var address: BrokerAddress { BrokerAddress(host: "127.0.0.1", port: port) }
     public var url: String { "mqtt://127.0.0.1:\(port)" }
@@ -36,19 +37,18 @@ public final class TestBroker: @unchecked Sendable {  // one test uses it, from 
     public func start() async throws {
         guard let path = Programs.installed("mosquitto") else { throw ProgramError("mosquitto is not installed") }
         let program = try RunningProgram(path, ["-c", configuration])
-        self.program = program
+        self.program.withLock { $0 = program }
         guard await eventually({ canConnect(port: port) || !program.isRunning }), program.isRunning else {
             throw ProgramError("mosquitto does not start: \(program.text)")
         }
     }
 
     /// Sends a signal: SIGSTOP makes the broker hang, SIGCONT lets it go on.
-    public func signal(_ signal: Int32) { program?.signal(signal) }
+    public func signal(_ signal: Int32) { program.withLock { $0 }?.signal(signal) }
 
     /// Ends the broker with a signal.
     public func stop(_ signal: Int32 = SIGTERM) async {
-        await program?.stop(signal)
-        program = nil
+        await program.withLock { $0.take() }?.stop(signal)
     }
 }
 

@@ -83,11 +83,11 @@ struct BacklogTurnTests {
 /// A store that fails once, at the second group in a row that is full.
 private final class FailingStore: SampleStore {
     private let store: SQLiteStore
-    private let willWrite: (Int) -> Void
+    private let willWrite: @Sendable (Int) -> Void
     private var fullBefore = false
     private var hasFailed = false
 
-    init(_ store: SQLiteStore, willWrite: @escaping (Int) -> Void) {
+    init(_ store: SQLiteStore, willWrite: @escaping @Sendable (Int) -> Void) {
         self.store = store
         self.willWrite = willWrite
     }

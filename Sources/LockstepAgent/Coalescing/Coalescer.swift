@@ -3,8 +3,8 @@ public import LockstepModel
 /// Collects samples until there is enough for a message: one batch a stream and window, or more when a stream has many.
 public struct Coalescer: Sendable {
     public struct Limits: Sendable, Hashable {
-        /// µs from the first sample that waits until all that wait are due. The time a source took to hand it over
-        /// counts, up to a tenth of the window: what comes in later has no more than that to catch up.
+        /// µs from the first sample that waits until all that wait are due. What its source took to hand it over is
+        /// part of that, up to a tenth: a sample that comes late opens a window of hardly less than this.
         public var window: Int64
         /// Samples after which a batch is due at once, and which it never exceeds.
         public var samples: Int

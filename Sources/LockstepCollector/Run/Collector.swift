@@ -16,7 +16,7 @@ public final class Collector: Service {
     private let configuration: CollectorConfiguration
     private let logger: Logger
     private let supervisor: Supervisor
-    private let makeStore: @Sendable () throws -> any SampleStore
+    private let makeStore: @Sendable () throws -> sending any SampleStore
     private let wakeup = Wakeup()
     private let isStopping = Mutex(false)
     private let continuation: AsyncStream<DeviceTransition>.Continuation
@@ -26,7 +26,7 @@ public final class Collector: Service {
     ///   - makeStore: opens the store, on the collector's own thread.
     public init(
         _ configuration: CollectorConfiguration, logger: Logger, supervisor: Supervisor = .nobody,
-        makeStore: @escaping @Sendable () throws -> any SampleStore
+        makeStore: @escaping @Sendable () throws -> sending any SampleStore
     ) {
         self.configuration = configuration
         self.logger = logger

@@ -33,7 +33,7 @@ final class CollectorLoop {
     private var saidFailure: MQTTError.Code?
 
     init(
-        _ configuration: CollectorConfiguration, store: any SampleStore, wakeup: Wakeup, logger: Logger,
+        _ configuration: CollectorConfiguration, store: sending any SampleStore, wakeup: Wakeup, logger: Logger,
         supervisor: Supervisor, transitions: AsyncStream<DeviceTransition>.Continuation
     ) throws {
         self.configuration = configuration

@@ -215,23 +215,20 @@ public final class BrokerLink {
 }
 
 /// A TCP and TLS connect on a thread of its own, with its outcome.
-private final class Attempt: @unchecked Sendable {  // the connection is made there, and handed over once, by the mutex
-    private let result = Mutex<Bool>(false)
-    private var finished: Result<MQTTConnection, MQTTError>?
+private final class Attempt: Sendable {
+    /// Locked for as long as it goes on.
+    private let result = Mutex<Result<MQTTConnection, MQTTError>?>(nil)
 
     init(_ options: MQTTOptions, wakeup: Wakeup) {
         DispatchQueue.global().async { [self] in
-            let finished: Result<MQTTConnection, MQTTError>
-            do throws(MQTTError) {
-                let connection = try MQTTConnection(options)
-                try connection.connect()
-                finished = .success(connection)
-            } catch {
-                finished = .failure(error)
-            }
-            result.withLock { isFinished in
-                self.finished = finished
-                isFinished = true
+            result.withLock { result in
+                do throws(MQTTError) {
+                    let connection = try MQTTConnection(options)
+                    try connection.connect()
+                    result = .success(connection)
+                } catch {
+                    result = .failure(error)
+                }
             }
             wakeup.signal()
         }
@@ -239,10 +236,6 @@ private final class Attempt: @unchecked Sendable {  // the connection is made th
 
     /// Nil while it goes on. Takes the connection out: the second call has none.
     var outcome: Result<MQTTConnection, MQTTError>? {
-        result.withLock { isFinished in
-            guard isFinished else { return nil }
-            defer { finished = nil }
-            return finished
-        }
+        result.withLockIfAvailable { $0.take() } ?? nil
     }
 }

@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepStore
+import Synchronization
 import Testing
 
 @testable import LockstepCollector
@@ -8,8 +9,8 @@ import Testing
 struct StoreWriterTests {
     @Test("writes groups in the order in which they were begun, and gives each its own outcome")
     func order() throws {
-        let store = RecordingStore()
-        let writer = StoreWriter(store)
+        let record = RecordingStore.Record()
+        let writer = StoreWriter(RecordingStore(record))
         #expect(writer.finish().map(\.group.seen) == nil)
         for number in 1...100 {
             writer.begin(group(number))
@@ -22,35 +23,42 @@ struct StoreWriterTests {
             #expect(direct == RecordingStore.result(of: next))
         }
         #expect(writer.finish().map(\.group.seen) == nil)
-        #expect(store.written == (1...100).flatMap { [time(Double($0)), time(Double(-$0))] })
+        #expect(record.written.withLock { $0 } == (1...100).flatMap { [time(Double($0)), time(Double(-$0))] })
     }
 
     @Test("tells of a failure, and goes on")
     func failure() throws {
-        let store = RecordingStore()
-        let writer = StoreWriter(store)
-        store.failure = StoreError(.other, "broken on purpose")
+        let record = RecordingStore.Record()
+        let writer = StoreWriter(RecordingStore(record))
+        let error = StoreError(.other, "broken on purpose")
+        record.failure.withLock { $0 = error }
         writer.begin(group(1))
         let outcome = try #require(writer.finish())
         #expect(outcome.group.seen == group(1).seen)
         #expect(throws: StoreError.self) { try outcome.result.get() }
         #expect(throws: StoreError.self) { try writer.write(group(2)).result.get() }
-        store.failure = nil
+        record.failure.withLock { $0 = nil }
         #expect(try writer.write(group(3)).result.get() == RecordingStore.result(of: group(3)))
-        #expect(store.written == [time(3)])
+        #expect(record.written.withLock { $0 } == [time(3)])
     }
 
     private func group(_ number: Int) -> IngestGroup { IngestGroup(seen: [device: time(Double(number))]) }
 }
 
-/// A store that remembers what it was given. It guards nothing itself.
+/// A store that remembers what it was given, elsewhere.
 private final class RecordingStore: SampleStore {
-    var written: [Timestamp] = []
-    var failure: StoreError?
+    final class Record: Sendable {
+        let written = Mutex<[Timestamp]>([])
+        let failure = Mutex<StoreError?>(nil)
+    }
+
+    private let record: Record
+
+    init(_ record: Record) { self.record = record }
 
     func write(_ group: IngestGroup) throws -> IngestResult {
-        if let failure { throw failure }
-        written += group.seen.values
+        if let failure = record.failure.withLock({ $0 }) { throw failure }
+        record.written.withLock { $0 += group.seen.values }
         return Self.result(of: group)
     }
 

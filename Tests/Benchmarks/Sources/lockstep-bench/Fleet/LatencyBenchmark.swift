@@ -86,6 +86,7 @@ struct LatencyBenchmark {
             newest = rows.last ?? newest
             // Of the first seconds, while all start, nothing is noted.
             if now > begin { ages += rows.map { Double(now - $0) / 1e6 } }
+            // The pause between two looks: without one they would take a core from those that are measured.
             usleep(2000)
         }
         guard !ages.isEmpty else { throw Failure("no row of the probe's came within \(Self.span) s") }

@@ -22,10 +22,8 @@ struct IngestRun {
             programs + "/lockstep-collector",
             ["--broker", broker.url, "--store", "sqlite:" + store, "--id", Self.collector, "--log-level", "error"])
         defer { process.stop() }
-        let deadline = begin + .seconds(600)
-        while (try? taken()) ?? 0 < before + load.samples {
-            guard clock.now < deadline else { throw Failure("the collector has not taken everything in within 600 s") }
-            usleep(10_000)
+        try wait(for: "the collector takes everything in", seconds: 600) {
+            (try? taken()) ?? 0 >= before + load.samples
         }
         let seconds = (clock.now - begin) / .seconds(1)
         return Effort(seconds: seconds, cpu: try process.cpuTime(), count: load.samples)

@@ -18,10 +18,9 @@ struct BenchBroker {
             """
         try settings.write(toFile: folder + "/broker.conf", atomically: true, encoding: .utf8)
         process = try Launched("/usr/sbin/mosquitto", ["-c", folder + "/broker.conf"])
-        let deadline = ContinuousClock.now + .seconds(20)
-        while (try? Launched.run("mosquitto_pub", ["-p", "\(port)", "-t", "started", "-n"])) == nil {
-            guard ContinuousClock.now < deadline else { throw Failure("mosquitto does not start on port \(port)") }
-            usleep(20_000)
+        let port = port
+        try wait(for: "mosquitto starts on port \(port)", seconds: 20) {
+            (try? Launched.run("mosquitto_pub", ["-p", "\(port)", "-t", "started", "-n"])) != nil
         }
     }
 
