@@ -22,7 +22,7 @@ struct IngestRun {
             programs + "/lockstep-collector",
             ["--broker", broker.url, "--store", "sqlite:" + store, "--id", Self.collector, "--log-level", "error"])
         defer { process.stop() }
-        try wait(for: "the collector takes everything in", seconds: 600) {
+        try waitUntil("the collector takes everything in", seconds: 600) {
             (try? taken()) ?? 0 >= before + load.samples
         }
         let seconds = (clock.now - begin) / .seconds(1)

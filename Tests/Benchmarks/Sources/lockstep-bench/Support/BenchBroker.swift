@@ -19,7 +19,7 @@ struct BenchBroker {
         try settings.write(toFile: folder + "/broker.conf", atomically: true, encoding: .utf8)
         process = try Launched("/usr/sbin/mosquitto", ["-c", folder + "/broker.conf"])
         let port = port
-        try wait(for: "mosquitto starts on port \(port)", seconds: 20) {
+        try waitUntil("mosquitto starts on port \(port)", seconds: 20) {
             (try? Launched.run("mosquitto_pub", ["-p", "\(port)", "-t", "started", "-n"])) != nil
         }
     }
