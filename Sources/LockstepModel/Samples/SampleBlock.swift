@@ -36,6 +36,37 @@ public struct SampleBlock: Sendable {
         for index in columns.indices { columns[index].append(values[index]) }
     }
 
+    /// Adds the samples of another block.
+    /// - Precondition: it is of the same stream.
+    public mutating func append(contentsOf other: SampleBlock) {
+        precondition(other.columns.count == columns.count, "samples of \(other.stream) are none of \(stream)")
+        times += other.times
+        for index in columns.indices { columns[index] += other.columns[index] }
+    }
+
+    /// Lets `body` add samples to the end of the times and of each column, without a copy of what is there.
+    /// - Returns: what `body` returns; nil, as where it left columns of different lengths, takes back what it added.
+    package mutating func appending<Result>(
+        _ body: (inout [Int64], inout [[Double]]) -> Result?
+    ) -> Result? {
+        let before = times.count
+        let result = body(&times, &columns)
+        if result != nil, columns.allSatisfy({ $0.count == times.count }) { return result }
+        truncate(to: before)
+        return nil
+    }
+
+    /// Takes out all samples but the first `count`.
+    package mutating func truncate(to count: Int) {
+        times.removeLast(max(0, times.count - count))
+        for index in columns.indices { columns[index].removeLast(max(0, columns[index].count - count)) }
+    }
+
+    /// The samples of a range, as a block of their own.
+    public subscript(range: Range<Int>) -> SampleBlock {
+        SampleBlock(stream: stream, times: Array(times[range]), columns: columns.map { Array($0[range]) })
+    }
+
     /// Whether every required value of every sample is there, of its column's kind, and no value is infinite.
     public var isComplete: Bool {
         zip(stream.columns, columns).allSatisfy { column, values in

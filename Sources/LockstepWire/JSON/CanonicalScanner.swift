@@ -3,7 +3,7 @@ import Glibc
 /// Reads JSON in the one form that ``JSONObjectWriter`` gives it: no spaces, no escapes.
 ///
 /// Each `take` moves past what it was asked for. Nil or false says only that it is not there in this form, and where the
-/// scanner is then is of no use, but for ``take(_:)-(String)``, which stays. Used within the call that lends the bytes.
+/// scanner is then is of no use, but for those of a text, which stay. Used within the call that lends the bytes.
 struct CanonicalScanner {
     private let bytes: UnsafeRawBufferPointer
     private var place = 0
@@ -27,6 +27,11 @@ struct CanonicalScanner {
     mutating func take(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { take(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// A part of `text`.
+    mutating func take(_ text: [UInt8], _ range: Range<Int>) -> Bool {
+        text.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
     private mutating func take(_ text: UnsafeRawBufferPointer) -> Bool {

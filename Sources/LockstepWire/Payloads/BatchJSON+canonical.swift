@@ -1,33 +1,38 @@
 package import LockstepModel
 
 extension BatchJSON {
-    /// Reads a batch in exactly the form that ``encode(_:)`` and ``markingLate(_:)`` give it, without an allocation a
-    /// sample.
+    /// Reads a batch in exactly the form that ``encode(_:)`` and ``markingLate(_:)`` give it.
     /// - Returns: nil for everything else, be it wrong or only written differently.
     package static func decodeCanonical(
         _ payload: UnsafeRawBufferPointer, stream: SensorStream, limits: PayloadLimits
     ) -> Batch? {
-        var scanner = CanonicalScanner(payload)
-        guard scanner.take(byte: "{") else { return nil }
-        let isLate = scanner.take(#""live":false,"#)
-        guard scanner.take(#""v":1"#) else { return nil }
-        var position: BatchPosition?
-        if scanner.take(#","epoch":""#) {
-            guard let epoch = scanner.takeRestOfText().flatMap(Epoch.init(rawValue:)), scanner.take(#","seq":"#),
-                let seq = scanner.takeWholeNumber(), seq >= 1, seq < BatchRules.maximumInteger
-            else { return nil }
-            position = BatchPosition(epoch: epoch, seq: seq)
+        var samples = SampleBlock(stream: stream)
+        guard let (position, isLive) = CanonicalBatchReader(stream).read(payload, into: &samples, limits: limits) else {
+            return nil
         }
-        let saysLate = scanner.take(#","live":false"#)
-        guard !(isLate && saysLate), scanner.take(#","t":"#), let first = scanner.takeWholeNumber(),
-            let steps = scanner.takeSteps(),
-            let columns = scanner.takeColumns(of: stream, limit: limits.samples, expected: steps.count),
-            scanner.take(byte: "}"), scanner.isAtEnd, let count = columns.first?.count,
-            let times = steps.times(from: first, count: count)
-        else { return nil }
-        return Batch(
-            position: position, isLive: !isLate && !saysLate,
-            samples: SampleBlock(stream: stream, times: times, columns: columns))
+        return Batch(position: position, isLive: isLive, samples: samples)
+    }
+}
+
+/// Reads batches of one stream in exactly the form that ``BatchJSON/encode(_:)`` and ``BatchJSON/markingLate(_:)`` give
+/// them, without an allocation a sample, and where there is room without one a batch.
+package struct CanonicalBatchReader: Sendable {
+    private let pattern: CanonicalPattern
+
+    package init(_ stream: SensorStream) { pattern = CanonicalPattern.of(stream) }
+
+    /// Adds the samples of a batch to `samples`, which are of the reader's stream.
+    /// - Parameter epoch: what the batch's epoch probably is: it is then not made anew.
+    /// - Returns: nil for every other form, be it wrong or only written differently; nothing is added then.
+    package func read(
+        _ payload: UnsafeRawBufferPointer, into samples: inout SampleBlock, limits: PayloadLimits,
+        expecting epoch: Epoch? = nil
+    ) -> (position: BatchPosition?, isLive: Bool)? {
+        guard payload.count <= limits.bytes else { return nil }
+        return samples.appending { times, columns in
+            var scanner = CanonicalScanner(payload)
+            return scanner.takeBatch(of: pattern, &times, &columns, limit: limits.samples, expecting: epoch)
+        }
     }
 }
 
@@ -46,32 +51,66 @@ private enum Steps {
         }
     }
 
-    /// Nil where they don't fit the count, do not increase, or lead out of range.
-    func times(from first: Int64, count: Int) -> [Int64]? {
-        guard first >= 0, first < BatchRules.maximumInteger else { return nil }
+    /// Adds the times; false where the steps don't fit the count, do not increase, or lead out of range.
+    func addTimes(from first: Int64, count: Int, to times: inout [Int64]) -> Bool {
+        guard first >= 0, first < BatchRules.maximumInteger else { return false }
         switch self {
-        case .none: return count == 1 ? [first] : nil
+        case .none:
+            times.append(first)
+            return count == 1
         case .equal(let step):
             let (span, overflow) = step.multipliedReportingOverflow(by: Int64(count - 1))
-            guard count > 1, step > 0, !overflow, span < BatchRules.maximumInteger - first else { return nil }
-            return (0..<Int64(count)).map { first + $0 * step }
+            guard count > 1, step > 0, !overflow, span < BatchRules.maximumInteger - first else { return false }
+            for index in 0..<Int64(count) { times.append(first + index * step) }
+            return true
         case .each(let steps):
-            guard steps.count == count - 1 else { return nil }
-            var times = [first]
-            times.reserveCapacity(count)
+            guard steps.count == count - 1 else { return false }
+            times.append(first)
             var time = first
             for step in steps {
-                guard step > 0, step < BatchRules.maximumInteger - time else { return nil }
+                guard step > 0, step < BatchRules.maximumInteger - time else { return false }
                 time += step
                 times.append(time)
             }
-            return times
+            return true
         }
     }
 }
 
 extension CanonicalScanner {
-    fileprivate mutating func takeSteps() -> Steps? {
+    /// Adds what it finds to times and columns; with nil they are left in the midst of it.
+    fileprivate mutating func takeBatch(
+        of pattern: CanonicalPattern, _ times: inout [Int64], _ columns: inout [[Double]], limit: Int,
+        expecting epoch: Epoch?
+    ) -> (position: BatchPosition?, isLive: Bool)? {
+        guard take(byte: "{") else { return nil }
+        let isLate = take(#""live":false,"#)
+        guard take(#""v":1"#) else { return nil }
+        var position: BatchPosition?
+        if take(#","epoch":""#) {
+            guard let epoch = takeEpoch(expecting: epoch), take(#","seq":"#), let seq = takeWholeNumber(), seq >= 1,
+                seq < BatchRules.maximumInteger
+            else { return nil }
+            position = BatchPosition(epoch: epoch, seq: seq)
+        }
+        let saysLate = take(#","live":false"#)
+        guard !(isLate && saysLate), take(#","t":"#), let first = takeWholeNumber(), let steps = takeSteps(),
+            let count = takeColumns(of: pattern, &columns, after: times.count, limit: limit, expected: steps.count),
+            take(byte: "}"), isAtEnd, steps.addTimes(from: first, count: count, to: &times)
+        else { return nil }
+        return (position, !isLate && !saysLate)
+    }
+
+    private mutating func takeEpoch(expecting epoch: Epoch?) -> Epoch? {
+        if let epoch {
+            let before = self
+            if take(epoch.rawValue), take(byte: "\"") { return epoch }
+            self = before
+        }
+        return takeRestOfText().flatMap(Epoch.init(rawValue:))
+    }
+
+    private mutating func takeSteps() -> Steps? {
         guard take(#","dt":"#) else { return Steps.none }
         guard take(byte: "[") else { return takeWholeNumber().map(Steps.equal) }
         var steps: [Int64] = []
@@ -82,45 +121,55 @@ extension CanonicalScanner {
         return take(byte: "]") ? .each(steps) : nil
     }
 
-    fileprivate mutating func takeColumns(of stream: SensorStream, limit: Int, expected: Int?) -> [[Double]]? {
-        var columns: [[Double]?] = []
-        columns.reserveCapacity(stream.columns.count)
+    /// - Parameter before: how many samples the columns had.
+    /// - Returns: how many there are now in addition.
+    private mutating func takeColumns(
+        of pattern: CanonicalPattern, _ columns: inout [[Double]], after before: Int, limit: Int, expected: Int?
+    ) -> Int? {
         var count: Int?
-        for column in stream.columns {
-            let before = self
-            guard take(#",""#), take(column.name), take(#"":["#) else {
+        for index in pattern.columns.indices {
+            let column = pattern.columns[index]
+            // It may be left out.
+            guard take(pattern.names, column.name) else {
                 guard !column.isRequired else { return nil }
-                // It may be left out.
-                self = before
-                columns.append(nil)
                 continue
             }
-            guard let values = takeValues(of: column, expected: count ?? expected ?? 100), values.count <= limit,
-                count == nil || count == values.count
-            else { return nil }
-            count = values.count
-            columns.append(values)
+            if before == 0 { columns[index].reserveCapacity(count ?? expected ?? 100) }
+            guard takeValues(of: column, words: pattern.words, index, into: &columns[index]) else { return nil }
+            let added = columns[index].count - before
+            guard added <= limit, count == nil || count == added else { return nil }
+            count = added
         }
         guard let count else { return nil }
-        return columns.map { $0 ?? Array(repeating: .nan, count: count) }
-    }
-
-    private mutating func takeValues(of column: SensorStream.Column, expected: Int) -> [Double]? {
-        var values: [Double] = []
-        values.reserveCapacity(expected)
-        repeat {
-            guard let value = takeValue(of: column) else { return nil }
-            values.append(value)
-        } while take(byte: ",")
-        return take(byte: "]") ? values : nil
-    }
-
-    private mutating func takeValue(of column: SensorStream.Column) -> Double? {
-        if !column.isRequired, take("null") { return .nan }
-        guard case .choice(let words) = column.kind else {
-            return takeNumber().flatMap { column.kind.takes($0) ? $0 : nil }
+        for index in columns.indices where columns[index].count == before {
+            columns[index] += repeatElement(.nan, count: count)
         }
-        guard take(byte: "\""), let word = takeRestOfText() else { return nil }
-        return words.firstIndex(of: word).map(Double.init)
+        return count
+    }
+
+    private mutating func takeValues(
+        of column: CanonicalPattern.Column, words: [[String]], _ index: Int, into values: inout [Double]
+    ) -> Bool {
+        repeat {
+            if !column.isRequired, take("null") {
+                values.append(.nan)
+                continue
+            }
+            switch column.form {
+            case .real:
+                guard let value = takeNumber() else { return false }
+                values.append(value)
+            case .integer:
+                guard let value = takeNumber(), SensorStream.Kind.integer.takes(value) else { return false }
+                values.append(value)
+            case .word:
+                guard take(byte: "\""), let word = takeRestOfText(), let value = words[index].firstIndex(of: word)
+                else {
+                    return false
+                }
+                values.append(Double(value))
+            }
+        } while take(byte: ",")
+        return take(byte: "]")
     }
 }
