@@ -28,9 +28,9 @@ extension MQTTConnection {
             guard let message = message?.pointee, let topic = message.topic else { return }
             MQTTConnection.from(context)?.didReceive(
                 IncomingMessage(
-                    topic: String(cString: topic),
+                    topicBytes: UnsafeRawBufferPointer(start: topic, count: strlen(topic)),
                     payload: UnsafeRawBufferPointer(start: message.payload, count: Int(message.payloadlen)),
-                    isRetained: message.retain, contentType: contentType(in: properties)))
+                    isRetained: message.retain, properties: properties))
         }
         mosquitto_log_callback_set(handle) { _, context, level, text in
             guard level == Int32(MOSQ_LOG_ERR), let text else { return }
@@ -88,15 +88,4 @@ extension MQTTConnection {
         callbackCount += 1
         onMessage?(message)
     }
-}
-
-/// The content type among the properties of a message; nil where there is none.
-private func contentType(in properties: OpaquePointer?) -> String? {
-    // The library makes a copy, which is ours to free.
-    var text: UnsafeMutablePointer<CChar>?
-    guard mosquitto_property_read_string(properties, Int32(MQTT_PROP_CONTENT_TYPE.rawValue), &text, false) != nil,
-        let text
-    else { return nil }
-    defer { free(text) }
-    return String(cString: text)
 }

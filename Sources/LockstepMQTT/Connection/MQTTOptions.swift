@@ -76,12 +76,3 @@ public struct MQTTMessage: Sendable {
         self.contentType = contentType
     }
 }
-
-/// A message that came in. The payload is the library's memory, valid only while the handler runs.
-public struct IncomingMessage {
-    public let topic: String
-    public let payload: UnsafeRawBufferPointer
-    public let isRetained: Bool
-    /// What its sender says that the payload is; nil where it does not, as before MQTT 5.
-    public let contentType: String?
-}

@@ -104,9 +104,11 @@ extension Intake {
     ) {
         payload.withUnsafeBytes { bytes in
             let whole = payload.isEmpty ? UnsafeRawBufferPointer(start: nil, count: 0) : bytes
-            take(
-                IncomingMessage(topic: topic, payload: whole, isRetained: isRetained, contentType: nil), &book,
-                at: moment(seconds))
+            Array(topic.utf8).withUnsafeBytes { topic in
+                take(
+                    IncomingMessage(topicBytes: topic, payload: whole, isRetained: isRetained), &book,
+                    at: moment(seconds))
+            }
         }
     }
 }
