@@ -145,7 +145,7 @@ let package = Package(
             name: "LockstepCollectorTests",
             dependencies: [
                 "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepStore",
-                "LockstepWire", "SensorTestSupport", logging,
+                "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
             ]),
         .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
         .testTarget(

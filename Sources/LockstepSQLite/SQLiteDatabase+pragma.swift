@@ -45,6 +45,21 @@ extension SQLiteDatabase {
         }
     }
 
+    /// Leaves it to ``checkpoint(truncate:)`` to copy the write-ahead log, and counts its pages: see ``logPages``. Without,
+    /// SQLite copies it within the commit that makes it longer than 1,000 pages, and that commit waits for the disk.
+    public func checkpointByHand() {
+        sqlite3_wal_hook(
+            connection,
+            { counter, _, _, pages in
+                counter?.assumingMemoryBound(to: Int32.self).pointee = pages
+                return SQLITE_OK
+            }, logCounter)
+    }
+
+    /// How many pages the write-ahead log had after the last commit of this connection; 0 before the first, and without
+    /// ``checkpointByHand()``.
+    public var logPages: Int { Int(logCounter.pointee) }
+
     /// Copies the write-ahead log into the database as far as readers allow.
     /// - Parameter truncate: waits for readers (busy timeout) and then cuts the log file to nothing.
     /// - Returns: whether the whole log was copied.

@@ -17,6 +17,8 @@ public final class SQLiteDatabase {
     /// The path as it was given.
     public let path: String
     let connection: OpaquePointer
+    /// Where SQLite tells how long its log is, for as long as the connection lives.
+    let logCounter: UnsafeMutablePointer<Int32>
 
     /// Opens `path`. SQLite reads the file only on first use, so a file that is no database passes here.
     /// - Parameter busyTimeout: how long to wait for another connection's lock, in milliseconds.
@@ -31,12 +33,15 @@ public final class SQLiteDatabase {
         }
         self.path = path
         connection = opened
+        logCounter = .allocate(capacity: 1)
+        logCounter.initialize(to: 0)
         sqlite3_busy_timeout(opened, busyTimeout)
     }
 
     deinit {
         // The second form waits for statements that are still to be finalized.
         sqlite3_close_v2(connection)
+        logCounter.deallocate()
     }
 
     /// Runs one or more statements that take no values and give no rows worth reading.

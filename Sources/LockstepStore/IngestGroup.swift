@@ -1,8 +1,9 @@
 public import LockstepModel
 
-/// What a collector writes in one transaction, of what it has taken from the broker and not yet acknowledged.
+/// What a collector takes from the broker and writes, before it acknowledges any of it.
 public struct IngestGroup: Sendable {
-    public var batches: [ReceivedBatch]
+    /// The samples, those of one device and stream in the order in which they came.
+    public var runs: [SampleRun]
     public var rejected: [RejectedMessage]
     public var transitions: [DeviceTransition]
     /// The new snapshot of each device whose life cycle was touched.
@@ -16,18 +17,34 @@ public struct IngestGroup: Sendable {
         lifecycles: [DeviceAddress: LifecycleSnapshot] = [:], dropped: [DroppedBatches] = [],
         seen: [DeviceAddress: Timestamp] = [:]
     ) {
-        self.batches = batches
+        runs = []
         self.rejected = rejected
         self.transitions = transitions
         self.lifecycles = lifecycles
         self.dropped = dropped
         self.seen = seen
+        for batch in batches { append(batch) }
     }
 
     public var isEmpty: Bool {
-        batches.isEmpty && rejected.isEmpty && transitions.isEmpty && lifecycles.isEmpty && dropped.isEmpty
+        runs.isEmpty && rejected.isEmpty && transitions.isEmpty && lifecycles.isEmpty && dropped.isEmpty
             && seen.isEmpty
     }
+
+    /// Adds a batch, to the last run where that is of its device and stream.
+    public mutating func append(_ received: ReceivedBatch) {
+        let stream = received.batch.samples.stream
+        if let last = runs.last, last.device == received.device, last.samples.stream == stream {
+            runs[runs.count - 1].append(received.batch, at: received.receivedAt)
+        } else {
+            var run = SampleRun(device: received.device, stream: stream)
+            run.append(received.batch, at: received.receivedAt)
+            runs.append(run)
+        }
+    }
+
+    /// The batches one by one, run by run.
+    public var batches: [ReceivedBatch] { runs.flatMap(\.received) }
 }
 
 /// A batch, whose it is, and when it came.

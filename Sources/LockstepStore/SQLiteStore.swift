@@ -22,6 +22,10 @@ public final class SQLiteStore: SampleStore {
         public init() {}
     }
 
+    /// Pages of the write-ahead log after which it is copied: 16 MB. A page that changes again and again until then is
+    /// copied once.
+    private static let longestLog = 4000
+
     let path: String
     let database: SQLiteDatabase
     /// Held as long as the store is open.
@@ -34,6 +38,10 @@ public final class SQLiteStore: SampleStore {
     private var conflicts: ConflictTable
     private let lifecycle: LifecycleTable
     private let rejected: RejectedTable
+    /// What the transaction has brought of each device, by its number.
+    private var news: [Int64: DeviceNews] = [:]
+    /// Whose batch numbers the transaction was told, with the number of each device.
+    private var touched: [DeviceEpoch: Int64] = [:]
 
     /// Opens the store at `path` for writing, and makes it where there is none.
     /// - Throws: ``StoreError``: another collector has it, its folder is missing or forbidden, it isn't a store, or a
@@ -68,22 +76,46 @@ public final class SQLiteStore: SampleStore {
         }
     }
 
-    /// Writes everything of the group in one transaction: all or nothing.
-    /// - Throws: ``StoreError``; the group may be written again.
-    public func write(_ group: IngestGroup) throws(StoreError) -> IngestResult {
+    /// Takes a group in: its samples at once, into the transaction that ``commit()`` ends; what is kept of a device and of
+    /// batch numbers then, once for all groups.
+    /// - Throws: ``StoreError``
+    public func add(_ group: IngestGroup) throws(StoreError) {
         do {
-            let result = try database.transaction { try writeParts(of: group) }
+            if !database.isInTransaction { try database.execute("BEGIN IMMEDIATE") }
+            try take(group)
+        } catch {
+            throw rolledBack(error)
+        }
+    }
+
+    /// Writes what was taken in since the last commit.
+    /// - Throws: ``StoreError``
+    public func commit() throws(StoreError) -> IngestResult {
+        guard database.isInTransaction else { return IngestResult() }
+        do {
+            for (device, brought) in news { try devices.write(brought, of: device) }
+            try received.flush()
+            try dropped.flush()
+            let result = try result()
+            try database.execute("COMMIT")
             devices.commit()
             received.commit()
             dropped.commit()
+            news.removeAll(keepingCapacity: true)
+            touched.removeAll(keepingCapacity: true)
             return result
         } catch {
-            devices.rollback()
-            received.rollback()
-            dropped.rollback()
-            conflicts.rollback()
-            throw StoreError(error, path: path)
+            throw rolledBack(error)
         }
+    }
+
+    /// Whether the write-ahead log is so long that it should be copied into the database.
+    public var hasUpkeep: Bool { database.logPages >= Self.longestLog }
+
+    /// Copies the write-ahead log into the database, which waits for the disk.
+    public func doUpkeep() {
+        // Where it fails the log goes on, and a full disk shows in the next commit.
+        _ = try? database.checkpoint()
     }
 
     /// What is known of every device, for a collector that starts.
@@ -92,82 +124,106 @@ public final class SQLiteStore: SampleStore {
         do { return try lifecycle.read() } catch { throw StoreError(error, path: path) }
     }
 
-    private func writeParts(of group: IngestGroup) throws -> IngestResult {
-        let batches = try placed(group.batches)
-        var news: [Int64: DeviceNews] = [:]
-        var result = IngestResult()
-        for batch in batches.sorted(by: { ($0.table, $0.device, $0.index) < ($1.table, $1.device, $1.index) }) {
-            let received = group.batches[batch.index]
-            let counts = try tables[batch.table].write(
-                received, device: batch.device, in: database, conflicts: &conflicts)
-            news[batch.device, default: DeviceNews(received.device)].add(received, counts)
+    private func rolledBack(_ error: any Error) -> StoreError {
+        rollBack()
+        return StoreError(error, path: path)
+    }
+
+    /// Forgets what was taken in since the last commit.
+    package func rollBack() {
+        // Where the disk was full SQLite may have rolled back itself. If this fails too, closing rolls back.
+        if database.isInTransaction { try? database.execute("ROLLBACK") }
+        devices.rollback()
+        received.rollback()
+        dropped.rollback()
+        conflicts.rollback()
+        news.removeAll(keepingCapacity: true)
+        touched.removeAll(keepingCapacity: true)
+    }
+
+    private func take(_ group: IngestGroup) throws {
+        var runs = try placed(group.runs)
+        // In the order of table and device neighbours find their pages in the cache; of one device and stream the first
+        // comes first.
+        runs.sort { ($0.table, $0.device, $0.index) < ($1.table, $1.device, $1.index) }
+        for place in runs {
+            let run = group.runs[place.index]
+            let counts = try tables[place.table].write(run, device: place.device, in: database, conflicts: &conflicts)
+            news[place.device, default: DeviceNews(run.device)].add(run, counts)
         }
-        for brought in news.values { result.devices[brought.device] = brought.counts }
         for (device, time) in group.seen {
             try news[devices.id(of: device, in: database), default: DeviceNews(device)].see(at: time)
         }
-        for (device, brought) in news { try devices.add(brought, to: device) }
-        try writeNumbers(of: group, batches, into: &result)
         for change in group.transitions {
             try lifecycle.write(change.transition, of: devices.id(of: change.device, in: database))
         }
         for (device, snapshot) in group.lifecycles {
-            try lifecycle.write(snapshot, of: devices.id(of: device, in: database))
+            try news[devices.id(of: device, in: database), default: DeviceNews(device)].snapshot = snapshot
         }
+        try takeNumbers(of: group, runs)
         try rejected.write(group.rejected)
-        return result
     }
 
-    /// Where a batch of a group belongs. In the order of table and device neighbours find their pages in the cache; of
-    /// one device and stream the first comes first.
-    private struct PlacedBatch {
+    /// Where a run of a group belongs.
+    private struct PlacedRun {
         let table: Int
         let device: Int64
         let index: Int
     }
 
-    private func placed(_ batches: [ReceivedBatch]) throws -> [PlacedBatch] {
-        try batches.enumerated().map { index, received in
-            let stream = received.batch.samples.stream
-            guard let table = tableNumbers[stream] else {
-                throw StoreError(.other, "\(path) has no table for the stream \(stream)")
+    private func placed(_ runs: [SampleRun]) throws -> [PlacedRun] {
+        try runs.enumerated().map { index, run in
+            guard let table = tableNumbers[run.samples.stream] else {
+                throw StoreError(.other, "\(path) has no table for the stream \(run.samples.stream)")
             }
-            return PlacedBatch(table: table, device: try devices.id(of: received.device, in: database), index: index)
+            return PlacedRun(table: table, device: try devices.id(of: run.device, in: database), index: index)
         }
     }
 
-    private func writeNumbers(
-        of group: IngestGroup, _ batches: [PlacedBatch], into result: inout IngestResult
-    ) throws(SQLiteError) {
-        var touched: [DeviceEpoch: Int64] = [:]
-        // The batches of one device and epoch together: to look an epoch up costs more than to add a number to it.
-        var run: (key: DeviceEpoch, device: Int64, numbers: SequenceSet)?
-        for batch in batches.sorted(by: { ($0.device, $0.index) < ($1.device, $1.index) }) {
-            let entry = group.batches[batch.index]
-            guard let position = entry.batch.position else { continue }
-            if let present = run, present.device != batch.device || present.key.epoch != position.epoch {
-                try received.insert(present.numbers.ranges, of: present.key, device: present.device)
-                run = nil
+    private func takeNumbers(of group: IngestGroup, _ runs: [PlacedRun]) throws(SQLiteError) {
+        // Streams share the numbers of their device, so only together are they side by side.
+        var numbers: (key: DeviceEpoch, device: Int64, batches: [Int64])?
+        for place in runs.sorted(by: { ($0.device, $0.index) < ($1.device, $1.index) }) {
+            let run = group.runs[place.index]
+            for batch in run.batches {
+                guard let position = batch.position else { continue }
+                if numbers?.device != place.device || numbers?.key.epoch != position.epoch {
+                    if let numbers { try insert(numbers.batches, of: numbers.key, device: numbers.device) }
+                    numbers = (DeviceEpoch(device: run.device, epoch: position.epoch), place.device, [])
+                }
+                numbers?.batches.append(position.seq)
             }
-            if run == nil {
-                let key = DeviceEpoch(device: entry.device, epoch: position.epoch)
-                touched[key] = batch.device
-                run = (key, batch.device, SequenceSet())
-            }
-            if RangeLedger.possible.contains(position.seq) { run?.numbers.insert(position.seq) }
         }
-        if let run { try received.insert(run.numbers.ranges, of: run.key, device: run.device) }
+        if let numbers { try insert(numbers.batches, of: numbers.key, device: numbers.device) }
         for entry in group.dropped {
             let key = DeviceEpoch(device: entry.device, epoch: entry.epoch)
             let device = try devices.id(of: entry.device, in: database)
             try dropped.insert(entry.ranges.ranges, of: key, device: device)
             touched[key] = device
         }
-        try received.flush()
-        try dropped.flush()
+    }
+
+    private func insert(_ batches: [Int64], of key: DeviceEpoch, device: Int64) throws(SQLiteError) {
+        touched[key] = device
+        var ranges: [ClosedRange<Int64>] = []
+        for number in batches.sorted() where RangeLedger.possible.contains(number) {
+            if let last = ranges.last, number <= last.upperBound + 1 {
+                ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, number)
+            } else {
+                ranges.append(number...number)
+            }
+        }
+        try received.insert(ranges, of: key, device: device)
+    }
+
+    /// What became of all groups of the transaction.
+    private func result() throws(SQLiteError) -> IngestResult {
+        var result = IngestResult()
+        for brought in news.values { result.devices[brought.device] = brought.counts }
         for (key, device) in touched {
             result.received[key] = try received.numbers(of: key, device: device)
                 .union(dropped.numbers(of: key, device: device))
         }
+        return result
     }
 }

@@ -13,11 +13,43 @@ struct Intake {
 
     /// How many devices there may be.
     let maximumDevices: Int
-    private var topics: [String: Topic] = [:]
-    private var devices: Set<DeviceAddress>
+    private var topics = TopicTable<Route>()
+    private var devices: [KnownDevice] = []
+    private var numbers: [DeviceAddress: Int] = [:]
     private var droppedSamples: [DeviceAddress: Int64] = [:]
     /// What came in since the last group was taken out.
     private(set) var group = IngestGroup()
+    /// Counts the groups, from 1.
+    private var groupNumber = 1
+    /// How many samples, and batches of them, wait for the commit.
+    private(set) var waitingSamples = 0
+    private(set) var waitingBatches = 0
+    /// The numbers of devices whose newest live samples the life cycle has still to be told.
+    private var untold: [Int] = []
+
+    /// Where the messages of a topic go.
+    private struct Route {
+        enum Destination { case samples, presence, nowhere }
+
+        let destination: Destination
+        let address: DeviceAddress?
+        let stream: SensorStream?
+        let reader: CanonicalBatchReader?
+        /// Among the devices; nil until it is one of them.
+        var device: Int?
+        /// The run of this topic, and the number of the group that has it.
+        var run = 0
+        var group = 0
+    }
+
+    private struct KnownDevice {
+        let address: DeviceAddress
+        /// The number of the group in which a further live sample can't change its state any more, and the newest one
+        /// of that group. It is enough for the life cycle to be told of the last.
+        var steadyIn = 0
+        var newest = Timestamp(microseconds: 0)
+        var isUntold = false
+    }
 
     /// - Parameter devices: those that the store knows.
     init(
@@ -28,7 +60,7 @@ struct Intake {
         self.limits = limits
         self.maximumFuture = maximumFuture
         self.maximumDevices = maximumDevices
-        self.devices = Set(devices)
+        for address in devices { add(address) }
     }
 
     /// How many samples agents say that they had to drop, over all devices heard of since the start.
@@ -39,31 +71,36 @@ struct Intake {
         }
     }
 
-    /// How many samples wait for the commit.
-    private(set) var waitingSamples = 0
-
     /// Takes the group out.
-    mutating func takeGroup() -> IngestGroup {
-        defer {
-            group = IngestGroup()
-            waitingSamples = 0
-        }
+    mutating func takeGroup(_ book: inout LifecycleBook, at moment: Moment) -> IngestGroup {
+        tellNewest(&book, at: moment)
+        defer { discard() }
         return group
     }
 
-    mutating func tick(_ book: inout LifecycleBook, at moment: Moment) { book.tick(at: moment, into: &group) }
+    /// Forgets the group.
+    mutating func discard() {
+        for device in untold { devices[device].isUntold = false }
+        untold.removeAll(keepingCapacity: true)
+        group = IngestGroup()
+        groupNumber += 1
+        waitingSamples = 0
+        waitingBatches = 0
+    }
+
+    mutating func tick(_ book: inout LifecycleBook, at moment: Moment) {
+        tellNewest(&book, at: moment)
+        book.tick(at: moment, into: &group)
+    }
 
     /// Takes one message in. It never fails: what can't be taken is noted as rejected, with the reason.
     mutating func take(_ message: IncomingMessage, _ book: inout LifecycleBook, at moment: Moment) {
         do {
-            switch try topic(message.topic) {
-            case .device(let device, .stream(let stream)):
-                try takeBatch(message, of: stream, device, &book, at: moment)
-            case .device(let device, .presence): try takePresence(message, device, &book, at: moment)
-            // What collectors say, and what agents are asked, is not for the store.
-            case .device(_, .state), .device(_, .ack), .device(_, .command), .device(_, .commandReply),
-                .device(_, .clockPing), .device(_, .clockPong), .collector:
-                break
+            let route = try route(of: message)
+            switch topics[route].destination {
+            case .samples: try takeBatch(message, of: route, &book, at: moment)
+            case .presence: try takePresence(message, of: route, &book, at: moment)
+            case .nowhere: break
             }
         } catch {
             reject(message, reason: "\(error)", at: moment)
@@ -71,50 +108,129 @@ struct Intake {
     }
 
     private mutating func takeBatch(
-        _ message: IncomingMessage, of stream: SensorStream, _ device: DeviceAddress, _ book: inout LifecycleBook,
-        at moment: Moment
+        _ message: IncomingMessage, of route: Int, _ book: inout LifecycleBook, at moment: Moment
     ) throws {
         // An empty retained message is how MQTT clears a topic.
         if message.payload.isEmpty, message.isRetained { return }
-        do {
-            guard message.payload.count <= limits.bytes else {
-                throw PayloadError("\(message.payload.count) bytes: a payload has at most \(limits.bytes)")
+        let run = openRun(of: route)
+        let before = group.runs[run].samples.count
+        do throws(PayloadError) {
+            try read(message, of: route, into: run, at: moment)
+            let newest = Timestamp(microseconds: group.runs[run].samples.times.last ?? 0)
+            let isLive = group.runs[run].batches.last?.isLive == true
+            try admitLastBatch(of: run, newest: newest, from: route, at: moment)
+            waitingSamples += group.runs[run].samples.count - before
+            waitingBatches += 1
+            if isLive, !message.isRetained, let device = topics[route].device {
+                hear(newest, of: device, &book, at: moment)
             }
-            let batch = try BatchEncoding.decode(
-                message.payload, contentType: message.contentType, stream: stream, limits: limits)
-            let newest = Timestamp(microseconds: batch.samples.times.last ?? 0)
-            guard newest - moment.wall <= maximumFuture else {
-                throw PayloadError(
-                    "its time \(newest) is in the future: are the clocks of the device and of this collector right?",
-                    position: batch.position, mayPass: true)
+        } catch {
+            if group.runs[run].batches.isEmpty {
+                // It was made for this batch, so it is the last.
+                group.runs.removeLast()
+                topics[route].group = 0
             }
-            guard admits(device) else { throw tooManyDevices(position: batch.position) }
-            waitingSamples += batch.samples.count
-            group.batches.append(ReceivedBatch(device: device, batch: batch, receivedAt: moment.wall))
-            if batch.isLive, !message.isRetained {
-                book.handle(.liveSamples(newest: newest), of: device, at: moment, into: &group)
-            }
-        } catch let error as PayloadError {
-            // Its number will never come in a form that can be stored: say so, or the agent sends it for ever. What may
-            // pass another time has to stay with the agent: a word of it would make the agent delete it.
-            if let position = error.position, !error.mayPass, admits(device) {
-                group.dropped.append(
-                    DroppedBatches(
-                        device: device, epoch: position.epoch, ranges: SequenceSet([position.seq...position.seq])))
-            }
+            noteDropped(error, from: route)
             throw error
         }
     }
 
+    /// The run of a topic in the present group.
+    private mutating func openRun(of route: Int) -> Int {
+        if topics[route].group == groupNumber { return topics[route].run }
+        guard let address = topics[route].address, let stream = topics[route].stream else {
+            preconditionFailure("a topic of samples has both")
+        }
+        topics[route].group = groupNumber
+        topics[route].run = group.runs.count
+        group.runs.append(SampleRun(device: address, stream: stream))
+        return group.runs.count - 1
+    }
+
+    private mutating func read(
+        _ message: IncomingMessage, of route: Int, into run: Int, at moment: Moment
+    ) throws(PayloadError) {
+        guard message.payload.count <= limits.bytes else {
+            throw PayloadError("\(message.payload.count) bytes: a payload has at most \(limits.bytes)")
+        }
+        let limits = limits
+        if message.payload.first == UInt8(ascii: "{"), let reader = topics[route].reader,
+            group.runs[run].append(
+                at: moment.wall,
+                { samples, epoch in reader.read(message.payload, into: &samples, limits: limits, expecting: epoch) })
+        {
+            return
+        }
+        let batch = try BatchEncoding.decode(
+            message.payload, contentType: message.contentType, stream: group.runs[run].samples.stream, limits: limits)
+        group.runs[run].append(batch, at: moment.wall)
+    }
+
+    /// Sees whether the batch that was just read can stay, and takes it out of its run again if not.
+    private mutating func admitLastBatch(
+        of run: Int, newest: Timestamp, from route: Int, at moment: Moment
+    ) throws(PayloadError) {
+        let isPossible = newest - moment.wall <= maximumFuture
+        if isPossible, admits(route) { return }
+        let position = group.runs[run].batches.last?.position
+        group.runs[run].removeLast()
+        guard !isPossible else { throw tooManyDevices(position: position) }
+        throw PayloadError(
+            "its time \(newest) is in the future: are the clocks of the device and of this collector right?",
+            position: position, mayPass: true)
+    }
+
+    /// Notes that a batch will never come in a form that can be stored, or the agent would send it for ever. What may
+    /// pass another time has to stay with the agent: a word of it would make the agent delete it.
+    private mutating func noteDropped(_ error: PayloadError, from route: Int) {
+        guard let position = error.position, !error.mayPass, admits(route),
+            let address = topics[route].address
+        else { return }
+        group.dropped.append(
+            DroppedBatches(
+                device: address, epoch: position.epoch, ranges: SequenceSet([position.seq...position.seq])))
+    }
+
+    /// Tells the life cycle of live samples.
+    private mutating func hear(
+        _ newest: Timestamp, of device: Int, _ book: inout LifecycleBook, at moment: Moment
+    ) {
+        guard devices[device].steadyIn != groupNumber else {
+            devices[device].newest = max(devices[device].newest, newest)
+            if !devices[device].isUntold { untold.append(device) }
+            devices[device].isUntold = true
+            return
+        }
+        let state = book.handle(
+            .liveSamples(newest: newest), of: devices[device].address, at: moment, into: &group)
+        guard state == .active || state == .inactive else { return }
+        devices[device].steadyIn = groupNumber
+        devices[device].newest = newest
+    }
+
+    private mutating func tellNewest(_ book: inout LifecycleBook, at moment: Moment) {
+        for device in untold { tellNewest(of: device, &book, at: moment) }
+        untold.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func tellNewest(of device: Int, _ book: inout LifecycleBook, at moment: Moment) {
+        devices[device].steadyIn = 0
+        guard devices[device].isUntold else { return }
+        devices[device].isUntold = false
+        book.handle(
+            .liveSamples(newest: devices[device].newest), of: devices[device].address, at: moment, into: &group)
+    }
+
     private mutating func takePresence(
-        _ message: IncomingMessage, _ device: DeviceAddress, _ book: inout LifecycleBook, at moment: Moment
+        _ message: IncomingMessage, of route: Int, _ book: inout LifecycleBook, at moment: Moment
     ) throws {
-        if message.payload.isEmpty { return }
+        guard !message.payload.isEmpty, let device = topics[route].address else { return }
         guard message.payload.count <= limits.bytes else {
             throw PayloadError("\(message.payload.count) bytes: a payload has at most \(limits.bytes)")
         }
         let presence = try PresenceJSON.decode(Data(message.payload))
-        guard admits(device) else { throw tooManyDevices(position: nil) }
+        guard admits(route) else { throw tooManyDevices(position: nil) }
+        if let number = topics[route].device { tellNewest(of: number, &book, at: moment) }
         if let epoch = presence.epoch, !presence.dropped.isEmpty {
             group.dropped.append(
                 DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet(presence.dropped)))
@@ -126,12 +242,21 @@ struct Intake {
         book.handle(.presence(presence), of: device, at: moment, into: &group)
     }
 
-    /// Whether there is room for a device: bounded against a client that makes devices up.
-    private mutating func admits(_ device: DeviceAddress) -> Bool {
-        guard !devices.contains(device) else { return true }
-        guard devices.count < maximumDevices else { return false }
-        devices.insert(device)
+    /// Whether there is room for a topic's device: bounded against a client that makes devices up.
+    private mutating func admits(_ route: Int) -> Bool {
+        if topics[route].device != nil { return true }
+        guard let address = topics[route].address else { return false }
+        if numbers[address] == nil {
+            guard devices.count < maximumDevices else { return false }
+            add(address)
+        }
+        topics[route].device = numbers[address]
         return true
+    }
+
+    private mutating func add(_ address: DeviceAddress) {
+        numbers[address] = devices.count
+        devices.append(KnownDevice(address: address))
     }
 
     /// The agent keeps what it has: the limit may be raised.
@@ -151,13 +276,23 @@ struct Intake {
                 head: Array(message.payload.prefix(256))))
     }
 
-    /// Reads a topic, remembering those of the devices that there are.
-    private mutating func topic(_ text: String) throws -> Topic {
-        if let known = topics[text] { return known }
-        let topic = try root.parse(text)
+    /// Where a message goes, by its topic.
+    private mutating func route(of message: IncomingMessage) throws -> Int {
+        if let known = topics.index(of: message.topicBytes) { return known }
+        let route =
+            switch try root.parse(message.topic) {
+            case .device(let address, .stream(let stream)):
+                Route(
+                    destination: .samples, address: address, stream: stream, reader: CanonicalBatchReader(stream))
+            case .device(let address, .presence):
+                Route(destination: .presence, address: address, stream: nil, reader: nil)
+            // What collectors say, and what agents are asked, is not for the store.
+            case .device(_, .state), .device(_, .ack), .device(_, .command), .device(_, .commandReply),
+                .device(_, .clockPing), .device(_, .clockPong), .collector:
+                Route(destination: .nowhere, address: nil, stream: nil, reader: nil)
+            }
         // Bounded against a client that makes topics up.
-        if topics.count >= 200_000 { topics.removeAll() }
-        topics[text] = topic
-        return topic
+        if topics.count >= 200_000 { topics = TopicTable() }
+        return topics.add(message.topicBytes, route)
     }
 }

@@ -3,26 +3,33 @@ import LockstepModel
 import LockstepStore
 import Synchronization
 
-/// A store that writes one group while its owner prepares the next.
+/// A store that takes groups in while its owner prepares the next.
 ///
-/// The owner is one thread. At most one group is under way: who begins one takes its outcome before anything else.
+/// The owner is one thread. What it added is on disk when ``commit(adding:)`` has said so, all of it or nothing.
 final class StoreWriter: Sendable {
-    struct Outcome: Sendable {
-        let group: IngestGroup
-        let result: Result<IngestResult, any Error>
-    }
-
     private struct State {
         let store: any SampleStore
-        var outcome: Outcome?
+        /// Why a group could not be taken in: those after it are not tried, for they would begin a new transaction.
+        var failure: (any Error)?
 
-        func write(_ group: IngestGroup) -> Outcome {
-            Outcome(group: group, result: Result { try store.write(group) })
+        mutating func add(_ group: IngestGroup) {
+            guard failure == nil else { return }
+            do { try store.add(group) } catch { failure = error }
+        }
+
+        mutating func commit() -> Result<IngestResult, any Error> {
+            if let failure = failure.take() { return .failure(failure) }
+            return Result { try store.commit() }
         }
     }
 
+    /// Groups that wait at the most: a further one has to wait until there is room.
+    private static let mostWaiting = 2
+
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "lockstep.collector.store")
+    private let waiting = Atomic<Int>(0)
+    private let hasUpkeep = Atomic<Bool>(false)
 
     init(_ store: sending any SampleStore) { state = Mutex(State(store: store)) }
 
@@ -31,17 +38,40 @@ final class StoreWriter: Sendable {
         try state.withLock { try $0.store.lifecycles() }
     }
 
-    /// Begins to write a group, on another thread.
-    func begin(_ group: IngestGroup) {
-        queue.async { [self] in state.withLock { $0.outcome = $0.write(group) } }
+    /// Whether everything that was added has been taken in.
+    var isIdle: Bool { waiting.load(ordering: .acquiring) == 0 }
+
+    /// Has a group taken in, on another thread.
+    func add(_ group: IngestGroup) {
+        if waiting.load(ordering: .acquiring) >= Self.mostWaiting { wait() }
+        enqueue { $0.add(group) }
     }
 
-    /// Waits for the group that was begun; nil if none was.
-    func finish() -> Outcome? {
-        // After what waits in the queue.
-        queue.sync { state.withLock { $0.outcome.take() } }
+    /// Takes a group in and writes it with all that was added since the last commit, on the owner's thread.
+    func commit(adding group: IngestGroup) -> Result<IngestResult, any Error> {
+        wait()
+        return state.withLock { state in
+            if !group.isEmpty { state.add(group) }
+            let result = state.commit()
+            hasUpkeep.store(state.store.hasUpkeep, ordering: .releasing)
+            return result
+        }
     }
 
-    /// Writes a group, on the owner's thread.
-    func write(_ group: IngestGroup) -> Outcome { state.withLock { $0.write(group) } }
+    /// Does, on another thread, what the store has put off until after a commit.
+    func doUpkeep() {
+        guard hasUpkeep.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        enqueue { $0.store.doUpkeep() }
+    }
+
+    private func enqueue(_ work: @escaping @Sendable (inout State) -> Void) {
+        waiting.add(1, ordering: .acquiringAndReleasing)
+        queue.async { [self] in
+            state.withLock { work(&$0) }
+            waiting.subtract(1, ordering: .acquiringAndReleasing)
+        }
+    }
+
+    /// Waits until everything that was added has been taken in.
+    private func wait() { if !isIdle { queue.sync {} } }
 }

@@ -27,15 +27,18 @@ struct LifecycleBook {
     func lastTransition(of device: DeviceAddress) -> LifecycleTransition? { settled[device]?.snapshot.last }
 
     /// Hands an event to a device's life cycle, and notes in `group` what there is to write.
+    /// - Returns: the state after it; nil where there is none yet.
+    @discardableResult
     mutating func handle(
         _ event: LifecycleMachine.Event, of device: DeviceAddress, at moment: Moment, into group: inout IngestGroup
-    ) {
+    ) -> LifecycleState? {
         var machine = open[device] ?? settled[device] ?? LifecycleMachine(timing: timing, at: moment)
         let transition = machine.handle(event, at: moment)
         open[device] = machine
         if let due = machine.nextTick { enqueue(device, due: due) }
         group.lifecycles[device] = machine.snapshot
         if let transition { group.transitions.append(DeviceTransition(device: device, transition: transition)) }
+        return machine.state
     }
 
     /// Lets time pass for the devices that wait for it.

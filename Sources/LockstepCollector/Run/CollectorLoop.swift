@@ -7,7 +7,7 @@ import Logging
 
 /// The collector's main thread: read → commit → acknowledge, in this order on every turn.
 ///
-/// Where much waits, a turn takes several groups, and reads one while the store writes the one before.
+/// Where much waits, a turn hands it to the store in parts, and reads one while the store takes in the one before.
 final class CollectorLoop {
     private let configuration: CollectorConfiguration
     private let writer: StoreWriter
@@ -19,17 +19,25 @@ final class CollectorLoop {
     /// When a subscription that was refused is tried again.
     private var subscribeAt: ContinuousClock.Instant?
 
+    /// When what is read just now came, to some milliseconds.
+    private var moment = Moment.now()
+    /// Messages that this turn has read, and samples that it has handed to the store.
     private var messagesRead = 0
+    private var samplesAdded = 0
+    /// Whether this turn has handed anything to the store.
+    private var hasAdded = false
     private var intake: Intake
     private var book: LifecycleBook
     private var schedule = AcknowledgementSchedule()
-    /// What could not be written, though nothing of it was acknowledged: good for trying whether the store can be
-    /// written again.
+    /// Samples of a turn that is not on disk yet. Where it can't be written, they are good for trying whether the store
+    /// can be written again: nothing of it was acknowledged.
     private var unwritten: IngestGroup?
     /// Devices whose states the broker has not been told since the connection came up.
     private var untold: ArraySlice<DeviceAddress> = []
-    /// Transitions of this turn that are on disk.
+    /// Transitions of this turn, to be announced once they are on disk.
     private var unannounced: [DeviceTransition] = []
+    /// What this turn rejected, to be told once it is on disk.
+    private var rejected: [RejectedMessage] = []
     private var saidFailure: MQTTError.Code?
 
     init(
@@ -52,7 +60,7 @@ final class CollectorLoop {
         link.mayConnect = { [unowned self] in self.canGoOn() }
         link.onMessage = { [unowned self] message in
             self.messagesRead += 1
-            self.intake.take(message, &self.book, at: .now())
+            self.intake.take(message, &self.book, at: self.moment)
         }
     }
 
@@ -86,24 +94,14 @@ final class CollectorLoop {
     }
 
     private func turn() {
-        let end = ContinuousClock.now + configuration.turn.duration
-        var groups = 1
-        while read() && groups < configuration.turn.groups && ContinuousClock.now < end {
-            guard settle(writer.finish()) else { return }
-            supervisor.turned(summary)
-            // Where that took long, the keep-alive of the connection waits for this turn as well.
-            guard ContinuousClock.now < end else { break }
-            writer.begin(intake.takeGroup())
-            groups += 1
-        }
-        guard settle(writer.finish()) else { return }
-        supervisor.turned(summary)
+        moment = .now()
+        readTurn()
         if let subscribeAt, subscribeAt <= .now, link.isUp { subscribe() }
-        let moment = Moment.now()
+        moment = .now()
         // Cut off from the broker, the collector can't tell who is silent.
         if link.isUp { intake.tick(&book, at: moment) }
-        let group = intake.takeGroup()
-        guard group.isEmpty || settle(writer.write(group)) else { return }
+        let group = intake.takeGroup(&book, at: moment)
+        guard (hasAdded || !group.isEmpty) ? settle(group) : true else { return }
         book.commit()
         announceTransitions()
         publishStates()
@@ -113,39 +111,70 @@ final class CollectorLoop {
         report.publishIfDue(counting: fleet, over: link, at: moment)
         // Only now, after the commits, do the acknowledgements of what was read go out.
         for event in link.write() { handle(event) }
+        writer.doUpkeep()
     }
 
-    /// Reads what came, up to a group.
-    /// - Returns: whether there may be more.
-    private func read() -> Bool {
+    /// Reads what came, up to a turn, and hands what it has to the store whenever that waits for something to do.
+    private func readTurn() {
         let limits = configuration.turn
+        let end = ContinuousClock.now + limits.duration
         messagesRead = 0
-        let events = link.read(limit: limits.messages) { self.intake.waitingSamples < limits.samples }
-        for event in events { handle(event) }
-        return messagesRead >= limits.messages || intake.waitingSamples >= limits.samples
+        samplesAdded = 0
+        while messagesRead < limits.messages, samplesAdded + intake.waitingSamples < limits.samples {
+            let before = messagesRead
+            let events = link.read(limit: 100) { self.intake.waitingSamples < limits.partSamples }
+            for event in events { handle(event) }
+            // Less than could be: there is nothing more.
+            if messagesRead - before < 100, intake.waitingSamples < limits.partSamples { return }
+            guard intake.waitingBatches >= limits.partMessages || intake.waitingSamples >= limits.partSamples else {
+                continue
+            }
+            supervisor.turned(summary)
+            guard ContinuousClock.now < end else { return }
+            moment = .now()
+            if writer.isIdle || intake.waitingSamples >= limits.partSamples { add() }
+        }
     }
 
-    /// Takes note of what became of a group.
-    /// - Returns: false if it could not be written: then nothing of the turn may be acknowledged, and the broker has to
+    /// Hands what came to the store, which takes it in while the next is read.
+    private func add() {
+        let group = intake.takeGroup(&book, at: moment)
+        note(group)
+        samplesAdded += group.runs.reduce(0) { $0 + $1.samples.count }
+        hasAdded = true
+        writer.add(group)
+    }
+
+    /// Keeps what is to be done once the group is on disk.
+    private func note(_ group: IngestGroup) {
+        unannounced += group.transitions
+        rejected += group.rejected
+        guard unwritten == nil else { return }
+        unwritten = IngestGroup(dropped: group.dropped)
+        unwritten?.runs = group.runs
+    }
+
+    /// Writes the last group of a turn, with those that were added before.
+    /// - Returns: false if they could not be written: then nothing of the turn may be acknowledged, and the broker has to
     ///   hand it out again.
-    private func settle(_ outcome: StoreWriter.Outcome?) -> Bool {
-        guard let outcome else { return true }
-        switch outcome.result {
+    private func settle(_ group: IngestGroup) -> Bool {
+        note(group)
+        hasAdded = false
+        switch writer.commit(adding: group) {
         case .success(let result):
             unwritten = nil
-            report.count(outcome.group, result)
+            report.count(result, rejected: rejected)
+            rejected.removeAll(keepingCapacity: true)
             let boot = Moment.now().boot
             for (key, received) in result.received { schedule.note(key, received: received, at: boot) }
-            unannounced += outcome.group.transitions
             return true
         case .failure(let error):
-            // Life cycles are decided anew when the broker hands it all out again, also those that a group before wrote:
-            // the same ones, with the same numbers. Messages that such a group rejected are noted a second time.
+            // Life cycles are decided anew when the broker hands it all out again: the same ones, with the same numbers.
             book.rollback()
             unannounced = []
-            _ = intake.takeGroup()
+            rejected = []
+            intake.discard()
             report.stall("\(error)")
-            unwritten = IngestGroup(batches: outcome.group.batches, dropped: outcome.group.dropped)
             handle(link.abandon(MQTTError(.other, "the store can't be written")))
             return false
         }
@@ -155,10 +184,10 @@ final class CollectorLoop {
     /// made all the same, to say so.
     private func canGoOn() -> Bool {
         guard report.isStalled, report.hasSaidStalled, let group = unwritten, !group.isEmpty else { return true }
-        switch writer.write(group).result {
+        switch writer.commit(adding: group) {
         case .success(let result):
             unwritten = nil
-            report.count(group, result)
+            report.count(result, rejected: [])
             return true
         case .failure(let error):
             report.stall("\(error)")

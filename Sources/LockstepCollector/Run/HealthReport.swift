@@ -47,8 +47,8 @@ final class HealthReport {
             receiveMaximum: configuration.receiveMaximum, tls: configuration.tls)
     }
 
-    /// A group is on disk.
-    func count(_ group: IngestGroup, _ result: IngestResult) {
+    /// What a transaction took in, and rejected, is on disk.
+    func count(_ result: IngestResult, rejected messages: [RejectedMessage]) {
         if problem != nil {
             problem = nil
             saidAt = 0
@@ -59,8 +59,8 @@ final class HealthReport {
             duplicates += counts.duplicates
             conflicts += counts.conflicts
         }
-        rejected += group.rejected.count
-        for message in group.rejected { tell(message) }
+        rejected += messages.count
+        for message in messages { tell(message) }
     }
 
     /// The store can't be written: nothing is acknowledged until it can.

@@ -1,13 +1,15 @@
 /// How much a collector takes in before it acknowledges.
 ///
-/// A turn takes a few groups, each one transaction, and reads one while the store writes the one before.
+/// A turn is one transaction. It reads one part while the store takes in the one before.
 struct TurnLimits: Sendable {
-    /// Messages of a group: enough that small ones share the pages that they change, and few enough that a turn has
-    /// several groups to overlap.
-    var messages = 5000
-    /// Samples after which a group takes no further message: a small message can hold many.
-    var samples = 100_000
-    var groups = 3
-    /// After this a turn takes no further group: acknowledgements must not wait long for a slow disk.
+    /// Messages after which a turn ends: enough that small ones share the pages that they change.
+    var messages = 15_000
+    /// Samples after which it ends: a small message can hold many.
+    var samples = 300_000
+    /// Messages of a part at the least: with fewer there is little to insert together.
+    var partMessages = 3000
+    /// Samples of a part at the least.
+    var partSamples = 20_000
+    /// After this a turn ends: acknowledgements must not wait long for a slow disk.
     var duration = Duration.milliseconds(250)
 }

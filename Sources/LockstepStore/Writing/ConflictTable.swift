@@ -20,24 +20,25 @@ struct ConflictTable {
             """, persistent: true)
     }
 
-    /// Keeps sample `index` of a batch beside the values that are stored, where there is room.
+    /// Keeps sample `index` of a run beside the values that are stored, where there is room.
     /// - Returns: whether these values are new; the same ones are kept once.
     mutating func write(
-        _ index: Int, of received: ReceivedBatch, stored: [Double], device: Int64, in database: SQLiteDatabase
+        _ index: Int, of run: SampleRun, stored: [Double], device: Int64, in database: SQLiteDatabase
     ) throws(SQLiteError) -> Bool {
-        let block = received.batch.samples
+        let block = run.samples
         let present: Int64
         if let count { present = count } else { present = try database.integer("SELECT count(*) FROM conflicts") }
         count = present
         guard present < limit else { return try !holds(index, of: block, device: device) }
+        let batch = run.batch(of: index)
         try insert.bind(device, at: 1)
         try insert.bind(block.stream.name, at: 2)
         try insert.bind(block.times[index], at: 3)
         try insert.bind(block.stream.json(stored), at: 4)
         try insert.bind(block.stream.json(block.values(at: index)), at: 5)
-        try insert.bind(received.batch.position?.epoch.rawValue, at: 6)
-        try insert.bind(received.batch.position?.seq, at: 7)
-        try insert.bind(received.receivedAt.microseconds, at: 8)
+        try insert.bind(batch.position?.epoch.rawValue, at: 6)
+        try insert.bind(batch.position?.seq, at: 7)
+        try insert.bind(batch.receivedAt.microseconds, at: 8)
         try insert.run()
         guard database.changes == 1 else { return false }
         count = present + 1

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table of devices: the number that stands for each, and what is counted of it.
+/// The table of devices: the number that stands for each, what is counted of it, and what its state rests on.
 struct DeviceTable {
     private var committed: [DeviceAddress: Int64] = [:]
     private var pending: [DeviceAddress: Int64] = [:]
@@ -9,21 +9,27 @@ struct DeviceTable {
     private let select: SQLiteStatement
     private let insert: SQLiteStatement
     private let count: SQLiteStatement
+    private let countAndState: SQLiteStatement
 
     init(in database: SQLiteDatabase) throws(SQLiteError) {
         select = try database.prepare(
             "SELECT device_id FROM devices WHERE group_name = ? AND device = ?", persistent: true)
         insert = try database.prepare("INSERT INTO devices (group_name, device) VALUES (?, ?)", persistent: true)
         // SQL's min and max are NULL where one side is.
-        count = try database.prepare(
+        let counts = """
+            first_seen = ifnull(min(first_seen, ?2), ifnull(first_seen, ?2)),
+            last_seen = ifnull(max(last_seen, ?3), ifnull(last_seen, ?3)),
+            last_t = ifnull(max(last_t, ?4), ifnull(last_t, ?4)),
+            samples = samples + ?5, duplicates = duplicates + ?6, conflicts = conflicts + ?7
             """
-            UPDATE devices SET
-                first_seen = ifnull(min(first_seen, ?2), ifnull(first_seen, ?2)),
-                last_seen = ifnull(max(last_seen, ?3), ifnull(last_seen, ?3)),
-                last_t = ifnull(max(last_t, ?4), ifnull(last_t, ?4)),
-                samples = samples + ?5, duplicates = duplicates + ?6, conflicts = conflicts + ?7
-            WHERE device_id = ?1
-            """, persistent: true)
+        let state = """
+            state = ?8, since = ?9, previous = ?10, reason = ?11, state_seq = ?12, session = ?13, phase = ?14,
+            rests_on = ?15, session_epoch = ?16
+            """
+        count = try database.prepare("UPDATE devices SET \(counts) WHERE device_id = ?1", persistent: true)
+        // One statement for both: it is the page that costs.
+        countAndState = try database.prepare(
+            "UPDATE devices SET \(counts), \(state) WHERE device_id = ?1", persistent: true)
     }
 
     /// The device's number; a device never heard of gets one.
@@ -35,16 +41,32 @@ struct DeviceTable {
         return id
     }
 
-    /// Adds what a group brought of a device.
-    func add(_ news: DeviceNews, to device: Int64) throws(SQLiteError) {
-        try count.bind(device, at: 1)
-        try count.bind(news.firstSeen?.microseconds, at: 2)
-        try count.bind(news.lastSeen?.microseconds, at: 3)
-        try count.bind(news.newestSample, at: 4)
-        try count.bind(Int64(news.counts.stored), at: 5)
-        try count.bind(Int64(news.counts.duplicates), at: 6)
-        try count.bind(Int64(news.counts.conflicts), at: 7)
-        try count.run()
+    /// Writes what a transaction brought of a device.
+    func write(_ news: DeviceNews, of device: Int64) throws(SQLiteError) {
+        let statement = news.snapshot == nil ? count : countAndState
+        try statement.bind(device, at: 1)
+        try statement.bind(news.firstSeen?.microseconds, at: 2)
+        try statement.bind(news.lastSeen?.microseconds, at: 3)
+        try statement.bind(news.newestSample, at: 4)
+        try statement.bind(Int64(news.counts.stored), at: 5)
+        try statement.bind(Int64(news.counts.duplicates), at: 6)
+        try statement.bind(Int64(news.counts.conflicts), at: 7)
+        if let snapshot = news.snapshot { try bind(snapshot, to: statement, from: 8) }
+        try statement.run()
+    }
+
+    private func bind(
+        _ snapshot: LifecycleSnapshot, to statement: SQLiteStatement, from first: Int
+    ) throws(SQLiteError) {
+        try statement.bind(snapshot.last?.to.rawValue, at: first)
+        try statement.bind(snapshot.last?.since.microseconds, at: first + 1)
+        try statement.bind(snapshot.last?.from?.rawValue, at: first + 2)
+        try statement.bind(snapshot.last?.reason, at: first + 3)
+        try statement.bind(snapshot.last?.seq, at: first + 4)
+        try statement.bind(snapshot.session, at: first + 5)
+        try statement.bind(snapshot.phase?.rawValue, at: first + 6)
+        try statement.bind(snapshot.restsOn?.microseconds, at: first + 7)
+        try statement.bind(snapshot.epoch?.rawValue, at: first + 8)
     }
 
     /// Takes what waits for known: the transaction is committed.
@@ -70,28 +92,5 @@ struct DeviceTable {
         try insert.bind(device.device.rawValue, at: 2)
         try insert.run()
         return database.lastInsertRowID
-    }
-}
-
-/// What a group brought of one device.
-struct DeviceNews {
-    let device: DeviceAddress
-    private(set) var firstSeen: Timestamp?
-    private(set) var lastSeen: Timestamp?
-    /// In µs since 1970.
-    private(set) var newestSample: Int64?
-    private(set) var counts = IngestResult.Counts()
-
-    init(_ device: DeviceAddress) { self.device = device }
-
-    mutating func see(at time: Timestamp) {
-        firstSeen = firstSeen.map { min($0, time) } ?? time
-        lastSeen = lastSeen.map { max($0, time) } ?? time
-    }
-
-    mutating func add(_ received: ReceivedBatch, _ counts: IngestResult.Counts) {
-        see(at: received.receivedAt)
-        if let newest = received.batch.samples.times.max() { newestSample = max(newest, newestSample ?? newest) }
-        self.counts += counts
     }
 }

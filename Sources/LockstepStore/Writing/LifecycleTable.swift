@@ -1,10 +1,9 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Life-cycle states: the history in `states`, and in `devices` what the present one rests on.
+/// Life-cycle states: writes the history in `states`, and reads from `devices` what the present ones rest on.
 struct LifecycleTable {
     private let insert: SQLiteStatement
-    private let update: SQLiteStatement
     private let select: SQLiteStatement
 
     init(in database: SQLiteDatabase) throws(SQLiteError) {
@@ -14,12 +13,6 @@ struct LifecycleTable {
             INSERT INTO states (device_id, seq, state, since, previous, reason) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET state = excluded.state, since = excluded.since, previous = excluded.previous,
                 reason = excluded.reason
-            """, persistent: true)
-        update = try database.prepare(
-            """
-            UPDATE devices SET state = ?2, since = ?3, previous = ?4, reason = ?5, state_seq = ?6, session = ?7,
-                phase = ?8, rests_on = ?9, session_epoch = ?10
-            WHERE device_id = ?1
             """, persistent: true)
         select = try database.prepare(
             """
@@ -37,20 +30,6 @@ struct LifecycleTable {
         try insert.bind(transition.from?.rawValue, at: 5)
         try insert.bind(transition.reason, at: 6)
         try insert.run()
-    }
-
-    func write(_ snapshot: LifecycleSnapshot, of device: Int64) throws(SQLiteError) {
-        try update.bind(device, at: 1)
-        try update.bind(snapshot.last?.to.rawValue, at: 2)
-        try update.bind(snapshot.last?.since.microseconds, at: 3)
-        try update.bind(snapshot.last?.from?.rawValue, at: 4)
-        try update.bind(snapshot.last?.reason, at: 5)
-        try update.bind(snapshot.last?.seq, at: 6)
-        try update.bind(snapshot.session, at: 7)
-        try update.bind(snapshot.phase?.rawValue, at: 8)
-        try update.bind(snapshot.restsOn?.microseconds, at: 9)
-        try update.bind(snapshot.epoch?.rawValue, at: 10)
-        try update.run()
     }
 
     /// The snapshots of all devices.

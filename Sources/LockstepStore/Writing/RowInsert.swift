@@ -6,19 +6,22 @@ import LockstepSQLite
 /// A statement a row spends more time on its start and end than on the row.
 struct RowInsert {
     /// Rows a statement, the most first: any number of rows is a few of these.
-    static let sizes = [50, 10, 1]
+    static let sizes = [50, 10, 3, 1]
 
     let rows: Int
     private let stream: SensorStream
     private let statement: SQLiteStatement
     /// Parameters a row: device, time, one a column.
     private let width: Int
+    /// By column: to look at the column itself would count references for each statement.
+    private let isReal: [Bool]
 
     init(_ stream: SensorStream, rows: Int, in database: SQLiteDatabase) throws(SQLiteError) {
         self.stream = stream
         self.rows = rows
         let width = stream.columns.count + 2
         self.width = width
+        isReal = stream.columns.map { $0.kind == .real }
         let names = (["device_id", "t"] + stream.columns.map(\.name)).joined(separator: ", ")
         // The device is the same for all, so all rows share its parameter.
         let places = (0..<rows).map { row in
@@ -39,13 +42,14 @@ struct RowInsert {
         precondition(range.count == rows)
         try statement.bind(device, at: 1)
         try statement.bind(block.times[range], from: 2, every: width)
-        for (index, column) in stream.columns.enumerated() {
+        for index in isReal.indices {
             let values = block.columns[index][range]
-            switch column.kind {
-            case .real: try statement.bind(values, from: index + 3, every: width)
-            case .integer, .choice:
+            if isReal[index] {
+                try statement.bind(values, from: index + 3, every: width)
+            } else {
+                let kind = stream.columns[index].kind
                 for (row, value) in values.enumerated() {
-                    try column.kind.bind(value, to: statement, at: row * width + index + 3)
+                    try kind.bind(value, to: statement, at: row * width + index + 3)
                 }
             }
         }

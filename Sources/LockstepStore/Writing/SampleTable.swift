@@ -19,9 +19,9 @@ struct SampleTable {
 
     /// Stores the samples that are new. What the table has with other values goes to `conflicts`.
     func write(
-        _ received: ReceivedBatch, device: Int64, in database: SQLiteDatabase, conflicts: inout ConflictTable
+        _ run: SampleRun, device: Int64, in database: SQLiteDatabase, conflicts: inout ConflictTable
     ) throws(SQLiteError) -> IngestResult.Counts {
-        let block = received.batch.samples
+        let block = run.samples
         var counts = IngestResult.Counts()
         var first = 0
         while first < block.count {
@@ -32,7 +32,7 @@ struct SampleTable {
             let stored = try insert.run(rows, of: block, device: device, in: database)
             counts.stored += stored
             guard stored < rows.count else { continue }
-            let new = try keepConflicts(rows, of: received, device: device, in: database, conflicts: &conflicts)
+            let new = try keepConflicts(rows, of: run, device: device, in: database, conflicts: &conflicts)
             counts.conflicts += new
             counts.duplicates += rows.count - stored - new
         }
@@ -42,12 +42,12 @@ struct SampleTable {
     /// Keeps those of the rows that the table has with other values.
     /// - Returns: how many of them were not kept yet.
     private func keepConflicts(
-        _ rows: Range<Int>, of received: ReceivedBatch, device: Int64, in database: SQLiteDatabase,
+        _ rows: Range<Int>, of run: SampleRun, device: Int64, in database: SQLiteDatabase,
         conflicts: inout ConflictTable
     ) throws(SQLiteError) -> Int {
         var new = 0
-        for (index, stored) in try lookup.differences(rows, of: received.batch.samples, device: device) {
-            if try conflicts.write(index, of: received, stored: stored, device: device, in: database) { new += 1 }
+        for (index, stored) in try lookup.differences(rows, of: run.samples, device: device) {
+            if try conflicts.write(index, of: run, stored: stored, device: device, in: database) { new += 1 }
         }
         return new
     }

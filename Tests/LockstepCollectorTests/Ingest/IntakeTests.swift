@@ -24,15 +24,86 @@ struct IntakeTests {
     mutating func good() {
         let batch = Self.batch(at: 10)
         intake.take(Self.topic, BatchJSON.encode(batch), &book, 11)
-        let group = intake.takeGroup()
+        let group = intake.takeGroup(&book, at: moment(11))
         #expect(group.batches == [ReceivedBatch(device: device, batch: batch, receivedAt: time(11))])
         #expect(group.rejected.isEmpty && group.dropped.isEmpty && group.seen.isEmpty)
         #expect(group.transitions.map(\.transition.to) == [.active])
         #expect(group.transitions.map(\.transition.since) == [time(10)])
         #expect(group.lifecycles[device]?.restsOn == time(10))
-        let rest = intake.takeGroup()
+        let rest = intake.takeGroup(&book, at: moment(11))
         #expect(rest.isEmpty)
     }
+
+    @Test("gathers those of one device and stream, whether they are written as an agent does or not")
+    mutating func gathering() throws {
+        let batches = (1...4).map { Self.batch(at: Double(2 * $0), seq: Int64($0)) }
+        for (number, batch) in batches.enumerated() {
+            let text = String(decoding: BatchJSON.encode(batch), as: UTF8.self)
+            let payload =
+                number == 1
+                ? Array(text.replacing(":", with: " : ").utf8)
+                : number == 2 ? BatchCBOR.encode(batch) : Array(text.utf8)
+            intake.take(Self.topic, payload, &book, 11)
+        }
+        intake.take("lockstep/lab/pi/motion/gyroscope", BatchJSON.encode(Self.batch(at: 9)), &book, 11)
+        #expect(intake.waitingBatches == 5 && intake.waitingSamples == 10)
+        let group = intake.takeGroup(&book, at: moment(11))
+        #expect(group.runs.map(\.samples.stream) == [.accelerometer, .gyroscope])
+        #expect(group.batches.prefix(4).map(\.batch) == batches)
+        #expect(intake.waitingBatches == 0 && intake.waitingSamples == 0)
+    }
+
+    @Test("keeps the good ones beside one that is not")
+    mutating func badAmongGood() {
+        let good = [Self.batch(at: 10, seq: 1), Self.batch(at: 12, seq: 3)]
+        intake.take(Self.topic, BatchJSON.encode(good[0]), &book, 11)
+        intake.take(Self.topic, BatchJSON.encode(Self.batch(at: 99, seq: 2)), &book, 11)
+        intake.take(Self.topic, Array(#"{"v":1,"epoch":"e1","seq":2,"t":1,"x":[1],"y":[1,2],"z":[1]}"#.utf8), &book, 11)
+        intake.take(Self.topic, BatchJSON.encode(good[1]), &book, 11)
+        #expect(intake.group.batches.map(\.batch) == good)
+        #expect(intake.group.rejected.count == 2 && intake.waitingSamples == 4)
+    }
+
+    @Test("lets the newest of many live ones speak for its device")
+    mutating func newest() {
+        intake.take("lockstep/lab/pi/presence", PresenceJSON.encode(Self.foreground), &book, 1)
+        for seconds in [10, 12, 11] {
+            intake.take(Self.topic, BatchJSON.encode(Self.batch(at: Double(seconds))), &book, 13)
+        }
+        let group = intake.takeGroup(&book, at: moment(13))
+        #expect(group.lifecycles[device]?.restsOn == time(12))
+        #expect(group.transitions.map(\.transition.to) == [.active])
+    }
+
+    @Test("lets each word of a device count in its turn")
+    mutating func turns() {
+        let words: [(Double, Phase)] = [(1, .foreground), (14, .background), (16, .foreground)]
+        for (seconds, phase) in words {
+            let presence = Presence(epoch: epoch, session: 1, phase: phase, at: time(seconds))
+            intake.take("lockstep/lab/pi/presence", PresenceJSON.encode(presence), &book, 20)
+            for later in 1...3 {
+                intake.take(Self.topic, BatchJSON.encode(Self.batch(at: seconds + Double(later) / 4)), &book, 20)
+            }
+        }
+        let group = intake.takeGroup(&book, at: moment(20))
+        #expect(group.transitions.map(\.transition.to) == [.active, .background, .resumed, .active])
+        #expect(group.lifecycles[device]?.restsOn == time(16.75))
+    }
+
+    @Test("forgets a group that could not be written, with what it said of its devices")
+    mutating func discarding() {
+        for seconds in [10.0, 12, 14] {
+            intake.take(Self.topic, BatchJSON.encode(Self.batch(at: seconds)), &book, 15)
+        }
+        book.rollback()
+        intake.discard()
+        #expect(intake.group.isEmpty && intake.waitingSamples == 0)
+        #expect(intake.takeGroup(&book, at: moment(15)).isEmpty)
+        intake.take(Self.topic, BatchJSON.encode(Self.batch(at: 10)), &book, 15)
+        #expect(intake.takeGroup(&book, at: moment(15)).transitions.map(\.transition.to) == [.active])
+    }
+
+    private static let foreground = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(1))
 
     @Test("stores backlog, which changes no state")
     mutating func backlog() {
@@ -77,7 +148,7 @@ struct IntakeTests {
     @Test("lets time pass for the life cycles")
     mutating func ticks() {
         intake.take(Self.topic, BatchJSON.encode(Self.batch(at: 10)), &book, 10)
-        _ = intake.takeGroup()
+        _ = intake.takeGroup(&book, at: moment(11))
         book.commit()
         intake.tick(&book, at: moment(85))
         #expect(intake.group.transitions.map(\.transition.reason) == ["silent"])
@@ -109,7 +180,7 @@ struct RejectionTests {
         ])
     mutating func reasons(_ topic: String, _ payload: String, _ reason: String) {
         intake.take(topic, Array(payload.utf8), &book, 11)
-        let group = intake.takeGroup()
+        let group = intake.takeGroup(&book, at: moment(11))
         #expect(
             group.rejected == [
                 RejectedMessage(
@@ -165,7 +236,7 @@ struct RejectionTests {
     mutating func farFuture() {
         intake.take(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 60)), &book, 0)
         #expect(intake.group.rejected.isEmpty)
-        _ = intake.takeGroup()
+        _ = intake.takeGroup(&book, at: moment(11))
         intake.take(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 60.000_001)), &book, 0)
         #expect(
             intake.group.rejected.map(\.reason)
@@ -210,7 +281,7 @@ struct PresenceIntakeTests {
 
     private mutating func take(_ presence: Presence, isRetained: Bool = false) -> IngestGroup {
         intake.take(Self.topic, PresenceJSON.encode(presence), isRetained: isRetained, &book, 11)
-        return intake.takeGroup()
+        return intake.takeGroup(&book, at: moment(11))
     }
 
     @Test("lets them decide the life cycle, retained ones too", arguments: [true, false])

@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepStore
+import LockstepTestSupport
 import Synchronization
 import Testing
 
@@ -7,64 +8,90 @@ import Testing
 
 @Suite("The store's writer")
 struct StoreWriterTests {
-    @Test("writes groups in the order in which they were begun, and gives each its own outcome")
+    private let record = RecordingStore.Record()
+
+    @Test("takes groups in in the order in which they were added, and commits all of them with the last")
     func order() throws {
-        let record = RecordingStore.Record()
         let writer = StoreWriter(RecordingStore(record))
-        #expect(writer.finish().map(\.group.seen) == nil)
-        for number in 1...100 {
-            writer.begin(group(number))
-            // What the owner prepares meanwhile is its own.
-            let next = group(-number)
-            let outcome = try #require(writer.finish())
-            #expect(outcome.group.seen == group(number).seen)
-            #expect((try? outcome.result.get()) == RecordingStore.result(of: group(number)))
-            let direct = try writer.write(next).result.get()
-            #expect(direct == RecordingStore.result(of: next))
+        for turn in 0..<20 {
+            for number in 1...10 { writer.add(group(100 * turn + number)) }
+            let result = try writer.commit(adding: group(100 * turn + 11)).get()
+            #expect(result.devices[device]?.stored == 11)
+            #expect(writer.isIdle)
+            #expect(record.committed.withLock { $0 } == (1...11).map { time(Double(100 * turn + $0)) })
         }
-        #expect(writer.finish().map(\.group.seen) == nil)
-        #expect(record.written.withLock { $0 } == (1...100).flatMap { [time(Double($0)), time(Double(-$0))] })
     }
 
-    @Test("tells of a failure, and goes on")
-    func failure() throws {
-        let record = RecordingStore.Record()
+    @Test("commits what was added, also without a last group")
+    func nothingMore() throws {
         let writer = StoreWriter(RecordingStore(record))
-        let error = StoreError(.other, "broken on purpose")
-        record.failure.withLock { $0 = error }
-        writer.begin(group(1))
-        let outcome = try #require(writer.finish())
-        #expect(outcome.group.seen == group(1).seen)
-        #expect(throws: StoreError.self) { try outcome.result.get() }
-        #expect(throws: StoreError.self) { try writer.write(group(2)).result.get() }
-        record.failure.withLock { $0 = nil }
-        #expect(try writer.write(group(3)).result.get() == RecordingStore.result(of: group(3)))
-        #expect(record.written.withLock { $0 } == [time(3)])
+        writer.add(group(1))
+        #expect(try writer.commit(adding: IngestGroup()).get().devices[device]?.stored == 1)
+        #expect(record.committed.withLock { $0 } == [time(1)])
+    }
+
+    @Test("tells of a failure once, without trying what was added after it, and goes on")
+    func failure() throws {
+        let writer = StoreWriter(RecordingStore(record))
+        record.failsAt.withLock { $0 = time(2) }
+        for number in 1...3 { writer.add(group(number)) }
+        #expect(throws: StoreError.self) { try writer.commit(adding: group(4)).get() }
+        #expect(record.committed.withLock { $0 } == [])
+        #expect(try writer.commit(adding: group(5)).get().devices[device]?.stored == 1)
+        #expect(record.committed.withLock { $0 } == [time(5)])
+    }
+
+    @Test("does the store's upkeep after the commit that asks for it, and only then")
+    func upkeep() async throws {
+        let writer = StoreWriter(RecordingStore(record))
+        writer.doUpkeep()
+        _ = try writer.commit(adding: group(1)).get()
+        writer.doUpkeep()
+        #expect(try writer.commit(adding: IngestGroup()).get().devices.isEmpty)
+        #expect(record.upkeeps.withLock { $0 } == 0)
+        record.hasUpkeep.withLock { $0 = true }
+        _ = try writer.commit(adding: group(2)).get()
+        writer.doUpkeep()
+        writer.doUpkeep()
+        await expectEventually { writer.isIdle }
+        #expect(record.upkeeps.withLock { $0 } == 1)
     }
 
     private func group(_ number: Int) -> IngestGroup { IngestGroup(seen: [device: time(Double(number))]) }
 }
 
-/// A store that remembers what it was given, elsewhere.
+/// A store that remembers elsewhere what it was given.
 private final class RecordingStore: SampleStore {
     final class Record: Sendable {
-        let written = Mutex<[Timestamp]>([])
-        let failure = Mutex<StoreError?>(nil)
+        /// By the last transaction.
+        let committed = Mutex<[Timestamp]>([])
+        let failsAt = Mutex<Timestamp?>(nil)
+        let hasUpkeep = Mutex(false)
+        let upkeeps = Mutex(0)
     }
 
     private let record: Record
+    private var added: [Timestamp] = []
 
     init(_ record: Record) { self.record = record }
 
-    func write(_ group: IngestGroup) throws -> IngestResult {
-        if let failure = record.failure.withLock({ $0 }) { throw failure }
-        record.written.withLock { $0 += group.seen.values }
-        return Self.result(of: group)
+    func add(_ group: IngestGroup) throws {
+        if let time = record.failsAt.withLock({ $0 }), group.seen.values.contains(time) {
+            added = []
+            throw StoreError(.other, "broken on purpose")
+        }
+        added += group.seen.values
     }
+
+    func commit() throws -> IngestResult {
+        defer { added = [] }
+        record.committed.withLock { $0 = added }
+        return IngestResult(devices: added.isEmpty ? [:] : [device: .init(stored: added.count)])
+    }
+
+    var hasUpkeep: Bool { record.hasUpkeep.withLock { $0 } }
+
+    func doUpkeep() { record.upkeeps.withLock { $0 += 1 } }
 
     func lifecycles() -> [DeviceAddress: LifecycleSnapshot] { [:] }
-
-    static func result(of group: IngestGroup) -> IngestResult {
-        IngestResult(devices: group.seen.mapValues { .init(stored: Int($0.microseconds / 1_000_000)) })
-    }
 }

@@ -35,7 +35,7 @@ struct HealthReportTests {
         let will = try will()
         #expect(will.status == .stalled && will.problem == "the disk is full")
         #expect(report.hasSaidStalled)
-        report.count(IngestGroup(), IngestResult())
+        report.count(IngestResult(), rejected: [])
         let after = try self.will()
         #expect(after.status == .offline && after.problem == nil)
         #expect(!report.hasSaidStalled)

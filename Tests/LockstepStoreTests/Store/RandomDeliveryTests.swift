@@ -46,7 +46,7 @@ struct RandomDeliveryTests {
         var group = IngestGroup()
         for _ in 0..<Int.random(in: 1...6, using: &random) {
             if let again = sent.randomElement(using: &random), random.next() % 3 == 0 {
-                group.batches.append(again)
+                group.append(again)
                 continue
             }
             let from = Int64.random(in: 0...400, using: &random)
@@ -57,7 +57,7 @@ struct RandomDeliveryTests {
                 from: device("d\(random.next() % 3)"), epoch: "e\(random.next() % 2)",
                 seq: random.next() % 10 == 0 ? nil : .random(in: 1...60, using: &random))
             sent.append(batch)
-            group.batches.append(batch)
+            group.append(batch)
         }
         if random.next() % 4 == 0 {
             let first = Int64.random(in: 1...60, using: &random)
