@@ -125,7 +125,9 @@ final class CollectorLoop {
             let events = link.read(limit: 100) { self.intake.waitingSamples < limits.partSamples }
             for event in events { handle(event) }
             // Less than could be: there is nothing more.
-            if messagesRead - before < 100, intake.waitingSamples < limits.partSamples { return }
+            if messagesRead - before < 100, intake.waitingSamples < limits.partSamples, !isMoreExpected(by: end) {
+                return
+            }
             guard intake.waitingBatches >= limits.partMessages || intake.waitingSamples >= limits.partSamples else {
                 continue
             }
@@ -134,6 +136,13 @@ final class CollectorLoop {
             moment = .now()
             if writer.isIdle || intake.waitingSamples >= limits.partSamples { add() }
         }
+    }
+
+    /// Waits a moment for more, where so much has come that there probably is: a commit for each trickle of a stream costs
+    /// more than one for all.
+    private func isMoreExpected(by end: ContinuousClock.Instant) -> Bool {
+        guard messagesRead >= configuration.turn.burst, ContinuousClock.now < end else { return false }
+        return link.waitToRead(until: .now + configuration.turn.lull)
     }
 
     /// Hands what came to the store, which takes it in while the next is read.

@@ -10,6 +10,9 @@ struct TurnLimits: Sendable {
     var partMessages = 3000
     /// Samples of a part at the least.
     var partSamples = 20_000
+    /// Messages after which a turn does not end at the first lull, and how long that is then.
+    var burst = 100
+    var lull = Duration.milliseconds(10)
     /// After this a turn ends: acknowledgements must not wait long for a slow disk.
     var duration = Duration.milliseconds(250)
 }

@@ -87,6 +87,13 @@ public final class BrokerLink {
         }
     }
 
+    /// Waits for more to read, while what waits to be written goes on waiting.
+    /// - Returns: whether there is.
+    public func waitToRead(until deadline: ContinuousClock.Instant) -> Bool {
+        guard case .up(let connection) = state, let descriptor = connection.descriptor else { return false }
+        return wakeup.wait(for: (descriptor, wantsWrite: false), until: deadline)
+    }
+
     /// Goes on with connecting, and takes in messages, about `limit` at the most.
     public func read(limit: Int = 100, while mayGoOn: () -> Bool = { true }) -> [Event] {
         let now = ContinuousClock.now
