@@ -7,10 +7,10 @@ import Testing
 struct AcknowledgementJSONTests {
     @Test("looks as the contract shows it, and keeps everything")
     func roundTrip() throws {
-        let ack = Acknowledgement(epoch: epoch, through: 40, missing: [42...44, 50...50], highest: 60)
+        let ack = Acknowledgement(epoch: epoch, through: 40, missing: [42...44, 50...50], highest: 60, held: 98_000)
         #expect(
             text(AcknowledgementJSON.encode(ack))
-                == #"{"epoch":"e1","through":40,"missing":[[42,44],[50,50]],"highest":60}"#)
+                == #"{"epoch":"e1","through":40,"missing":[[42,44],[50,50]],"highest":60,"held":98000}"#)
         #expect(try AcknowledgementJSON.decode(Data(AcknowledgementJSON.encode(ack))) == ack)
     }
 
@@ -19,6 +19,12 @@ struct AcknowledgementJSONTests {
         let ack = try AcknowledgementJSON.decode(data(#"{"epoch":"e1","through":3,"more":1}"#))
         #expect(ack == Acknowledgement(epoch: epoch, through: 3))
         #expect(ack.stored == SequenceSet([1...3]))
+    }
+
+    @Test("counts in spite of a time for which it can't have been held", arguments: [-1, 9_007_199_254_740_992])
+    func impossiblyHeld(_ held: Int64) throws {
+        let ack = try AcknowledgementJSON.decode(data(#"{"epoch":"e1","through":3,"held":\#(held)}"#))
+        #expect(ack == Acknowledgement(epoch: epoch, through: 3))
     }
 
     @Test(

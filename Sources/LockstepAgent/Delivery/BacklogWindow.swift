@@ -3,71 +3,94 @@ import LockstepModel
 /// How much backlog may be on its way to the collector, so that live data never waits behind it.
 ///
 /// What agents send meets in the collector's one queue: after an outage a thousand of them could fill it for minutes.
-/// Each agent watches how long its own backlog takes to be acknowledged, and sends less at a time when that is long, as
-/// TCP does with its congestion window (Jacobson, Congestion Avoidance and Control, 1988).
+/// Each agent watches how long what it sends waits in queues, live or not, and sends less backlog at a time when that is
+/// long, as TCP does with its congestion window (Jacobson, Congestion Avoidance and Control, 1988) where delay tells of
+/// congestion (LEDBAT, RFC 6817).
 struct BacklogWindow: Sendable {
     /// Batches under way: at the start, and within what bounds.
-    static let first = 16
-    static let least = 8
+    static let first = 4
+    static let least = 1
     static let most = 1000
-    /// µs beyond a round trip within which a collector that keeps up acknowledges: it does so about once a second.
-    static let timely: Int64 = 1_200_000
-    /// µs beyond a round trip after which it does not keep up.
-    static let late: Int64 = 1_500_000
+    /// µs in queues below which there is room for more: a collector with much to do acknowledges a few times a second.
+    static let timely: Int64 = 250_000
+    /// µs in queues above which there was too much under way.
+    static let late: Int64 = 500_000
+    /// µs for which a collector that does not tell is supposed to have held an acknowledgement back.
+    static let usuallyHeld: Int64 = 1_000_000
     /// µs after which nobody is expected to acknowledge it: no collector is there, or it can't take it.
     static let hopeless: Int64 = 5_000_000
+
+    private struct Published {
+        /// In µs of the boot clock.
+        let at: Int64
+        let isBacklog: Bool
+    }
 
     private(set) var size = BacklogWindow.first
     /// Until the first time that it is late, the window doubles: nobody knows how much room there is.
     private var wasLate = false
-    /// When each was published, in µs of the boot clock.
-    private var underWay: [BatchPosition: Int64] = [:]
-    /// µs that the network takes: until the broker has confirmed a batch, smoothed (RFC 6298).
-    private var roundTrip: Int64?
+    private var underWay: [BatchPosition: Published] = [:]
+    private var backlogUnderWay = 0
+    private var network = RoundTrip()
 
-    var isOpen: Bool { underWay.count < size }
+    var isOpen: Bool { backlogUnderWay < size }
 
-    mutating func didPublish(_ position: BatchPosition, at boot: Int64) { underWay[position] = boot }
+    mutating func didPublish(_ position: BatchPosition, isBacklog: Bool, at boot: Int64) {
+        remove(position)
+        underWay[position] = Published(at: boot, isBacklog: isBacklog)
+        if isBacklog { backlogUnderWay += 1 }
+    }
 
     /// The broker has it.
     mutating func confirm(_ position: BatchPosition, at boot: Int64) {
-        guard let published = underWay[position] else { return }
-        roundTrip = roundTrip.map { $0 + (boot - published - $0) / 8 } ?? boot - published
+        guard let published = underWay[position]?.at else { return }
+        network.add(boot - published, at: boot)
     }
 
     /// The collector has these.
-    mutating func acknowledge(_ stored: SequenceSet, of epoch: Epoch, at boot: Int64) {
+    /// - Parameter held: µs for which it held its word back.
+    mutating func acknowledge(_ stored: SequenceSet, held: Int64?, of epoch: Epoch, at boot: Int64) {
         let arrived = underWay.filter { $0.key.epoch == epoch && stored.contains($0.key.seq) }
-        guard let oldest = arrived.values.min() else { return }
-        for position in arrived.keys { underWay[position] = nil }
-        let delay = boot - oldest - (roundTrip ?? 0)
+        guard let newest = arrived.values.lazy.map(\.at).max() else { return }
+        let before = backlogUnderWay
+        for position in arrived.keys { remove(position) }
+        let backlog = before - backlogUnderWay
+        // Without backlog of our own under way there is nothing to learn for it.
+        guard backlog > 0 else { return }
+        let delay = boot - newest - (network.least ?? 0) - (held ?? Self.usuallyHeld)
         if delay > Self.late {
             wasLate = true
             size = max(Self.least, size / 2)
-        } else if delay < Self.timely {
-            size = min(Self.most, size + (wasLate ? max(1, arrived.count / 4) : arrived.count))
+        } else if delay < Self.timely, 2 * before >= size {
+            // A window that is not made use of says nothing of a larger one (RFC 7661).
+            size = min(Self.most, size + (wasLate ? max(1, backlog / 4) : backlog))
         }
     }
 
     /// Expects nothing any more of what was published long ago.
     mutating func tick(at boot: Int64) {
-        let waiting = underWay.filter { boot - $0.value < Self.hopeless }
-        guard waiting.count < underWay.count else { return }
-        underWay = waiting
-        size = min(size, Self.first)
+        let hopeless = underWay.filter { boot - $0.value.at >= Self.hopeless }
+        guard !hopeless.isEmpty else { return }
+        for position in hopeless.keys { remove(position) }
+        if hopeless.values.contains(where: \.isBacklog) { size = min(size, Self.first) }
     }
 
     /// It is not under way any more, for another reason.
-    mutating func remove(_ position: BatchPosition) { underWay[position] = nil }
+    mutating func remove(_ position: BatchPosition) {
+        if underWay.removeValue(forKey: position)?.isBacklog == true { backlogUnderWay -= 1 }
+    }
 
     /// They are not under way any more, for another reason.
     mutating func remove(_ batches: SequenceSet, of epoch: Epoch) {
-        underWay = underWay.filter { $0.key.epoch != epoch || !batches.contains($0.key.seq) }
+        for position in underWay.keys where position.epoch == epoch && batches.contains(position.seq) {
+            remove(position)
+        }
     }
 
     /// The connection is gone, and with it all that was under way.
     mutating func removeAll() {
         underWay.removeAll()
-        roundTrip = nil
+        backlogUnderWay = 0
+        network = RoundTrip()
     }
 }

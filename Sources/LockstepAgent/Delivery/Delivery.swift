@@ -89,8 +89,14 @@ public struct Delivery: Sendable {
         tooLarge.insert(position)
     }
 
-    /// A batch was handed to the broker as message `id`.
-    public mutating func didPublish(_ position: BatchPosition, as id: Int32) {
+    /// A live batch was handed to the broker as message `id`.
+    /// - Parameter boot: when, where that is known.
+    public mutating func didPublish(_ position: BatchPosition, as id: Int32, at boot: Int64? = nil) {
+        if let boot, waitsForCollector { window.didPublish(position, isBacklog: false, at: boot) }
+        note(position, flyingAs: id)
+    }
+
+    private mutating func note(_ position: BatchPosition, flyingAs id: Int32) {
         unsent.remove(position)
         flying[id] = position
         let newest = awaiting.count - 1
@@ -102,8 +108,8 @@ public struct Delivery: Sendable {
 
     /// A batch of the backlog was handed to the broker as message `id`.
     public mutating func didPublishBacklog(_ position: BatchPosition, as id: Int32, at boot: Int64) {
-        didPublish(position, as: id)
-        window.didPublish(position, at: boot)
+        window.didPublish(position, isBacklog: true, at: boot)
+        note(position, flyingAs: id)
         lastBacklogEpoch = position.epoch
     }
 
@@ -149,7 +155,7 @@ public struct Delivery: Sendable {
     public mutating func handle(_ ack: Acknowledgement, at boot: Int64) {
         let before = pendingCount(of: ack.epoch)
         let stored = ack.stored
-        window.acknowledge(stored, of: ack.epoch, at: boot)
+        window.acknowledge(stored, held: ack.held, of: ack.epoch, at: boot)
         unsent.formUnion(neverStored.release(by: stored, of: ack.epoch))
         drop(stored, of: ack.epoch)
         flying = flying.filter { $0.value.epoch != ack.epoch || !stored.contains($0.value.seq) }

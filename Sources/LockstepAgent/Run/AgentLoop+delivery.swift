@@ -168,7 +168,7 @@ extension AgentLoop {
             else {
                 return delivery.enqueue(entry.position)
             }
-            delivery.didPublish(entry.position, as: id)
+            delivery.didPublish(entry.position, as: id, at: Moment.now().boot)
             outbox.didPublish(entry.position)
         } catch let error as MQTTError where error.code == .tooLarge {
             setAside(entry.position)

@@ -44,7 +44,7 @@ extension Fleet {
             if let boot {
                 devices[device].delivery.didPublishBacklog(position, as: id, at: boot)
             } else {
-                devices[device].delivery.didPublish(position, as: id)
+                devices[device].delivery.didPublish(position, as: id, at: Moment.now().boot)
             }
         } catch {
             outcome.refusals.insert("\(error)")

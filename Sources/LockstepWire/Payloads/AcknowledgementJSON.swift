@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import LockstepModel
 
-/// The JSON form of an acknowledgement: `{"epoch":"…","through":40,"missing":[[42,44]],"highest":60}`.
+/// The JSON form of an acknowledgement: `{"epoch":"…","through":40,"missing":[[42,44]],"highest":60,"held":98000}`.
 public enum AcknowledgementJSON {
     public static func encode(_ ack: Acknowledgement) -> [UInt8] {
         var object = JSONObjectWriter()
@@ -9,6 +9,7 @@ public enum AcknowledgementJSON {
         object.member("through", ack.through)
         object.member("missing", ranges: ack.missing)
         object.member("highest", ack.highest)
+        object.member("held", ifPresent: ack.held)
         return object.finish()
     }
 
@@ -25,9 +26,11 @@ public enum AcknowledgementJSON {
             guard (0..<1 << 53).contains(wire.through), (0..<1 << 53).contains(wire.highest ?? 0) else {
                 throw PayloadError("'through' and 'highest' take batch numbers")
             }
+            // A hint that makes no sense must not keep anyone from hearing what is stored.
+            let held = wire.held.flatMap { (0..<1 << 53).contains($0) ? $0 : nil }
             return Acknowledgement(
-                epoch: try Epoch(validating: wire.epoch), through: wire.through, missing: missing, highest: wire.highest
-            )
+                epoch: try Epoch(validating: wire.epoch), through: wire.through, missing: missing,
+                highest: wire.highest, held: held)
         } catch let error as IdentifierError {
             throw PayloadError(error.description)
         } catch {
@@ -40,5 +43,6 @@ public enum AcknowledgementJSON {
         var through: Int64
         var missing: [[Int64]]?
         var highest: Int64?
+        var held: Int64?
     }
 }

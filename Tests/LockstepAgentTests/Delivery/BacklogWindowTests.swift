@@ -7,45 +7,81 @@ import Testing
 struct BacklogWindowTests {
     private let epoch = Epoch(unchecked: "e")
 
-    /// Publishes as much as the window lets through, and acknowledges it `delay` µs later.
-    private func round(_ window: inout BacklogWindow, delay: Int64) -> Int64 {
+    /// Publishes as much as the window lets through, and acknowledges it after `delay` µs in queues, for which a collector
+    /// then held its word back.
+    private func round(_ window: inout BacklogWindow, delay: Int64, held: Int64? = 700_000) -> Int64 {
         var count: Int64 = 0
         while window.isOpen {
             count += 1
-            window.didPublish(BatchPosition(epoch: epoch, seq: count), at: 0)
+            window.didPublish(BatchPosition(epoch: epoch, seq: count), isBacklog: true, at: 0)
         }
-        window.acknowledge(SequenceSet([1...count]), of: epoch, at: delay)
+        window.acknowledge(
+            SequenceSet([1...count]), held: held, of: epoch, at: delay + (held ?? BacklogWindow.usuallyHeld))
         return count
     }
 
-    @Test("grows while it is acknowledged in time, up to a bound")
+    @Test("grows while it comes through in time, up to a bound")
     func grows() {
         var window = BacklogWindow()
-        let counts = (0..<40).map { _ in round(&window, delay: 1_100_000) }
+        let counts = (0..<40).map { _ in round(&window, delay: 200_000) }
         #expect(counts.first == Int64(BacklogWindow.first))
         #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 < $1 || $1 == Int64(BacklogWindow.most) })
         #expect(counts.last == Int64(BacklogWindow.most))
     }
 
-    @Test("halves when that takes long, but never stops")
-    func shrinks() {
+    @Test("halves when that takes long, but never stops", arguments: [nil, 0, 900_000])
+    func shrinks(held: Int64?) {
         var window = BacklogWindow()
-        for _ in 0..<40 { _ = round(&window, delay: 1_100_000) }
-        let counts = (0..<20).map { _ in round(&window, delay: 3_000_000) }
+        for _ in 0..<40 { _ = round(&window, delay: 200_000, held: held) }
+        let counts = (0..<20).map { _ in round(&window, delay: 600_000, held: held) }
         #expect(counts[1] == Int64(BacklogWindow.most / 2))
         #expect(counts.last == Int64(BacklogWindow.least))
-        let after = (0..<4).map { _ in round(&window, delay: 1_100_000) }
-        #expect(after == [8, 10, 12, 15], "slower than at first")
-        let between = (0..<3).map { _ in round(&window, delay: 1_300_000) }
+        let after = (0..<8).map { _ in round(&window, delay: 200_000, held: held) }
+        #expect(after == [1, 2, 3, 4, 5, 6, 7, 8], "slower than at first")
+        let between = (0..<3).map { _ in round(&window, delay: 400_000, held: held) }
         #expect(Set(between).count == 1, "in between it stays")
+    }
+
+    @Test("goes by the newest that came through: live batches tell as well how long queues are")
+    func live() {
+        var window = BacklogWindow()
+        func publish(_ seq: Int64, isBacklog: Bool, at boot: Int64) {
+            window.didPublish(BatchPosition(epoch: epoch, seq: seq), isBacklog: isBacklog, at: boot)
+        }
+        for seq in 1...4 as ClosedRange<Int64> { publish(seq, isBacklog: true, at: 0) }
+        #expect(!window.isOpen)
+        publish(9, isBacklog: false, at: 1_000_000)
+        window.acknowledge(SequenceSet([1...4, 9...9]), held: 100_000, of: epoch, at: 1_200_000)
+        #expect(window.size == 8 && window.isOpen)
+        for seq in 11...18 as ClosedRange<Int64> { publish(seq, isBacklog: true, at: 2_000_000) }
+        publish(19, isBacklog: false, at: 2_000_000)
+        window.acknowledge(SequenceSet([1...19]), held: 100_000, of: epoch, at: 2_700_000)
+        #expect(window.size == 4)
+        publish(20, isBacklog: false, at: 3_000_000)
+        window.acknowledge(SequenceSet([1...20]), held: 0, of: epoch, at: 3_900_000)
+        #expect(window.size == 4, "without backlog under way there is nothing to learn")
+    }
+
+    @Test("does not grow where little of it is made use of")
+    func unused() {
+        var window = BacklogWindow()
+        for _ in 0..<4 { _ = round(&window, delay: 0) }
+        let size = window.size
+        for seq in 1001...1010 as ClosedRange<Int64> {
+            window.didPublish(BatchPosition(epoch: epoch, seq: seq), isBacklog: true, at: 0)
+            window.acknowledge(SequenceSet([1...seq]), held: 0, of: epoch, at: 1)
+        }
+        #expect(size == 64 && window.size == size)
     }
 
     @Test("is not taken for late where the network is slow")
     func slowNetwork() {
         var window = BacklogWindow()
-        window.didPublish(BatchPosition(epoch: epoch, seq: 1), at: 0)
-        window.confirm(BatchPosition(epoch: epoch, seq: 1), at: 700_000)
-        let counts = (0..<3).map { _ in round(&window, delay: 1_800_000) }
+        for (seq, duration) in [(1, 700_000), (2, 900_000)] as [(Int64, Int64)] {
+            window.didPublish(BatchPosition(epoch: epoch, seq: seq), isBacklog: true, at: 0)
+            window.confirm(BatchPosition(epoch: epoch, seq: seq), at: duration)
+        }
+        let counts = (0..<3).map { _ in round(&window, delay: 800_000) }
         #expect(counts[1] > counts[0] && counts[2] > counts[1])
     }
 
@@ -113,9 +149,9 @@ struct BacklogWindowTests {
         }
         send()
         #expect(sent.count == BacklogWindow.first)
-        delivery.handle(Acknowledgement(epoch: epoch, received: SequenceSet([1...4])), at: 100_000)
+        delivery.handle(Acknowledgement(epoch: epoch, received: SequenceSet([1...4]), held: 0), at: 100_000)
         send()
-        #expect(sent.count > BacklogWindow.first && sent.count <= 2 * BacklogWindow.first)
+        #expect(sent.count > BacklogWindow.first && sent.count <= 3 * BacklogWindow.first)
         let before = sent.count
         delivery.forget([epoch: SequenceSet([5...8])])
         send()

@@ -40,7 +40,7 @@ struct AcknowledgementScheduleTests {
         let (at, acks) = next(&schedule, from: begin + 100_000)
         #expect(at <= begin + 200_000)
         #expect(acks.map(\.device) == [device])
-        #expect(acks.map(\.ack) == [Acknowledgement(epoch: epoch, through: 2)])
+        #expect(acks.map(\.ack) == [Acknowledgement(epoch: epoch, through: 2, held: at - begin - 60_000)])
         #expect(schedule.nextDue == nil)
     }
 
@@ -57,11 +57,31 @@ struct AcknowledgementScheduleTests {
                 said.append((now, ack.through))
             }
         }
-        #expect((17...21).contains(said.count))
-        #expect(zip(said.dropFirst(), said).allSatisfy { $0.at - $1.at >= second })
+        #expect((19...23).contains(said.count))
+        #expect(zip(said.dropFirst(), said).allSatisfy { $0.at - $1.at >= AcknowledgementSchedule.pause })
         let (at, last) = next(&schedule, from: begin + 20 * second)
         #expect(last.map(\.ack.through) == [number])
         #expect(at <= begin + 22 * second)
+    }
+
+    @Test("acknowledges each window of an agent as soon as the first, though it looks late now and then")
+    func windows() {
+        var schedule = AcknowledgementSchedule()
+        for window in 0..<60 as Range<Int64> {
+            let now = begin + window * second
+            schedule.note(key, received: SequenceSet([1...window + 1]), at: now)
+            _ = schedule.takeDue(at: now)
+            let acks = schedule.takeDue(at: now + 150_000)
+            #expect(acks.map(\.ack.held) == [150_000], "window \(window)")
+        }
+    }
+
+    @Test("never says that it held its word for less than no time, though the commit took long")
+    func longCommit() {
+        var schedule = AcknowledgementSchedule()
+        schedule.note(key, received: SequenceSet([1...1]), at: begin)
+        schedule.note(key, received: SequenceSet([1...2]), at: begin + 300_000)
+        #expect(schedule.takeDue(at: begin + 200_000).map(\.ack.held) == [0])
     }
 
     @Test("acknowledges soon again after a pause")
@@ -85,10 +105,14 @@ struct AcknowledgementScheduleTests {
         schedule.note(later, received: SequenceSet([1...1, 3...3]), at: begin + 300_000)
         let (at, acks) = next(&schedule, from: begin + 300_000)
         #expect(at <= begin + 500_000)
-        #expect(acks.map(\.ack) == [Acknowledgement(epoch: later.epoch, through: 1, missing: [2...2], highest: 3)])
+        #expect(
+            acks.map(\.ack) == [
+                Acknowledgement(
+                    epoch: later.epoch, through: 1, missing: [2...2], highest: 3, held: at - begin - 300_000)
+            ])
         let (then, rest) = next(&schedule, from: at)
-        #expect(then - begin >= second)
-        #expect(rest.map(\.ack) == [Acknowledgement(epoch: epoch, through: 2)])
+        #expect(then - begin >= AcknowledgementSchedule.pause)
+        #expect(rest.map(\.ack) == [Acknowledgement(epoch: epoch, through: 2, held: then - begin - 300_000)])
     }
 
     /// Looks as often as the schedule asks for it, until something is due.
