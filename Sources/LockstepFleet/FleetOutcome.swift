@@ -11,6 +11,8 @@ public struct FleetOutcome: Sendable {
     public let connections: Int
     /// µs of live data so far.
     public internal(set) var elapsed: Int64 = 0
+    /// µs from the begin to the last acknowledgement that brought something.
+    public internal(set) var delivered: Int64 = 0
     /// What devices had to deliver: live data that was due, and backlog.
     public internal(set) var accepted = Amount()
     /// Published at least once.

@@ -116,6 +116,6 @@ extension Fleet {
         for lag in new.backlogLags { outcome.backlogLag.record(lag) }
         outcome.acknowledged.batches += new.batches
         outcome.acknowledged.samples += new.samples
-        if new.batches > 0 { progressAt = elapsed }
+        if new.batches > 0 { outcome.delivered = elapsed }
     }
 }

@@ -40,8 +40,6 @@ public final class Fleet {
     var hasObserverSubscribed = false
     /// Boot time at which live data began, in µs.
     var beginBoot: Int64?
-    /// µs since the begin at the last acknowledgement that brought something.
-    var progressAt: Int64 = 0
     /// Whether no new data is due any more.
     private var isEnding = false
 
@@ -129,14 +127,22 @@ public final class Fleet {
 
     private func publishDue(at boot: Int64, elapsed: Int64) {
         if !isEnding { outcome.elapsed = elapsed }
+        publishLiveDue(by: elapsed)
+        for device in heartbeats.takeDue(by: elapsed) { publishPresence(of: device, .foreground, reason: "heartbeat") }
+        for device in deviceChecks.takeDue(by: elapsed) {
+            publishBacklog(of: device, at: boot)
+            // No device's live data would wait for another's backlog.
+            publishLiveDue(by: self.elapsed)
+        }
+    }
+
+    private func publishLiveDue(by elapsed: Int64) {
         var left = Self.mostPublished
         while !isEnding, left > 0, live.turn < plan.liveBatches, let turn = live.next(by: elapsed) {
             let (device, seq) = plan.liveBatch(turn: turn)
             publishLive(seq, of: device, lateness: elapsed - live.due(turn))
             left -= 1
         }
-        for device in heartbeats.takeDue(by: elapsed) { publishPresence(of: device, .foreground, reason: "heartbeat") }
-        for device in deviceChecks.takeDue(by: elapsed) { publishBacklog(of: device, at: boot) }
     }
 
     func noteMemory() {
@@ -159,7 +165,7 @@ public final class Fleet {
     private func drain(_ progress: (FleetOutcome) -> Void) throws(FleetError) {
         if outcome.wasInterrupted { forgetUnsent() }
         let since = elapsed
-        while outcome.lost.batches > 0, elapsed - max(since, progressAt) < configuration.patience {
+        while outcome.lost.batches > 0, elapsed - max(since, outcome.delivered) < configuration.patience {
             try turn()
             if memoryChecks.next(by: elapsed) != nil {
                 noteMemory()
@@ -167,7 +173,7 @@ public final class Fleet {
             }
         }
         // The counts that come a second later have what was acknowledged last; they come every ten.
-        let last = progressAt + 1_000_000
+        let last = outcome.delivered + 1_000_000
         let deadline = max(elapsed, last) + 15_000_000
         while !outcome.collectors.isCurrent(after: last), elapsed < deadline { try turn() }
     }

@@ -14,6 +14,8 @@ extension FleetReport {
         object.member("rate_hz", plan.rate)
         object.member("window_s", Double(plan.window) / 1e6)
         object.member("seconds", Double(outcome.elapsed) / 1e6)
+        object.member("began", plan.begin.microseconds)
+        object.member("delivered_s", Double(outcome.delivered) / 1e6)
         object.member("interrupted", outcome.wasInterrupted)
         object.member("sent", outcome.sent)
         object.member("sent_again", Int64(outcome.resent))

@@ -71,24 +71,12 @@ struct LatencyBenchmark {
         }
     }
 
-    /// Looks at the store all the time, and notes how old each row is when it is there.
     private func committedAges(in store: String) throws -> [Double] {
-        let reader = try StoreReader(path: store)
-        let probe = try DeviceID(validating: "probe")
-        var newest = Timestamp(microseconds: 0)
-        var ages: [Double] = []
+        let watch = try CommitWatch(store: store, devices: ["probe"])
+        // Time is what is measured against here. Of the first seconds, while all start, nothing is noted.
         let begin = Moment.now().wall + 3_000_000
-        while Moment.now().wall < begin + Int64(Self.span * 1e6) {
-            let after = newest
-            var rows: [Timestamp] = []
-            try reader.query(stream: .accelerometer, devices: [probe], from: after + 1) { rows.append($0.time) }
-            let now = Moment.now().wall
-            newest = rows.last ?? newest
-            // Of the first seconds, while all start, nothing is noted.
-            if now > begin { ages += rows.map { Double(now - $0) / 1e6 } }
-            // The pause between two looks: without one they would take a core from those that are measured.
-            usleep(2000)
-        }
+        Thread.sleep(forTimeInterval: 3 + Self.span)
+        let ages = watch.stop().filter { $0.time >= begin }.map { Double($0.age) / 1e6 }
         guard !ages.isEmpty else { throw Failure("no row of the probe's came within \(Self.span) s") }
         return ages
     }
@@ -111,10 +99,5 @@ struct LatencyBenchmark {
         }
         guard !ages.isEmpty else { throw Failure("another client has seen nothing of the probe") }
         return ages
-    }
-
-    private func quantile(_ part: Double, of values: [Double]) -> Double {
-        let sorted = values.sorted()
-        return sorted[min(sorted.count - 1, Int(part * Double(sorted.count)))]
     }
 }

@@ -55,3 +55,10 @@ func compare(
             sides: zip(contenders, values[metric]).map { Comparison.Side(name: $0.name, values: $1) })
     }
 }
+
+/// The value below which a part of the values lies.
+/// - Precondition: there is one.
+func quantile(_ part: Double, of values: [Double]) -> Double {
+    let sorted = values.sorted()
+    return sorted[min(sorted.count - 1, Int(part * Double(sorted.count)))]
+}
