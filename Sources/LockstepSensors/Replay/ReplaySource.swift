@@ -56,10 +56,9 @@ public struct ReplaySource: SensorSource {
                 timing
                 ?? ReplayTiming(
                     speed: speed, stamping: stamping, began: Moment.now().boot, first: row.time, last: reader.lastTime)
-            let wait = schedule.due(row.time).map { $0 - Moment.now().boot } ?? 0
-            if wait > 0 {
+            if let pause = schedule.pause(before: row.time, at: Moment.now().boot, gathering: gathering) {
                 await pending.handOver(to: sink)
-                try? await Task.sleep(for: .microseconds(max(wait, gathering)))
+                try? await Task.sleep(for: .microseconds(pause))
             }
             if Task.isCancelled { return }
             pending.append(row, stamp: schedule.stamp(row.time))

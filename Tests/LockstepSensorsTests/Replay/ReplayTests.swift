@@ -130,6 +130,18 @@ struct ReplayTests {
         #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 10_000 })
     }
 
+    @Test("rows are waited for until the first of them is due, and for as long as they gather at the least")
+    func pauses() {
+        let timing = ReplayTiming(speed: .times(2), stamping: .now, began: 1_000, first: 70, last: 60_000_070)
+        func pause(before time: Int64) -> Int64? { timing.pause(before: time, at: 1_000_000, gathering: 70_000) }
+        // At twice the speed, of what is recorded until 1,998,070 all is due.
+        #expect(pause(before: 1_998_070) == nil)
+        #expect(pause(before: 1_998_072) == 70_000)
+        #expect(pause(before: 2_298_070) == 150_000)
+        let unhurried = ReplayTiming(speed: .maximum, stamping: .now, began: 1_000, first: 70, last: 60_000_070)
+        #expect(unhurried.pause(before: 2_298_070, at: 1_000_000, gathering: 70_000) == nil)
+    }
+
     @Test("stamps at any speed are never later than the time the row is due", arguments: [0.25, 1, 3, 100])
     func timing(factor: Double) {
         var timing = ReplayTiming(speed: .times(factor), stamping: .now, began: 1_000, first: 70, last: 60_000_070)
