@@ -12,16 +12,23 @@ public struct SourceOptions: Sendable, Hashable {
     public var sysfsRoot: String
     /// Where their character devices are.
     public var devRoot: String
+    /// How long, in µs, samples gather in a source before they are handed over: each time wakes who takes them. Where
+    /// they come more seldom than that, none waits for the next. Fixes of gpsd never wait.
+    public var gathering: Int64
+
+    /// Short enough for someone who watches: 50 ms.
+    public static let usualGathering: Int64 = 50_000
 
     public init(
         speed: ReplaySpeed = .realTime, stamping: Stamping = .now, simulatedRate: Double = 100,
-        sysfsRoot: String = "/sys", devRoot: String = "/dev"
+        sysfsRoot: String = "/sys", devRoot: String = "/dev", gathering: Int64 = usualGathering
     ) {
         self.speed = speed
         self.stamping = stamping
         self.simulatedRate = simulatedRate
         self.sysfsRoot = sysfsRoot
         self.devRoot = devRoot
+        self.gathering = gathering
     }
 }
 
@@ -50,26 +57,30 @@ public enum SensorSources {
             guard rest.isEmpty else {
                 throw SourceSpecificationError("'\(text)' says more than 'iio', which are all sensors of this machine")
             }
-            return IIOSource(sysfsRoot: options.sysfsRoot, devRoot: options.devRoot)
-        case "simulate": return try simulator(rest, in: text, rate: options.simulatedRate)
+            return IIOSource(sysfsRoot: options.sysfsRoot, devRoot: options.devRoot, gathering: options.gathering)
+        case "simulate": return try simulator(rest, in: text, options: options)
         case "replay":
             guard rest.count > 1 else { throw SourceSpecificationError("'\(text)' names no file: use replay:FILE.csv") }
-            return try ReplaySource(file: String(rest.dropFirst()), speed: options.speed, stamping: options.stamping)
+            return try ReplaySource(
+                file: String(rest.dropFirst()), speed: options.speed, stamping: options.stamping,
+                gathering: options.gathering)
         case "gpsd": return GpsdSource(address: try address(rest, in: text), stamping: options.stamping)
         default: throw SourceSpecificationError("unknown source '\(text)': use \(forms)")
         }
     }
 
-    private static func simulator(_ rest: Substring, in text: String, rate: Double) throws -> SimulatedSource {
+    private static func simulator(_ rest: Substring, in text: String, options: SourceOptions) throws -> SimulatedSource
+    {
+        let rate = options.simulatedRate
         guard rate > 0, rate <= 10_000 else {
             throw SourceSpecificationError("can't simulate \(rate) samples a second: use a rate above 0 up to 10000")
         }
-        if rest.isEmpty { return SimulatedSource(rate: rate) }
+        if rest.isEmpty { return SimulatedSource(rate: rate, gathering: options.gathering) }
         guard let seed = UInt64(rest.dropFirst()) else {
             throw SourceSpecificationError(
                 "the seed in '\(text)' is not a whole number from 0 to \(UInt64.max): use simulate[:seed]")
         }
-        return SimulatedSource(seed: seed, rate: rate)
+        return SimulatedSource(seed: seed, rate: rate, gathering: options.gathering)
     }
 
     private static func address(_ rest: Substring, in text: String) throws -> GpsdAddress {

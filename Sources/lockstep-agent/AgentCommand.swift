@@ -125,9 +125,12 @@ struct AgentCommand: AsyncParsableCommand {
         let address = DeviceAddress(
             group: try settings.value("group", group) { try GroupID(validating: $0) } ?? .standard,
             device: try settings.value("device", device) { try DeviceID(validating: $0) } ?? hostDevice())
+        let coalescing = try coalescing(settings)
         var configuration = AgentConfiguration(
-            address: address, broker: try broker.address(settings), sources: try selection.sources(settings),
+            address: address, broker: try broker.address(settings),
+            sources: try selection.sources(settings, gathering: coalescing.gathering),
             outboxPath: try settings.value("outbox", outbox) { $0 } ?? defaultOutbox(for: address))
+        configuration.coalescing = coalescing
         configuration.rates = try rateOptions.rates(settings)
         configuration.derived = try derivedOptions.options(settings)
         configuration.tls = try broker.tls(settings)
@@ -138,10 +141,6 @@ struct AgentCommand: AsyncParsableCommand {
             configuration.outboxLimits.bytes = Int64(bytes)
         }
         if let age = try settings.value("outbox-age", outboxAge, parse: span) { configuration.outboxLimits.age = age }
-        if let window = try settings.value("window", window, parse: span) { configuration.coalescing.window = window }
-        if let samples = try settings.value("batch", batch, parse: { try wholeNumber($0, in: 1...10_000) }) {
-            configuration.coalescing.samples = samples
-        }
         if let encoding = try settings.value("encoding", encoding, parse: { try choice($0, of: BatchEncoding.self) }) {
             configuration.encoding = encoding
         }
@@ -159,5 +158,14 @@ struct AgentCommand: AsyncParsableCommand {
         configuration.keepsJournal =
             try settings.value("journal", journal ? "true" : nil, parse: { try yesOrNo($0) }) ?? false
         return configuration
+    }
+
+    private func coalescing(_ settings: Settings) throws -> Coalescer.Limits {
+        var limits = Coalescer.Limits()
+        if let window = try settings.value("window", window, parse: span) { limits.window = window }
+        if let samples = try settings.value("batch", batch, parse: { try wholeNumber($0, in: 1...10_000) }) {
+            limits.samples = samples
+        }
+        return limits
     }
 }

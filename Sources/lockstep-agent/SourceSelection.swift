@@ -26,10 +26,14 @@ struct SourceSelection: ParsableArguments {
     static let names = ["source", "speed", "stamp", "sysfs-root", "dev-root"]
 
     /// The sources that were named, each once.
-    /// - Parameter standard: the one to take where none was named; nil where one must be.
+    /// - Parameters:
+    ///   - standard: the one to take where none was named; nil where one must be.
+    ///   - gathering: how long samples gather in them, in µs.
     /// - Throws: ``CommandFailure``
-    func sources(_ settings: Settings, standard: String? = nil) throws -> [any SensorSource] {
-        var options = SourceOptions()
+    func sources(
+        _ settings: Settings, standard: String? = nil, gathering: Int64 = SourceOptions.usualGathering
+    ) throws -> [any SensorSource] {
+        var options = SourceOptions(gathering: gathering)
         if let speed = try settings.value("speed", speed, parse: replaySpeed) { options.speed = speed }
         if let stamping = try settings.value("stamp", stamp, parse: { try choice($0, of: Stamping.self) }) {
             options.stamping = stamping

@@ -48,4 +48,41 @@ struct IIOSystemTests {
             #expect(values == [[-0.1, -0.2, -1]])
         }
     }
+
+    @Test(
+        "scans gather in the device for a tenth of the agent's window",
+        arguments: [("1s", "10"), ("600ms", "6"), ("20ms", "1")])
+    func gathering(window: String, watermark: String) async throws {
+        try await withSystem { system in
+            let device = system.folder + "/sys/bus/iio/devices/iio:device0"
+            var attributes = [
+                "name": "bmi160", "in_accel_scale": "0.001", "sampling_frequency": "100", "buffer/enable": "0",
+                "buffer/length": "2", "buffer/watermark": "3", "trigger/current_trigger": "bmi160-dev0",
+            ]
+            for (index, axis) in ["x", "y", "z"].enumerated() {
+                let element = "scan_elements/in_accel_\(axis)_"
+                attributes["in_accel_\(axis)_raw"] = "1"
+                attributes.merge([element + "en": "0", element + "index": "\(index)", element + "type": "le:s16/16>>0"])
+                {
+                    $1
+                }
+            }
+            for (name, text) in attributes {
+                let file = URL(fileURLWithPath: "\(device)/\(name)")
+                try FileManager.default.createDirectory(
+                    at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(text.utf8).write(to: file)
+            }
+            #expect(mkfifo(system.folder + "/iio:device0", 0o600) == 0)
+            let agent = try system.startAgent(
+                "board", source: "iio",
+                ["--sysfs-root", system.folder + "/sys", "--dev-root", system.folder, "--window", window])
+            func text(_ name: String) throws -> String {
+                try String(contentsOfFile: "\(device)/\(name)", encoding: .utf8).trimmingCharacters(
+                    in: .whitespacesAndNewlines)
+            }
+            try await expectEventually("\(agent.text)") { try text("buffer/enable") == "1" }
+            #expect(try text("buffer/watermark") == watermark)
+        }
+    }
 }

@@ -4,7 +4,7 @@ public import LockstepModel
 public struct Coalescer: Sendable {
     public struct Limits: Sendable, Hashable {
         /// µs from the first sample that waits until all that wait are due. What its source took to hand it over is
-        /// part of that, up to a tenth: a sample that comes late opens a window of hardly less than this.
+        /// part of that, up to ``mostAge``: a sample that comes late opens a window of hardly less than this.
         public var window: Int64
         /// Samples after which a batch is due at once, and which it never exceeds.
         public var samples: Int
@@ -16,6 +16,14 @@ public struct Coalescer: Sendable {
             self.samples = samples
             self.bytes = bytes
         }
+
+        /// µs of a sample's age that count: a tenth of the window.
+        var mostAge: Int64 { window / 10 }
+
+        /// How long, in µs, sources do well to let samples gather: no longer than what counts as part of the window, so
+        /// that nothing is sent later for it. 10,000 at the least, for the sake of the processor; 100,000 at the most,
+        /// after which less is to be gained than a change of the rates has to wait.
+        public var gathering: Int64 { min(max(mostAge, 10_000), 100_000) }
     }
 
     private let limits: Limits
@@ -34,7 +42,7 @@ public struct Coalescer: Sendable {
     ///   - age: µs since the first of them was taken.
     public mutating func add(_ block: SampleBlock, at boot: Int64, age: Int64 = 0) {
         guard !block.isEmpty else { return }
-        openedAt = openedAt ?? boot - min(max(0, age), limits.window / 10)
+        openedAt = openedAt ?? boot - min(max(0, age), limits.mostAge)
         let index =
             open.firstIndex { $0.stream == block.stream }
             ?? {

@@ -102,13 +102,19 @@ final class AgentLoop {
 
     private func waitForWork() {
         let boot = Moment.now().boot
-        var due = min(
+        let deadline = ContinuousClock.now + .microseconds(max(0, nextTurn(at: boot) - boot))
+        link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
+    }
+
+    /// When the loop has to turn, in µs of the boot clock, unless something wakes it before.
+    func nextTurn(at boot: Int64) -> Int64 {
+        // The inbox signals once for all that waits there, and that signal may be gone: saying goodbye to a broker waits
+        // as well.
+        guard requests.isEmpty, inbox.isEmpty else { return boot }
+        let due = min(
             boot + 1_000_000, coalescer.nextDue ?? .max, isOutboxFailing ? .max : removeBy ?? .max,
             leases.nextExpiry ?? .max)
-        if !requests.isEmpty { due = boot }
-        if delivery.takesBacklog, link.isUp { due = min(due, boot + 50_000) }
-        let deadline = ContinuousClock.now + .microseconds(max(0, due - boot))
-        link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
+        return delivery.takesBacklog && link.isUp ? min(due, boot + 50_000) : due
     }
 
     /// One turn of the loop; `moment` is the present.

@@ -20,6 +20,9 @@ final class Inbox: SampleSink {
         var samples = 0
         var waiting: [CheckedContinuation<Void, Never>] = []
         var isClosed = false
+
+        /// Whether a source may go on.
+        var hasRoom: Bool { isClosed || samples <= Inbox.mostSamples }
     }
 
     private static let mostSamples = 4096
@@ -30,10 +33,10 @@ final class Inbox: SampleSink {
     init(wakeup: Wakeup) { self.wakeup = wakeup }
 
     func accept(_ samples: SampleBlock, clock: SampleClock) async {
-        post(.samples(samples, clock))
+        if post(.samples(samples, clock)) { return }
         await withCheckedContinuation { continuation in
             let goesOn = state.withLock { state in
-                if state.isClosed || state.samples <= Self.mostSamples { return true }
+                if state.hasRoom { return true }
                 state.waiting.append(continuation)
                 return false
             }
@@ -43,14 +46,23 @@ final class Inbox: SampleSink {
 
     func report(_ status: SourceStatus, from source: String) { post(.status(status, source: source)) }
 
-    func post(_ item: Item) {
-        state.withLock { state in
-            guard !state.isClosed else { return }
+    /// Wakes the loop, unless something is here already: then it was woken for that, and takes this out as well.
+    /// - Returns: whether there is room for more.
+    @discardableResult
+    func post(_ item: Item) -> Bool {
+        let (isFirst, hasRoom) = state.withLock { state in
+            guard !state.isClosed else { return (false, true) }
+            let isFirst = state.items.isEmpty
             if case .samples(let block, _) = item { state.samples += block.count }
             state.items.append(item)
+            return (isFirst, state.hasRoom)
         }
-        wakeup.signal()
+        if isFirst { wakeup.signal() }
+        return hasRoom
     }
+
+    /// Whether there is nothing to take out.
+    var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
 
     /// Takes everything out and lets waiting sources go on.
     func drain() -> [Item] {

@@ -15,15 +15,20 @@ public struct IIOSource: SensorSource {
     public let sysfsRoot: String
     /// Where the character devices are.
     public let devRoot: String
+    /// How long samples gather before they are handed over, in µs: in the device where it has a buffer.
+    public let gathering: Int64
 
     private let tree: IIOTree
     private let selection: IIOSelection
     private let rates = IIORates()
 
     /// Looks which sensors there are; those that appear later are not used.
-    public init(sysfsRoot: String = "/sys", devRoot: String = "/dev") {
+    public init(
+        sysfsRoot: String = "/sys", devRoot: String = "/dev", gathering: Int64 = SourceOptions.usualGathering
+    ) {
         self.sysfsRoot = sysfsRoot
         self.devRoot = devRoot
+        self.gathering = gathering
         tree = IIOTree(sysfsRoot: sysfsRoot, devRoot: devRoot)
         selection = IIOSelection(tree.devices())
     }
@@ -55,7 +60,8 @@ public struct IIOSource: SensorSource {
         for part in selection.parts {
             let others = selection.deviceIDs.subtracting([part.deviceID])
             readers.append(
-                try IIOReader(part: part, tree: tree, others: others, rates: rates, sourceName: name))
+                try IIOReader(
+                    part: part, tree: tree, others: others, rates: rates, sourceName: name, gathering: gathering))
         }
         let wakers = readers.map(\.waker)
         rates.add(wakers)

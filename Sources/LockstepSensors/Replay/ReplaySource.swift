@@ -20,20 +20,24 @@ public struct ReplaySource: SensorSource {
     public let file: String
     public let speed: ReplaySpeed
     public let stamping: Stamping
+    /// How long rows gather before they are handed over, in µs: the shortest pause while waiting for what is due.
+    public let gathering: Int64
     public let streams: [SensorStream]
 
     /// Rows are handed over when there are so many, or when the next is not yet due.
     private static let blockRows = 500
-    /// The shortest pause while waiting for what is due, in µs.
-    private static let shortestPause: Int64 = 50_000
 
     /// Opens the recording to see what it holds.
     /// - Throws: ``ReplayError`` if the file can't be read, is empty, has no header that names a stream, or no rows.
-    public init(file: String, speed: ReplaySpeed = .realTime, stamping: Stamping = .now) throws(ReplayError) {
+    public init(
+        file: String, speed: ReplaySpeed = .realTime, stamping: Stamping = .now,
+        gathering: Int64 = SourceOptions.usualGathering
+    ) throws(ReplayError) {
         let reader = try RecordingReader.open(file)
         self.file = file
         self.speed = speed
         self.stamping = stamping
+        self.gathering = gathering
         streams = reader.layout.parts.map(\.stream)
     }
 
@@ -52,10 +56,9 @@ public struct ReplaySource: SensorSource {
                 timing
                 ?? ReplayTiming(
                     speed: speed, stamping: stamping, began: Moment.now().boot, first: row.time, last: reader.lastTime)
-            let wait = schedule.due(row.time).map { $0 - Moment.now().boot } ?? 0
-            if wait > 0 {
+            if let pause = schedule.pause(before: row.time, at: Moment.now().boot, gathering: gathering) {
                 await pending.handOver(to: sink)
-                try? await Task.sleep(for: .microseconds(max(wait, Self.shortestPause)))
+                try? await Task.sleep(for: .microseconds(pause))
             }
             if Task.isCancelled { return }
             pending.append(row, stamp: schedule.stamp(row.time))

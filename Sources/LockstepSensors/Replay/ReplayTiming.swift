@@ -24,6 +24,15 @@ package struct ReplayTiming: Sendable {
         return began + Self.whole(Double(time - first) / factor)
     }
 
+    /// How long, in µs, to wait for the row of `time`; nil where it is due.
+    /// - Parameters:
+    ///   - boot: the present on the boot clock.
+    ///   - gathering: the shortest wait: rows that are due by then come together.
+    package func pause(before time: Int64, at boot: Int64, gathering: Int64) -> Int64? {
+        guard let due = due(time), due > boot else { return nil }
+        return max(due - boot, gathering)
+    }
+
     /// The stamp of the row of `time`: rows of the same time are put 1 µs apart.
     package mutating func stamp(_ time: Int64) -> Int64 {
         let stamp = stamping == .own ? time : anchor + (time - first)

@@ -41,6 +41,17 @@ struct CoalescerTests {
         #expect(coalescer.nextDue == example.due)
     }
 
+    @Test(
+        "lets samples gather for a tenth of the window, within bounds",
+        arguments: [
+            (window: Int64(1_000_000), gathering: Int64(100_000)), (500_000, 50_000), (100_000, 10_000),
+            (50_000, 10_000),
+            (0, 10_000), (60_000_000, 100_000),
+        ])
+    func gathering(_ example: (window: Int64, gathering: Int64)) {
+        #expect(Coalescer.Limits(window: example.window).gathering == example.gathering)
+    }
+
     @Test("gives a batch at once when it has enough samples, and never more")
     func samples() {
         var coalescer = Coalescer(limits: .init(window: 1000, samples: 3))

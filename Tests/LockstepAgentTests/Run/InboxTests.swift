@@ -1,10 +1,11 @@
-import LockstepMQTT
+import Glibc
 import LockstepModel
 import LockstepSensors
 import SensorTestSupport
 import Testing
 
 @testable import LockstepAgent
+@testable import LockstepMQTT
 
 @Suite("The inbox", .timeLimit(.minutes(10)))
 struct InboxTests {
@@ -51,6 +52,29 @@ struct InboxTests {
         inbox.post(.stop)
         await inbox.accept(block(0..<5000), clock: .boot)
         #expect(inbox.drain().isEmpty)
+    }
+
+    @Test("signals once for all that waits, and again after that was taken out")
+    func signals() async {
+        let wakeup = Wakeup()
+        let inbox = Inbox(wakeup: wakeup)
+        /// Each signal is a byte in the pipe.
+        func signals() -> Int32 {
+            var count: Int32 = -1
+            #expect(ioctl(wakeup.readEnd, UInt(FIONREAD), &count) == 0)
+            return count
+        }
+        for _ in 0..<3 { await inbox.accept(block(0..<10), clock: .boot) }
+        inbox.post(.stop)
+        #expect(signals() == 1)
+        wakeup.clear()
+        inbox.post(.stop)
+        #expect(signals() == 0)
+        #expect(inbox.drain().count == 5)
+        #expect(inbox.isEmpty)
+        inbox.report(.running, from: "a")
+        #expect(signals() == 1)
+        #expect(!inbox.isEmpty)
     }
 
     @Test("keeps the order of what comes, and wakes the loop")

@@ -218,6 +218,38 @@ struct IIOBufferTests {
         }
     }
 
+    @Test("scans gather in the buffer for as long as they may, and no longer than a chip's memory lasts")
+    func gathering() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"])
+            _ = try fake.makeNode(device)
+            for (memory, watermark) in [(nil, "20"), ("32", "16"), ("1", "1")] {
+                if let memory { try fake.add(device, ["buffer/hwfifo_watermark_max": memory]) }
+                let source = fake.source(gathering: 100_000)
+                source.setRates([.accelerometer: 200])
+                try await withRunning(source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
+                #expect(fake.text(device, "buffer/watermark") == watermark)
+                #expect(fake.text(device, "buffer/length") == "400")
+            }
+        }
+    }
+
+    @Test("a buffer whose depth is fixed wakes its reader when it is half full")
+    func fixedLength() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"])
+            _ = try fake.makeNode(device)
+            // A file of the kernel's that tells a small number, and takes none.
+            try fake.link(device, "buffer/length", to: "/proc/sys/kernel/cap_last_cap")
+            let length = try #require(Int(fake.text(device, "buffer/length")))
+            #expect(length < 100)
+            let source = fake.source(gathering: 1_000_000)
+            source.setRates([.accelerometer: 200])
+            try await withRunning(source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
+            #expect(fake.text(device, "buffer/watermark") == "\(length / 2)")
+        }
+    }
+
     @Test("the reader wakes once for all that has come, and not between")
     func wakeups() async throws {
         try await withFakeIIO { fake in

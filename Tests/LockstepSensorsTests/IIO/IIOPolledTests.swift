@@ -45,6 +45,21 @@ struct IIOPolledTests {
         }
     }
 
+    @Test("samples are handed over no more often than they are to gather")
+    func gathering() async throws {
+        try await withFakeIIO { fake in
+            try fake.addPolledAccelerometer()
+            let source = fake.source(gathering: 300_000)
+            source.setRates([.accelerometer: 100])
+            let before = Moment.now().boot
+            try await withRunning(source) { sink in
+                #expect(await sink.wait { $0.blocks.count >= 4 })
+                // Each ends a period early: the sample that follows is of the next.
+                #expect(sink.seen.blocks[3].times[0] - before >= 3 * 290_000)
+            }
+        }
+    }
+
     @Test("a sensor that measures slower than it is polled is set faster")
     func hardwareRate() async throws {
         try await withFakeIIO { fake in

@@ -25,6 +25,15 @@ struct SimulatedSourceTests {
         }
     }
 
+    @Test("samples are handed over no more often than they are to gather")
+    func gathering() async throws {
+        try await withRunning(SimulatedSource(gathering: 500_000)) { sink in
+            #expect(await sink.wait { $0.samples(.accelerometer).count >= 100 })
+            // The one of the start, and 50 of each half of a second.
+            #expect(sink.seen.blocks.count { $0.stream == .accelerometer } <= 3)
+        }
+    }
+
     @Test("any rate keeps its grid without drift")
     func otherRate() {
         var schedule = SimulationSchedule(body: WalkingBody(seed: 1), rate: 30, start: 500)

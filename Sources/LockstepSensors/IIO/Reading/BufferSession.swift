@@ -25,13 +25,15 @@ struct BufferSession: IIOSession {
     private var isSilent = false
 
     /// Opens the device, sets its buffer up and switches it on.
+    /// - Parameter gathering: how long scans gather before they are read, in µs.
     /// - Throws: ``IIOError``; the buffer is off then.
     init(
         device: IIODevice, sensors: [IIOSensor], triggers: [String], tree: IIOTree, rates: [SensorStream: Double],
-        proven: Set<SensorStream>
+        gathering: Int64, proven: Set<SensorStream>
     ) throws(IIOError) {
         setup = BufferSetup(
-            device: device, sensors: sensors, triggers: triggers, triggerFolders: tree.triggers())
+            device: device, sensors: sensors, triggers: triggers, triggerFolders: tree.triggers(),
+            gathering: gathering)
         // Opening first: where another program has the device, its settings stay as they are.
         file = try DeviceFile(device.node)
         let rate: Double?

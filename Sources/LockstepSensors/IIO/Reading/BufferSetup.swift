@@ -3,16 +3,13 @@ import LockstepModel
 
 /// Sets up a device's buffer, and takes it down: attributes only.
 struct BufferSetup {
-    /// How long samples gather before the reader is woken, in s.
-    private static let latency = 0.05
-    /// How long the buffer holds samples while nobody reads, in s.
-    private static let depth = 2.0
-
     let device: IIODevice
     let sensors: [IIOSensor]
     let triggers: [String]
     /// The triggers that there are, by name.
     let triggerFolders: [(name: String, folder: AttributeFolder)]
+    /// How long scans gather before the reader is woken, in µs.
+    let gathering: Int64
 
     /// What came of it.
     struct Result {
@@ -55,7 +52,7 @@ struct BufferSetup {
             if let note { for sensor in sensors { notes[sensor.quantity.stream, default: []].append(note) } }
         }
         let isTimed = layout["timestamp"] != nil
-        setLength(rate: fastest)
+        setSize(rate: fastest)
         return Result(
             layout: layout, clock: isTimed ? clock : .arrival("stamped on arrival, because it tells no times"),
             rate: fastest, notes: notes)
@@ -150,12 +147,13 @@ struct BufferSetup {
         return min(wanted.max() ?? RateControl.usual, measured ?? .infinity)
     }
 
-    /// As deep as two seconds, woken every so often. A buffer whose depth is fixed refuses, and works all the same.
-    private func setLength(rate: Double?) {
-        // Where nobody knows how often scans come, each wakes the reader: several might be a long time in coming.
-        let watermark = rate.map { max(1, Int(min($0, 1e6) * Self.latency)) } ?? 1
-        let rate = min(rate ?? RateControl.usual, 1e6)
-        try? device.folder.write("buffer/length", "\(min(max(2 * watermark, Int(rate * Self.depth), 16), 8192))")
-        try? device.folder.write("buffer/watermark", "\(watermark)")
+    /// A buffer whose depth is fixed refuses, and works all the same.
+    private func setSize(rate: Double?) {
+        let size = BufferSize(
+            rate: rate, gathering: gathering,
+            chipScans: device.folder.text("buffer/hwfifo_watermark_max").flatMap { Int($0) })
+        try? device.folder.write("buffer/length", "\(size.length)")
+        let length = device.folder.text("buffer/length").flatMap { Int($0) } ?? size.length
+        try? device.folder.write("buffer/watermark", "\(size.watermark(of: length))")
     }
 }

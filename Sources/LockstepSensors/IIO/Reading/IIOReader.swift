@@ -11,6 +11,8 @@ actor IIOReader {
     private let others: Set<String>
     private let rates: IIORates
     private let sourceName: String
+    /// How long samples gather before they are handed over, in µs.
+    private let gathering: Int64
 
     private var reported: [SensorStream: SourceStatus] = [:]
     private var backoff = Backoff()
@@ -21,7 +23,8 @@ actor IIOReader {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(
-        part: IIOPart, tree: IIOTree, others: Set<String>, rates: IIORates, sourceName: String
+        part: IIOPart, tree: IIOTree, others: Set<String>, rates: IIORates, sourceName: String,
+        gathering: Int64
     ) throws(IIOError) {
         waker = try IIOWaker()
         executor = ThreadExecutor(label: "lockstep.\(part.deviceID)")
@@ -30,6 +33,7 @@ actor IIOReader {
         self.others = others
         self.rates = rates
         self.sourceName = sourceName
+        self.gathering = gathering
     }
 
     /// Reads until the task is cancelled and ``waker`` is woken.
@@ -96,17 +100,19 @@ actor IIOReader {
         }
         // As it is now: a device that was connected again may have got its rights, or lost them.
         guard let access = usable.first?.access, case .buffered(let triggers) = access else {
-            return try PolledSession(device: device, sensors: usable, rates: wanted, proven: proven)
+            return try PolledSession(
+                device: device, sensors: usable, rates: wanted, gathering: gathering, proven: proven)
         }
         do throws(IIOError) {
             return try BufferSession(
                 device: device, sensors: usable.filter(\.access.isBuffered), triggers: triggers, tree: tree,
-                rates: part.resolved(wanted), proven: proven)
+                rates: part.resolved(wanted), gathering: gathering, proven: proven)
         } catch {
             // A trigger or a setting that the driver refuses leaves the sensor itself as it is.
             guard error.isAboutBuffer else { throw error }
             return try PolledSession(
-                device: device, sensors: device.polling(wanted, because: error), rates: wanted, proven: proven)
+                device: device, sensors: device.polling(wanted, because: error), rates: wanted,
+                gathering: gathering, proven: proven)
         }
     }
 

@@ -7,8 +7,6 @@ struct PolledSession: IIOSession {
     static let usualRate = 50.0
     static let fastestRate = 100.0
     static let slowestRate = 0.001
-    /// How long samples gather before they are handed over, in µs.
-    private static let latency: Int64 = 50_000
 
     private struct Polled {
         let sensor: IIOSensor
@@ -20,13 +18,17 @@ struct PolledSession: IIOSession {
     }
 
     private var polled: [Polled] = []
+    private let gathering: Int64
 
     /// - Parameters:
     ///   - rates: samples a second that are wanted of each stream.
+    ///   - gathering: how long samples gather before they are handed over, in µs.
     ///   - proven: sensors that have said anything but zero before.
     init(
-        device: IIODevice, sensors: [IIOSensor], rates: [SensorStream: Double], proven: Set<SensorStream>
+        device: IIODevice, sensors: [IIOSensor], rates: [SensorStream: Double], gathering: Int64,
+        proven: Set<SensorStream>
     ) throws(IIOError) {
+        self.gathering = gathering
         let start = Moment.now().boot
         for sensor in sensors {
             guard case .polled(let names, let note) = sensor.access, let wanted = rates[sensor.quantity.stream] else {
@@ -68,7 +70,7 @@ struct PolledSession: IIOSession {
     }
 
     mutating func next(_ waker: IIOWaker) throws(IIOError) -> [SampleBlock] {
-        let until = Moment.now().boot + Self.latency
+        let until = Moment.now().boot + gathering
         repeat {
             guard let due = polled.map(\.due).min() else { return [] }
             if waker.wait(until: due) == .woken { break }

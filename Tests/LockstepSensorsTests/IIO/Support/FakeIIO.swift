@@ -20,7 +20,12 @@ final class FakeIIO: Sendable {
     }
 
     /// A source that looks here.
-    var source: IIOSource { IIOSource(sysfsRoot: sysfs, devRoot: dev) }
+    var source: IIOSource { source(gathering: SourceOptions.usualGathering) }
+
+    /// The same, with samples that gather for so many µs.
+    func source(gathering: Int64) -> IIOSource {
+        IIOSource(sysfsRoot: sysfs, devRoot: dev, gathering: gathering)
+    }
 
     var tree: IIOTree { IIOTree(sysfsRoot: sysfs, devRoot: dev) }
 
