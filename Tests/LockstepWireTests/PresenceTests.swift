@@ -29,6 +29,32 @@ struct PresenceTests {
         #expect(text(PresenceJSON.encode(bare)) == #"{"phase":"\#(phase.rawValue)"}"#)
     }
 
+    @Test("as an agent writes it is read without a JSON decoder, and as one would read it", arguments: Phase.allCases)
+    func canonical(_ phase: Phase) throws {
+        for known in 0..<64 {
+            func given<Value>(_ bit: Int, _ value: Value) -> Value? { known & 1 << bit == 0 ? nil : value }
+            let presence = Presence(
+                epoch: given(0, epoch), after: given(1, Epoch(unchecked: "e0")), session: given(2, 7), phase: phase,
+                at: given(3, Timestamp(microseconds: 1_700_000_000_000_000)), reason: given(4, "start"),
+                sources: given(5, ["iio motion/accelerometer": "running", "gpsd": "no fix"]) ?? [:])
+            let payload = PresenceJSON.encode(presence)
+            #expect(payload.withUnsafeBytes { PresenceJSON.decodeCanonical($0) } == presence, "\(text(payload))")
+        }
+    }
+
+    @Test(
+        "in another form is left to a JSON decoder",
+        arguments: [
+            "", "{}", #"{"phase":"asleep"}"#, #"{"phase": "lost"}"#, #"{"phase":"lost"} "#,
+            #"{"phase":"lost","at":-1}"#,
+            #"{"session":9007199254740992,"phase":"lost"}"#, #"{"phase":"lost","sources":{}}"#,
+            #"{"phase":"lost","sources":{"a":"b","a":"c"}}"#, #"{"phase":"lost","reason":"\u00e4"}"#,
+            #"{"epoch":"e/1","phase":"lost"}"#, #"{"phase":"lost","dropped":[[1,2]]}"#,
+        ])
+    func notCanonical(_ payload: String) {
+        #expect(Array(payload.utf8).withUnsafeBytes { PresenceJSON.decodeCanonical($0) } == nil)
+    }
+
     @Test("may be of another program: what is not known is passed over, what is missing is nil")
     func foreign() throws {
         let presence = try PresenceJSON.decode(data(#"{"phase":"background","battery":{"level":0.5},"at":null}"#))

@@ -44,9 +44,10 @@ struct Intake {
 
     private struct KnownDevice {
         let address: DeviceAddress
-        /// The number of the group in which a further live sample can't change its state any more, and the newest one
-        /// of that group. It is enough for the life cycle to be told of the last.
+        /// The number of the group in which further live samples can't change its state any more: then it is enough for
+        /// the life cycle to be told of the newest.
         var steadyIn = 0
+        /// The newest live sample of that group, and whether the life cycle has still to be told of it.
         var newest = Timestamp(microseconds: 0)
         var isUntold = false
     }
@@ -196,7 +197,8 @@ struct Intake {
         _ newest: Timestamp, of device: Int, _ book: inout LifecycleBook, at moment: Moment
     ) {
         guard devices[device].steadyIn != groupNumber else {
-            devices[device].newest = max(devices[device].newest, newest)
+            // As the life cycle would do now: later it takes a later present for its bound.
+            devices[device].newest = max(devices[device].newest, min(newest, moment.wall))
             if !devices[device].isUntold { untold.append(device) }
             devices[device].isUntold = true
             return
@@ -205,7 +207,7 @@ struct Intake {
             .liveSamples(newest: newest), of: devices[device].address, at: moment, into: &group)
         guard state == .active || state == .inactive else { return }
         devices[device].steadyIn = groupNumber
-        devices[device].newest = newest
+        devices[device].newest = min(newest, moment.wall)
     }
 
     private mutating func tellNewest(_ book: inout LifecycleBook, at moment: Moment) {
@@ -228,7 +230,7 @@ struct Intake {
         guard message.payload.count <= limits.bytes else {
             throw PayloadError("\(message.payload.count) bytes: a payload has at most \(limits.bytes)")
         }
-        let presence = try PresenceJSON.decode(Data(message.payload))
+        let presence = try PresenceJSON.decode(message.payload)
         guard admits(route) else { throw tooManyDevices(position: nil) }
         if let number = topics[route].device { tellNewest(of: number, &book, at: moment) }
         if let epoch = presence.epoch, !presence.dropped.isEmpty {
@@ -270,7 +272,7 @@ struct Intake {
         group.rejected.append(
             RejectedMessage(
                 // It may quote what came, and one character can be as long as a payload.
-                at: moment.wall, topic: message.topic,
+                at: moment.wall, topic: String(decoding: message.topicBytes.prefix(256), as: UTF8.self),
                 reason: String(decoding: reason.utf8.prefix(1000), as: UTF8.self),
                 size: message.payload.count,
                 head: Array(message.payload.prefix(256))))

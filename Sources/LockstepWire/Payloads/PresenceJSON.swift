@@ -20,6 +20,13 @@ public enum PresenceJSON {
         return object.finish()
     }
 
+    /// Reads a presence, whose bytes are lent for the call.
+    /// - Throws: ``PayloadError`` with the reason.
+    public static func decode(_ payload: UnsafeRawBufferPointer) throws(PayloadError) -> Presence {
+        if let presence = decodeCanonical(payload) { return presence }
+        return try decode(Data(payload))
+    }
+
     /// Reads a presence.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> Presence {
