@@ -31,6 +31,9 @@ public struct IngestGroup: Sendable {
             && seen.isEmpty
     }
 
+    /// Whether it says no more than that devices are there: nothing that anyone waits for.
+    public var canWait: Bool { runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty }
+
     /// Adds a batch, to the last run where that is of its device and stream.
     public mutating func append(_ received: ReceivedBatch) {
         let stream = received.batch.samples.stream

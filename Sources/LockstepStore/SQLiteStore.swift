@@ -91,7 +91,12 @@ public final class SQLiteStore: SampleStore {
     /// Writes what was taken in since the last commit.
     /// - Throws: ``StoreError``
     public func commit() throws(StoreError) -> IngestResult {
-        guard database.isInTransaction else { return IngestResult() }
+        guard database.isInTransaction else {
+            guard news.isEmpty, touched.isEmpty else {
+                throw rolledBack(StoreError(.other, "SQLite has ended a transaction on \(path) by itself"))
+            }
+            return IngestResult()
+        }
         do {
             for (device, brought) in news { try devices.write(brought, of: device) }
             try received.flush()

@@ -1,5 +1,6 @@
 import Foundation
 import LockstepModel
+import LockstepSQLite
 import LockstepStore
 import LockstepTestSupport
 import LockstepWire
@@ -38,6 +39,28 @@ struct LifecycleSystemTests {
             #expect(try reader.devices().first?.state == .terminated)
             let last = try #require(client.messages.last)
             #expect(try StateJSON.decode(Data(last.payload)).seq == 8)
+        }
+    }
+
+    @Test("a heartbeat that changes nothing is written all the same")
+    func heartbeat() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("connected to"))
+            let client = try await system.connect()
+            func say(_ at: Int64) async {
+                let presence = Presence(
+                    epoch: nil, session: nil, phase: .foreground, at: Timestamp(microseconds: at), reason: "heartbeat")
+                #expect(await client.publish("lockstep/default/pi/presence", PresenceJSON.encode(presence)))
+            }
+            await say(1_700_000_000_000_000)
+            #expect(await collector.waitForOutput("active"))
+            let store = try SQLiteDatabase(path: system.storePath, mode: .readOnly)
+            await say(1_700_000_030_000_000)
+            try await expectEventually {
+                try store.integer("SELECT rests_on FROM devices") == 1_700_000_030_000_000
+            }
+            #expect(try store.integer("SELECT count(*) FROM states") == 1)
         }
     }
 

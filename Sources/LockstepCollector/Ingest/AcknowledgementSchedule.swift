@@ -41,9 +41,7 @@ struct AcknowledgementSchedule {
         var due: [(DeviceAddress, Acknowledgement)] = []
         while let (_, key) = queue.popDue(at: boot) {
             guard let received = waiting.removeValue(forKey: key) else { continue }
-            // The present may have been looked up before a commit that took long.
-            let held = max(0, boot - received.at)
-            let ack = Acknowledgement(epoch: key.epoch, received: received.batches, held: held)
+            let ack = Acknowledgement(epoch: key.epoch, received: received.batches, held: boot - received.at)
             due.append((key.device, ack))
             sentAt[key] = boot
         }

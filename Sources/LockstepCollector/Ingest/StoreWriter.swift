@@ -23,7 +23,7 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Groups that wait at the most: a further one has to wait until there is room.
+    /// Groups that wait at the most: who has a further one waits until they are taken in.
     private static let mostWaiting = 2
 
     private let state: Mutex<State>
@@ -38,18 +38,18 @@ final class StoreWriter: Sendable {
         try state.withLock { try $0.store.lifecycles() }
     }
 
-    /// Whether everything that was added has been taken in.
+    /// Whether there is nothing left to do of what was handed over.
     var isIdle: Bool { waiting.load(ordering: .acquiring) == 0 }
 
     /// Has a group taken in, on another thread.
     func add(_ group: IngestGroup) {
-        if waiting.load(ordering: .acquiring) >= Self.mostWaiting { wait() }
+        if waiting.load(ordering: .acquiring) >= Self.mostWaiting { finish() }
         enqueue { $0.add(group) }
     }
 
     /// Takes a group in and writes it with all that was added since the last commit, on the owner's thread.
     func commit(adding group: IngestGroup) -> Result<IngestResult, any Error> {
-        wait()
+        finish()
         return state.withLock { state in
             if !group.isEmpty { state.add(group) }
             let result = state.commit()
@@ -72,6 +72,6 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Waits until everything that was added has been taken in.
-    private func wait() { if !isIdle { queue.sync {} } }
+    /// Waits until there is nothing left to do of what was handed over.
+    func finish() { if !isIdle { queue.sync {} } }
 }

@@ -62,6 +62,7 @@ struct LifecycleBook {
             settled[device]?.startListening(at: moment)
             if let due = settled[device]?.nextTick { enqueue(device, due: due) }
         }
+        for device in open.keys { open[device]?.startListening(at: moment) }
     }
 
     mutating func commit() {

@@ -9,35 +9,44 @@ import Logging
 ///
 /// Where much waits, a turn hands it to the store in parts, and reads one while the store takes in the one before.
 final class CollectorLoop {
-    private let configuration: CollectorConfiguration
-    private let writer: StoreWriter
+    let configuration: CollectorConfiguration
+    let writer: StoreWriter
     private let logger: Logger
-    private let supervisor: Supervisor
-    private let link: BrokerLink
+    let supervisor: Supervisor
+    let link: BrokerLink
     private let transitions: AsyncStream<DeviceTransition>.Continuation
-    private let report: HealthReport
+    let report: HealthReport
     /// When a subscription that was refused is tried again.
-    private var subscribeAt: ContinuousClock.Instant?
+    var subscribeAt: ContinuousClock.Instant?
 
-    /// When what is read just now came, to some milliseconds.
-    private var moment = Moment.now()
-    /// Messages that this turn has read, and samples that it has handed to the store.
-    private var messagesRead = 0
-    private var samplesAdded = 0
+    /// When what is read just now came: of up to a hundred messages the first.
+    var moment = Moment.now()
+    /// Messages that this turn has read, and how many when it last handed some to the store.
+    var messagesRead = 0
+    var messagesAdded = 0
+    /// Samples that this turn has handed to the store.
+    var samplesAdded = 0
+    /// After how many messages of a turn nothing came during a lull: so it is with a broker that waits for
+    /// acknowledgements before it sends more.
+    var fruitlessAt: Int?
     /// Whether this turn has handed anything to the store.
-    private var hasAdded = false
-    private var intake: Intake
-    private var book: LifecycleBook
-    private var schedule = AcknowledgementSchedule()
+    var hasAdded = false
+    /// Since when something waits that need not be written at once, in µs of the boot clock.
+    var waitingSince: Int64?
+    /// µs for which it may.
+    static let longestWait: Int64 = 1_000_000
+    var intake: Intake
+    var book: LifecycleBook
+    var schedule = AcknowledgementSchedule()
     /// Samples of a turn that is not on disk yet. Where it can't be written, they are good for trying whether the store
     /// can be written again: nothing of it was acknowledged.
-    private var unwritten: IngestGroup?
+    var unwritten: IngestGroup?
     /// Devices whose states the broker has not been told since the connection came up.
     private var untold: ArraySlice<DeviceAddress> = []
     /// Transitions of this turn, to be announced once they are on disk.
-    private var unannounced: [DeviceTransition] = []
+    var unannounced: [DeviceTransition] = []
     /// What this turn rejected, to be told once it is on disk.
-    private var rejected: [RejectedMessage] = []
+    var rejected: [RejectedMessage] = []
     private var saidFailure: MQTTError.Code?
 
     init(
@@ -76,123 +85,31 @@ final class CollectorLoop {
             turn()
         }
         supervisor.stopping()
-        turn()
+        turn(isLast: true)
         report.publish(.offline, counting: fleet, over: link, at: .now())
         link.stop(until: .now + .seconds(3))
+        // Whoever comes after may open the store.
+        writer.finish()
         logger.info("ended")
     }
 
     /// How the collector is, in a line for its supervisor.
-    private var summary: String {
+    var summary: String {
         (link.isUp ? "connected to \(configuration.broker)" : "no connection to \(configuration.broker)")
             + "; \(book.deviceCount) devices"
             + (report.isStalled ? "; the store can't be written" : "")
     }
 
-    private var fleet: HealthReport.Fleet {
+    var fleet: HealthReport.Fleet {
         HealthReport.Fleet(devices: book.deviceCount, droppedSamples: intake.dropped)
-    }
-
-    private func turn() {
-        moment = .now()
-        readTurn()
-        if let subscribeAt, subscribeAt <= .now, link.isUp { subscribe() }
-        moment = .now()
-        // Cut off from the broker, the collector can't tell who is silent.
-        if link.isUp { intake.tick(&book, at: moment) }
-        let group = intake.takeGroup(&book, at: moment)
-        guard (hasAdded || !group.isEmpty) ? settle(group) : true else { return }
-        book.commit()
-        announceTransitions()
-        publishStates()
-        for (device, ack) in link.isUp ? schedule.takeDue(at: moment.boot) : [] {
-            publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
-        }
-        report.publishIfDue(counting: fleet, over: link, at: moment)
-        // Only now, after the commits, do the acknowledgements of what was read go out.
-        for event in link.write() { handle(event) }
-        writer.doUpkeep()
-    }
-
-    /// Reads what came, up to a turn, and hands what it has to the store whenever that waits for something to do.
-    private func readTurn() {
-        let limits = configuration.turn
-        let end = ContinuousClock.now + limits.duration
-        messagesRead = 0
-        samplesAdded = 0
-        while messagesRead < limits.messages, samplesAdded + intake.waitingSamples < limits.samples {
-            let before = messagesRead
-            let events = link.read(limit: 100) { self.intake.waitingSamples < limits.partSamples }
-            for event in events { handle(event) }
-            // Less than could be: there is nothing more.
-            if messagesRead - before < 100, intake.waitingSamples < limits.partSamples, !isMoreExpected(by: end) {
-                return
-            }
-            guard intake.waitingBatches >= limits.partMessages || intake.waitingSamples >= limits.partSamples else {
-                continue
-            }
-            supervisor.turned(summary)
-            guard ContinuousClock.now < end else { return }
-            moment = .now()
-            if writer.isIdle || intake.waitingSamples >= limits.partSamples { add() }
-        }
-    }
-
-    /// Waits a moment for more, where so much has come that there probably is: a commit for each trickle of a stream costs
-    /// more than one for all.
-    private func isMoreExpected(by end: ContinuousClock.Instant) -> Bool {
-        guard messagesRead >= configuration.turn.burst, ContinuousClock.now < end else { return false }
-        return link.waitToRead(until: .now + configuration.turn.lull)
-    }
-
-    /// Hands what came to the store, which takes it in while the next is read.
-    private func add() {
-        let group = intake.takeGroup(&book, at: moment)
-        note(group)
-        samplesAdded += group.runs.reduce(0) { $0 + $1.samples.count }
-        hasAdded = true
-        writer.add(group)
-    }
-
-    /// Keeps what is to be done once the group is on disk.
-    private func note(_ group: IngestGroup) {
-        unannounced += group.transitions
-        rejected += group.rejected
-        guard unwritten == nil else { return }
-        unwritten = IngestGroup(dropped: group.dropped)
-        unwritten?.runs = group.runs
-    }
-
-    /// Writes the last group of a turn, with those that were added before.
-    /// - Returns: false if they could not be written: then nothing of the turn may be acknowledged, and the broker has to
-    ///   hand it out again.
-    private func settle(_ group: IngestGroup) -> Bool {
-        note(group)
-        hasAdded = false
-        switch writer.commit(adding: group) {
-        case .success(let result):
-            unwritten = nil
-            report.count(result, rejected: rejected)
-            rejected.removeAll(keepingCapacity: true)
-            let boot = Moment.now().boot
-            for (key, received) in result.received { schedule.note(key, received: received, at: boot) }
-            return true
-        case .failure(let error):
-            // Life cycles are decided anew when the broker hands it all out again: the same ones, with the same numbers.
-            book.rollback()
-            unannounced = []
-            rejected = []
-            intake.discard()
-            report.stall("\(error)")
-            handle(link.abandon(MQTTError(.other, "the store can't be written")))
-            return false
-        }
     }
 
     /// Whether to connect: what comes then should find a store that can be written. Once it can't, one connection is
     /// made all the same, to say so.
     private func canGoOn() -> Bool {
-        guard report.isStalled, report.hasSaidStalled, let group = unwritten, !group.isEmpty else { return true }
+        guard report.isStalled, report.hasSaidStalled, !hasAdded, let group = unwritten, !group.isEmpty else {
+            return true
+        }
         switch writer.commit(adding: group) {
         case .success(let result):
             unwritten = nil
@@ -205,7 +122,7 @@ final class CollectorLoop {
     }
 
     /// Tells of the transitions that are on disk.
-    private func announceTransitions() {
+    func announceTransitions() {
         for change in unannounced {
             let transition = change.transition
             logger.info(
@@ -217,7 +134,7 @@ final class CollectorLoop {
         unannounced.removeAll(keepingCapacity: true)
     }
 
-    private func publish(_ channel: Channel, of device: DeviceAddress, _ payload: [UInt8], qos: QualityOfService) {
+    func publish(_ channel: Channel, of device: DeviceAddress, _ payload: [UInt8], qos: QualityOfService) {
         do {
             try link.publish(
                 MQTTMessage(
@@ -227,7 +144,7 @@ final class CollectorLoop {
         }
     }
 
-    private func handle(_ event: BrokerLink.Event) {
+    func handle(_ event: BrokerLink.Event) {
         switch event {
         case .connected(let version, let sessionPresent):
             saidFailure = nil
@@ -261,7 +178,7 @@ final class CollectorLoop {
         }
     }
 
-    private func subscribe() {
+    func subscribe() {
         subscribeAt = nil
         do {
             let groups: [GroupID?] = configuration.groups.isEmpty ? [nil] : configuration.groups
@@ -283,7 +200,7 @@ final class CollectorLoop {
 
     /// Goes on telling the broker of all states, a portion a turn: of libmosquitto one call reads as many packets as
     /// there are messages without an answer, whatever the limits.
-    private func publishStates() {
+    func publishStates() {
         guard link.isUp else { return }
         for device in untold.prefix(500) {
             guard let transition = book.lastTransition(of: device) else { continue }

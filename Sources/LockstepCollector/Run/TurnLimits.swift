@@ -6,9 +6,8 @@ struct TurnLimits: Sendable {
     var messages = 15_000
     /// Samples after which it ends: a small message can hold many.
     var samples = 300_000
-    /// Messages of a part at the least: with fewer there is little to insert together.
+    /// Messages, or samples, of which a part consists at the least: with fewer there is little to insert together.
     var partMessages = 3000
-    /// Samples of a part at the least.
     var partSamples = 20_000
     /// Messages after which a turn does not end at the first lull, and how long that is then.
     var burst = 100

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepSensors
 import LockstepStore
 import LockstepWire
 import Testing
@@ -88,6 +89,39 @@ struct IntakeTests {
         let group = intake.takeGroup(&book, at: moment(20))
         #expect(group.transitions.map(\.transition.to) == [.active, .background, .resumed, .active])
         #expect(group.lifecycles[device]?.restsOn == time(16.75))
+    }
+
+    @Test("leads to what each word by itself would, in whatever order they come and groups are taken out")
+    mutating func equivalence() {
+        let seed = UInt64.random(in: 0...9999)
+        var random = SeededGenerator(seed: seed, lane: 0, index: 0)
+        var machine = LifecycleMachine(at: moment(0))
+        var transitions: [LifecycleTransition] = []
+        var told: [LifecycleTransition] = []
+        var seconds = 1.0
+        for _ in 0..<2000 {
+            seconds += .random(in: 0...0.3, using: &random)
+            // Late, or before its time.
+            let said = seconds + .random(in: -0.5...0.2, using: &random)
+            let event: LifecycleMachine.Event
+            if Int.random(in: 0..<10, using: &random) > 0 {
+                event = live(said)
+                intake.take(Self.topic, BatchJSON.encode(Self.batch(at: said)), &book, seconds)
+            } else {
+                let phase = Phase.allCases.randomElement(using: &random) ?? .foreground
+                event = presence(phase, said)
+                let payload = PresenceJSON.encode(Presence(epoch: epoch, session: 1, phase: phase, at: time(said)))
+                intake.take("lockstep/lab/pi/presence", payload, &book, seconds)
+            }
+            if let transition = machine.handle(event, at: moment(seconds)) { transitions.append(transition) }
+            guard Int.random(in: 0..<8, using: &random) == 0 else { continue }
+            let group = intake.takeGroup(&book, at: moment(seconds))
+            book.commit()
+            told += group.transitions.map(\.transition)
+            if let snapshot = group.lifecycles[device] { #expect(snapshot == machine.snapshot, "seed \(seed)") }
+        }
+        told += intake.takeGroup(&book, at: moment(seconds)).transitions.map(\.transition)
+        #expect(told == transitions && transitions.count > 100, "seed \(seed)")
     }
 
     @Test("forgets a group that could not be written, with what it said of its devices")
@@ -291,6 +325,16 @@ struct PresenceIntakeTests {
         #expect(group.lifecycles[device]?.session == 1)
         #expect(group.seen == [device: time(11)])
         #expect(group.rejected.isEmpty && group.dropped.isEmpty)
+    }
+
+    @Test("lets a heartbeat wait that changes nothing, and nothing else")
+    mutating func waiting() {
+        let first = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
+        #expect(!first.canWait)
+        let heartbeat = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10)))
+        #expect(heartbeat.canWait && heartbeat.lifecycles[device]?.restsOn == time(10))
+        #expect(!take(Presence(epoch: epoch, session: 1, phase: .background, at: time(11))).canWait)
+        #expect(!IngestGroup(dropped: [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet())]).canWait)
     }
 
     @Test("does not take a will for a sign of life")

@@ -122,6 +122,21 @@ struct LifecycleBookTests {
         #expect(group.transitions.map(\.device) == [device])
     }
 
+    @Test("starts the silence anew also of a device whose last word waits to be written")
+    func listeningAgain() {
+        var book = newBook()
+        var group = IngestGroup()
+        book.handle(presence(.foreground, 1), of: device, at: moment(1), into: &group)
+        book.commit()
+        book.handle(presence(.foreground, 2), of: device, at: moment(2), into: &group)
+        book.startListening(at: moment(5000))
+        book.commit()
+        book.tick(at: moment(5074), into: &group)
+        #expect(group.transitions.map(\.transition.to) == [.active])
+        book.tick(at: moment(5075), into: &group)
+        #expect(group.transitions.map(\.transition.to) == [.active, .background])
+    }
+
     @Test("has the transitions of machines that are asked one by one at all times, through commits and rollbacks")
     func manyDevices() {
         let devices = (0..<20).map { DeviceAddress(group: device.group, device: DeviceID(unchecked: "d\($0)")) }

@@ -1,0 +1,121 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepStore
+import LockstepSupervision
+import LockstepWire
+
+extension CollectorLoop {
+    /// Messages that are read before the next look at the clock.
+    private static let readAtOnce = 100
+
+    /// Reads what came, commits it, and acknowledges it.
+    /// - Parameter isLast: whether no other turn follows.
+    func turn(isLast: Bool = false) {
+        readTurn()
+        if let subscribeAt, subscribeAt <= .now, link.isUp { subscribe() }
+        moment = .now()
+        // Cut off from the broker, the collector can't tell who is silent.
+        if link.isUp { intake.tick(&book, at: moment) }
+        if isCommitDue(isLast: isLast) {
+            guard settle(intake.takeGroup(&book, at: moment)) else { return }
+            book.commit()
+            announceTransitions()
+        }
+        publishStates()
+        moment = .now()
+        for (device, ack) in link.isUp ? schedule.takeDue(at: moment.boot) : [] {
+            publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
+        }
+        report.publishIfDue(counting: fleet, over: link, at: moment)
+        // Only now, after the commit, do the acknowledgements of what was read go out.
+        for event in link.write() { handle(event) }
+        writer.doUpkeep()
+    }
+
+    /// Reads what came, up to a turn, and hands what it has to the store whenever that waits for something to do.
+    private func readTurn() {
+        let limits = configuration.turn
+        let end = ContinuousClock.now + limits.duration
+        messagesRead = 0
+        messagesAdded = 0
+        samplesAdded = 0
+        while messagesRead < limits.messages, samplesAdded + intake.waitingSamples < limits.samples {
+            moment = .now()
+            let before = messagesRead
+            let events = link.read(limit: Self.readAtOnce) { self.intake.waitingSamples < limits.partSamples }
+            for event in events { handle(event) }
+            supervisor.turned(summary)
+            // Without the connection nothing more that was read from it can be acknowledged.
+            guard link.isUp, ContinuousClock.now < end else { return }
+            let hasSamples = intake.waitingSamples >= limits.partSamples
+            if messagesRead - before < Self.readAtOnce, !hasSamples, !isMoreExpected() { return }
+            let hasPart = hasSamples || messagesRead - messagesAdded >= limits.partMessages
+            if hasPart, hasSamples || writer.isIdle { add() }
+        }
+    }
+
+    /// Waits a moment for more, where so much has come that there probably is: a commit for each trickle of a stream costs
+    /// more than one for all.
+    private func isMoreExpected() -> Bool {
+        guard messagesRead >= configuration.turn.burst, messagesRead != fruitlessAt else { return false }
+        let hasCome = link.waitToRead(until: .now + configuration.turn.lull)
+        fruitlessAt = hasCome ? nil : messagesRead
+        return hasCome
+    }
+
+    /// Hands what came to the store, which takes it in while the next is read.
+    private func add() {
+        let group = intake.takeGroup(&book, at: moment)
+        note(group)
+        messagesAdded = messagesRead
+        samplesAdded += group.runs.reduce(0) { $0 + $1.samples.count }
+        hasAdded = true
+        writer.add(group)
+    }
+
+    /// Keeps what is to be done once the group is on disk.
+    private func note(_ group: IngestGroup) {
+        unannounced += group.transitions
+        rejected += group.rejected
+        guard unwritten == nil, !group.runs.isEmpty || !group.dropped.isEmpty else { return }
+        unwritten = IngestGroup(dropped: group.dropped)
+        unwritten?.runs = group.runs
+    }
+
+    /// Whether there is anything to write that should not wait. That devices are there, as their heartbeats say, is
+    /// written along with the next that is more; of thousands each would else cost a commit.
+    private func isCommitDue(isLast: Bool) -> Bool {
+        if hasAdded || !intake.group.canWait { return true }
+        guard !intake.group.isEmpty else { return false }
+        let since = waitingSince ?? moment.boot
+        waitingSince = since
+        return isLast || moment.boot - since >= Self.longestWait
+    }
+
+    /// Writes the last group of a turn, with those that were added before.
+    /// - Returns: false if they could not be written: then nothing of the turn may be acknowledged, and the broker has to
+    ///   hand it out again.
+    private func settle(_ group: IngestGroup) -> Bool {
+        note(group)
+        hasAdded = false
+        waitingSince = nil
+        switch writer.commit(adding: group) {
+        case .success(let result):
+            unwritten = nil
+            report.count(result, rejected: rejected)
+            rejected.removeAll(keepingCapacity: true)
+            let boot = Moment.now().boot
+            for (key, received) in result.received { schedule.note(key, received: received, at: boot) }
+            return true
+        case .failure(let error):
+            // Life cycles are decided anew when the broker hands it all out again: the same ones, with the same numbers.
+            book.rollback()
+            unannounced = []
+            rejected = []
+            intake.discard()
+            report.stall("\(error)")
+            handle(link.abandon(MQTTError(.other, "the store can't be written")))
+            return false
+        }
+    }
+}
