@@ -47,7 +47,7 @@ public struct IngestGroup: Sendable {
     }
 
     /// The batches one by one, run by run.
-    public var batches: [ReceivedBatch] { runs.flatMap(\.received) }
+    package var batches: [ReceivedBatch] { runs.flatMap(\.received) }
 }
 
 /// A batch, whose it is, and when it came.

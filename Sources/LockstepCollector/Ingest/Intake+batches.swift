@@ -4,6 +4,8 @@ import LockstepStore
 import LockstepWire
 
 extension Intake {
+    /// Takes a message of samples in.
+    /// - Throws: why it can't be; then nothing of it is kept but, where that is final, its number.
     mutating func takeBatch(
         _ message: IncomingMessage, of route: Int, _ book: inout LifecycleBook, at moment: Moment
     ) throws {
@@ -17,7 +19,6 @@ extension Intake {
             let isLive = group.runs[run].batches.last?.isLive == true
             try admitLastBatch(of: run, newest: newest, from: route, at: moment)
             waitingSamples += group.runs[run].samples.count - before
-            waitingBatches += 1
             if isLive, !message.isRetained, let device = topics[route].device {
                 hear(newest, of: device, &book, at: moment)
             }
@@ -89,7 +90,7 @@ extension Intake {
     }
 
     /// Tells the life cycle of live samples.
-    mutating func hear(
+    private mutating func hear(
         _ newest: Timestamp, of device: Int, _ book: inout LifecycleBook, at moment: Moment
     ) {
         guard devices[device].steadyIn != groupNumber else {
@@ -106,11 +107,13 @@ extension Intake {
         devices[device].newest = min(newest, moment.wall)
     }
 
+    /// Tells the life cycles of the newest live samples that they have not been told of.
     mutating func tellNewest(_ book: inout LifecycleBook, at moment: Moment) {
         for device in untold { tellNewest(of: device, &book, at: moment) }
         untold.removeAll(keepingCapacity: true)
     }
 
+    /// The same of one device, before another word of it.
     mutating func tellNewest(of device: Int, _ book: inout LifecycleBook, at moment: Moment) {
         devices[device].steadyIn = 0
         guard devices[device].isUntold else { return }

@@ -4,6 +4,8 @@ import LockstepStore
 import LockstepWire
 
 extension Intake {
+    /// Takes a presence in.
+    /// - Throws: why it can't be.
     mutating func takePresence(
         _ message: IncomingMessage, of route: Int, _ book: inout LifecycleBook, at moment: Moment
     ) throws {

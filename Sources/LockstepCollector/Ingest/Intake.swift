@@ -20,9 +20,8 @@ struct Intake {
     var group = IngestGroup()
     /// Counts the groups, from 1.
     var groupNumber = 1
-    /// How many samples, and batches of them, wait for the commit.
+    /// How many samples wait for the commit.
     var waitingSamples = 0
-    var waitingBatches = 0
     /// The numbers of devices whose newest live samples the life cycle has still to be told.
     var untold: [Int] = []
 
@@ -85,9 +84,9 @@ struct Intake {
         group = IngestGroup()
         groupNumber += 1
         waitingSamples = 0
-        waitingBatches = 0
     }
 
+    /// Lets time pass.
     mutating func tick(_ book: inout LifecycleBook, at moment: Moment) {
         tellNewest(&book, at: moment)
         book.tick(at: moment, into: &group)

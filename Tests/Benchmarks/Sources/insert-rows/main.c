@@ -62,6 +62,8 @@ int main(int count, char **arguments) {
     execute("PRAGMA journal_mode = WAL");
     execute("PRAGMA synchronous = NORMAL");
     execute("PRAGMA cache_size = -65536");
+    // As often as the collector copies its log.
+    execute("PRAGMA wal_autocheckpoint = 4000");
     sqlite3_stmt *inserts[3];
     for (int stream = 0; stream < 3; stream++) inserts[stream] = prepare(tables[stream]);
 

@@ -15,15 +15,13 @@ struct FleetBenchmarks {
             ], rounds: rounds,
             [10_000, 1000, 100, 10].map { devices in
                 Contender(name: "\(devices) devices") {
-                    let outcome = try FleetRun(programs: programs).run([
-                        "--devices", "\(devices)", "--connections", "\(min(devices, 50))",
-                        "--rate", fixed(10_000 / Double(devices), digits: 3),
-                        "--window", fixed(Double(devices) / 1000, digits: 3), "--seconds", "20",
-                    ])
-                    return [
-                        outcome.collectorCPU / Double(outcome.report.acknowledged.samples) * 1e6,
-                        Double(outcome.collectorMemory) / 1e6,
-                    ]
+                    let cost = try FleetRun(programs: programs).steadyCost(
+                        [
+                            "--devices", "\(devices)", "--connections", "\(min(devices, 50))",
+                            "--rate", fixed(10_000 / Double(devices), digits: 3),
+                            "--window", fixed(Double(devices) / 1000, digits: 3), "--seconds", "600",
+                        ], after: 100_000, for: 200_000)
+                    return [cost.cpu * 1e6, Double(cost.memory) / 1e6]
                 }
             })
     }

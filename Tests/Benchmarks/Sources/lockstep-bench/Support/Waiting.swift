@@ -1,11 +1,15 @@
 import Foundation
 
-/// Looks every 10 ms whether something has come about: so a look costs nothing beside what is measured.
-/// - Parameter what: what is to come about, in words, for the error where it did not within `seconds`.
-func waitUntil(_ what: @autoclosure () -> String, seconds: Double, _ isThere: () -> Bool) throws {
+/// Looks now and then whether something has come about: so a look costs nothing beside what is measured.
+/// - Parameters:
+///   - what: what is to come about, in words, for the error where it did not within `seconds`.
+///   - milliseconds: between two looks.
+func waitUntil(
+    _ what: @autoclosure () -> String, seconds: Double, every milliseconds: UInt32 = 10, _ isThere: () -> Bool
+) throws {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while !isThere() {
         guard ContinuousClock.now < deadline else { throw Failure("not within \(Int(seconds)) s: \(what())") }
-        usleep(10_000)
+        usleep(1000 * milliseconds)
     }
 }
