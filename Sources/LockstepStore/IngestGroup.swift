@@ -9,6 +9,8 @@ public struct IngestGroup: Sendable {
     /// The new snapshot of each device whose life cycle was touched.
     public var lifecycles: [DeviceAddress: LifecycleSnapshot]
     public var dropped: [DroppedBatches]
+    /// Whether a snapshot tells more than newer evidence for the same.
+    public var hasLifecycleNews = false
     /// When each device was last heard of by something else than a batch, on the collector's clock.
     public var seen: [DeviceAddress: Timestamp]
 
@@ -31,8 +33,11 @@ public struct IngestGroup: Sendable {
             && seen.isEmpty
     }
 
-    /// Whether it says no more than that devices are there: nothing that anyone waits for.
-    public var canWait: Bool { runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty }
+    /// Whether it says no more than that devices are still there: nothing that anyone waits for, and that the next
+    /// heartbeat says again.
+    public var canWait: Bool {
+        runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && !hasLifecycleNews
+    }
 
     /// Adds a batch, to the last run where that is of its device and stream.
     public mutating func append(_ received: ReceivedBatch) {

@@ -49,7 +49,7 @@ final class StoreWriter: Sendable {
 
     /// Takes a group in and writes it with all that was added since the last commit, on the owner's thread.
     func commit(adding group: IngestGroup) -> Result<IngestResult, any Error> {
-        finish()
+        if !isIdle { finish() }
         return state.withLock { state in
             if !group.isEmpty { state.add(group) }
             let result = state.commit()
@@ -72,6 +72,6 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Waits until there is nothing left to do of what was handed over.
-    func finish() { if !isIdle { queue.sync {} } }
+    /// Waits until there is nothing left to do of what was handed over, and the queue has let go of the store.
+    func finish() { queue.sync {} }
 }

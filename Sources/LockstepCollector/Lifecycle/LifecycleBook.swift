@@ -33,10 +33,12 @@ struct LifecycleBook {
         _ event: LifecycleMachine.Event, of device: DeviceAddress, at moment: Moment, into group: inout IngestGroup
     ) -> LifecycleState? {
         var machine = open[device] ?? settled[device] ?? LifecycleMachine(timing: timing, at: moment)
+        let before = machine.snapshot
         let transition = machine.handle(event, at: moment)
         open[device] = machine
         if let due = machine.nextTick { enqueue(device, due: due) }
         group.lifecycles[device] = machine.snapshot
+        if !machine.snapshot.differsOnlyInEvidence(from: before) { group.hasLifecycleNews = true }
         if let transition { group.transitions.append(DeviceTransition(device: device, transition: transition)) }
         return machine.state
     }

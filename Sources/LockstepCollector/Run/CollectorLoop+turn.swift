@@ -27,7 +27,7 @@ extension CollectorLoop {
             publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
         }
         report.publishIfDue(counting: fleet, over: link, at: moment)
-        // Only now, after the commit, do the acknowledgements of what was read go out.
+        // Only now, after the commit, do the acknowledgements of what was read go out; of heartbeats that wait also without.
         for event in link.write() { handle(event) }
         writer.doUpkeep()
     }
@@ -65,9 +65,10 @@ extension CollectorLoop {
 
     /// Hands what came to the store, which takes it in while the next is read.
     private func add() {
+        messagesAdded = messagesRead
+        guard !intake.group.isEmpty else { return }
         let group = intake.takeGroup(&book, at: moment)
         note(group)
-        messagesAdded = messagesRead
         samplesAdded += group.runs.reduce(0) { $0 + $1.samples.count }
         hasAdded = true
         writer.add(group)
@@ -82,8 +83,9 @@ extension CollectorLoop {
         unwritten?.runs = group.runs
     }
 
-    /// Whether there is anything to write that should not wait. That devices are there, as their heartbeats say, is
-    /// written along with the next that is more; of thousands each would else cost a commit.
+    /// Whether there is anything to write that should not wait. That devices are still there, as their heartbeats say, is
+    /// written along with the next that is more, or after about a second: of thousands each would else cost a commit. Where
+    /// it is lost with a crash, the next heartbeat says it again.
     private func isCommitDue(isLast: Bool) -> Bool {
         if hasAdded || !intake.group.canWait { return true }
         guard !intake.group.isEmpty else { return false }
@@ -114,7 +116,7 @@ extension CollectorLoop {
             rejected = []
             intake.discard()
             report.stall("\(error)")
-            handle(link.abandon(MQTTError(.other, "the store can't be written")))
+            if link.isUp { handle(link.abandon(MQTTError(.other, "the store can't be written"))) }
             return false
         }
     }

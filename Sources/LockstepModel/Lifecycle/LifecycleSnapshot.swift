@@ -21,4 +21,11 @@ public struct LifecycleSnapshot: Hashable, Sendable {
         self.phase = phase
         self.restsOn = restsOn
     }
+
+    /// Whether it is the same as `other` but perhaps for ``restsOn``.
+    public func differsOnlyInEvidence(from other: LifecycleSnapshot) -> Bool {
+        var other = other
+        other.restsOn = restsOn
+        return self == other
+    }
 }

@@ -337,6 +337,17 @@ struct PresenceIntakeTests {
         #expect(!IngestGroup(dropped: [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet())]).canWait)
     }
 
+    @Test(
+        "lets no word wait that says something new, though the state stays the same",
+        arguments: [(1, .background), (2, .lost), (2, .background)] as [(Int64, Phase)])
+    mutating func newWithoutTransition(session: Int64, phase: Phase) {
+        _ = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
+        let lost = take(Presence(epoch: epoch, session: 1, phase: .lost, at: time(9)))
+        #expect(lost.transitions.map(\.transition.to) == [.background])
+        let word = take(Presence(epoch: epoch, session: session, phase: phase, at: time(10)))
+        #expect(word.transitions.isEmpty && !word.canWait)
+    }
+
     @Test("does not take a will for a sign of life")
     mutating func will() {
         let group = take(Presence(epoch: epoch, session: 1, phase: .lost, at: time(10)))

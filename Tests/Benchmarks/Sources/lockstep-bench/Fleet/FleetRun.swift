@@ -38,11 +38,17 @@ struct FleetRun {
             let fleet = try Launched(programs + "/lockstep", ["simulate", "--broker", broker.url] + arguments)
             defer { fleet.stop() }
             let reader = try StoreReader(path: store)
-            func stored() -> Int { Int((try? reader.devices())?.reduce(0) { $0 + $1.samples } ?? 0) }
-            try waitUntil("the stream of samples is steady", seconds: 120, every: 500) { stored() >= first }
-            let before = (samples: stored(), cpu: try collector.cpuTime())
-            try waitUntil("they are stored", seconds: 300, every: 500) { stored() >= before.samples + count }
-            let after = (samples: stored(), cpu: try collector.cpuTime())
+            func stored() throws -> Int { Int(try reader.devices().reduce(0) { $0 + $1.samples }) }
+            func wait(for count: Int) throws {
+                // A look that finds the store busy is made up for by the next.
+                try waitUntil("\(count) samples are stored", seconds: 120, every: 500) {
+                    ((try? stored()) ?? 0) >= count
+                }
+            }
+            try wait(for: first)
+            let before = (samples: try stored(), cpu: try collector.cpuTime())
+            try wait(for: before.samples + count)
+            let after = (samples: try stored(), cpu: try collector.cpuTime())
             return (
                 (after.cpu - before.cpu) / Double(after.samples - before.samples), try collector.peakMemory()
             )
