@@ -8,13 +8,13 @@ import LockstepModel
 /// congestion (LEDBAT, RFC 6817).
 struct BacklogWindow: Sendable {
     /// Batches under way: at the start, and within what bounds.
-    static let first = 4
-    static let least = 1
+    static let first = 8
+    static let least = 4
     static let most = 1000
     /// µs in queues below which there is room for more: a collector with much to do acknowledges a few times a second.
-    static let timely: Int64 = 250_000
+    static let timely: Int64 = 300_000
     /// µs in queues above which there was too much under way.
-    static let late: Int64 = 500_000
+    static let late: Int64 = 700_000
     /// µs for which a collector that does not tell is supposed to have held an acknowledgement back.
     static let usuallyHeld: Int64 = 1_000_000
     /// µs after which nobody is expected to acknowledge it: no collector is there, or it can't take it.

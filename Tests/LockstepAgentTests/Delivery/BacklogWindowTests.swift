@@ -33,11 +33,11 @@ struct BacklogWindowTests {
     func shrinks(held: Int64?) {
         var window = BacklogWindow()
         for _ in 0..<40 { _ = round(&window, delay: 200_000, held: held) }
-        let counts = (0..<20).map { _ in round(&window, delay: 600_000, held: held) }
+        let counts = (0..<20).map { _ in round(&window, delay: 800_000, held: held) }
         #expect(counts[1] == Int64(BacklogWindow.most / 2))
         #expect(counts.last == Int64(BacklogWindow.least))
         let after = (0..<8).map { _ in round(&window, delay: 200_000, held: held) }
-        #expect(after == [1, 2, 3, 4, 5, 6, 7, 8], "slower than at first")
+        #expect(after == [4, 5, 6, 7, 8, 10, 12, 15], "slower than at first")
         let between = (0..<3).map { _ in round(&window, delay: 400_000, held: held) }
         #expect(Set(between).count == 1, "in between it stays")
     }
@@ -48,18 +48,18 @@ struct BacklogWindowTests {
         func publish(_ seq: Int64, isBacklog: Bool, at boot: Int64) {
             window.didPublish(BatchPosition(epoch: epoch, seq: seq), isBacklog: isBacklog, at: boot)
         }
-        for seq in 1...4 as ClosedRange<Int64> { publish(seq, isBacklog: true, at: 0) }
+        for seq in 1...8 as ClosedRange<Int64> { publish(seq, isBacklog: true, at: 0) }
         #expect(!window.isOpen)
         publish(9, isBacklog: false, at: 1_000_000)
-        window.acknowledge(SequenceSet([1...4, 9...9]), held: 100_000, of: epoch, at: 1_200_000)
-        #expect(window.size == 8 && window.isOpen)
-        for seq in 11...18 as ClosedRange<Int64> { publish(seq, isBacklog: true, at: 2_000_000) }
-        publish(19, isBacklog: false, at: 2_000_000)
-        window.acknowledge(SequenceSet([1...19]), held: 100_000, of: epoch, at: 2_700_000)
-        #expect(window.size == 4)
-        publish(20, isBacklog: false, at: 3_000_000)
-        window.acknowledge(SequenceSet([1...20]), held: 0, of: epoch, at: 3_900_000)
-        #expect(window.size == 4, "without backlog under way there is nothing to learn")
+        window.acknowledge(SequenceSet([1...9]), held: 100_000, of: epoch, at: 1_200_000)
+        #expect(window.size == 16 && window.isOpen)
+        for seq in 11...26 as ClosedRange<Int64> { publish(seq, isBacklog: true, at: 2_000_000) }
+        publish(27, isBacklog: false, at: 2_000_000)
+        window.acknowledge(SequenceSet([1...27]), held: 100_000, of: epoch, at: 2_900_000)
+        #expect(window.size == 8)
+        publish(28, isBacklog: false, at: 3_000_000)
+        window.acknowledge(SequenceSet([1...28]), held: 0, of: epoch, at: 3_900_000)
+        #expect(window.size == 8, "without backlog under way there is nothing to learn")
     }
 
     @Test("does not grow where little of it is made use of")
@@ -71,7 +71,7 @@ struct BacklogWindowTests {
             window.didPublish(BatchPosition(epoch: epoch, seq: seq), isBacklog: true, at: 0)
             window.acknowledge(SequenceSet([1...seq]), held: 0, of: epoch, at: 1)
         }
-        #expect(size == 64 && window.size == size)
+        #expect(size == 128 && window.size == size)
     }
 
     @Test("is not taken for late where the network is slow")
