@@ -62,7 +62,7 @@ extension MQTTConnection {
 
     private func didDisconnect(reason: Int32) {
         callbackCount += 1
-        end(with: tlsCause == nil ? MQTTError(disconnectReason: reason, detail: lastProblem) : failure(reason))
+        end(with: reason < 128 ? failure(reason) : MQTTError(disconnectReason: reason, detail: lastProblem))
     }
 
     /// An error of the library, told while it happens: later OpenSSL's view of it is gone.

@@ -63,6 +63,7 @@ public final class MQTTConnection {
         try check(
             mosquitto_connect_bind_v5(
                 handle, options.address.host, Int32(options.address.port), Int32(options.keepAlive), nil, properties))
+        if options.address.usesTLS { awaitTLSVerdict() }
     }
 
     /// What to poll: nil before and after the connection.

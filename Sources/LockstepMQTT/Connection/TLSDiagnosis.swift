@@ -1,5 +1,3 @@
-import Glibc
-
 /// Why a TLS handshake failed, in words for the person who has to mend it.
 ///
 /// libmosquitto says "TLS failed" and logs OpenSSL's own line, which names neither the certificate's fault nor whose
@@ -16,7 +14,7 @@ enum TLSDiagnosis {
                 "the broker's certificate is not for '\(host)': use a name that it has, or give the broker one for it"
         }
         if text.contains("certificate verify failed") {
-            return verification(session.map(Verification.result(of:)) ?? 0)
+            return verification(session.map(TLSLibrary.verification(of:)) ?? 0)
         }
         return rejections.first { text.contains($0.sign) }?.cause
     }
@@ -58,27 +56,9 @@ enum TLSDiagnosis {
         case 23: "the broker's certificate was revoked"
         case 26: "the broker's certificate is not one for a server"
         case 62, 64: "the broker's certificate is not for this host name"
-        default: "the broker's certificate can't be verified" + (Verification.text(result).map { ": \($0)" } ?? "")
+        default:
+            "the broker's certificate can't be verified"
+                + (TLSLibrary.text(ofVerification: result).map { ": \($0)" } ?? "")
         }
-    }
-}
-
-/// The two functions of OpenSSL that say more than libmosquitto does.
-///
-/// Looked up in the process, where libmosquitto has them loaded: to link OpenSSL would ask for its headers wherever
-/// this is built, and a libmosquitto without it has nothing to look up.
-private enum Verification {
-    private typealias Result = @convention(c) (UnsafeMutableRawPointer) -> Int
-    private typealias Text = @convention(c) (Int) -> UnsafePointer<CChar>?
-
-    /// `X509_V_ERR_…`, 0 where it is not known.
-    static func result(of session: UnsafeMutableRawPointer) -> Int {
-        guard let symbol = dlsym(nil, "SSL_get_verify_result") else { return 0 }
-        return unsafeBitCast(symbol, to: Result.self)(session)
-    }
-
-    static func text(_ result: Int) -> String? {
-        guard result > 0, let symbol = dlsym(nil, "X509_verify_cert_error_string") else { return nil }
-        return unsafeBitCast(symbol, to: Text.self)(result).map { String(cString: $0) }
     }
 }
