@@ -16,8 +16,9 @@ public final class SQLiteStore: SampleStore {
         public var conflictLimit = 100_000
         /// How long to wait for another program's lock, in milliseconds.
         public var busyTimeout: Int32 = 5000
-        /// Bound of the page cache, in KiB.
-        public var cacheSize = 65_536
+        /// Bound of the page cache, in KiB. Larger is not faster: where pages have changed places, as they do when one in
+        /// the midst of a table is split, SQLite looks at every cached page at each commit.
+        public var cacheSize = 16_384
 
         public init() {}
     }
