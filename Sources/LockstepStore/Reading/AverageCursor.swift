@@ -36,10 +36,14 @@ final class AverageCursor: QueryCursor {
 
     func start(device: Int64) throws(SQLiteError) {
         position = times.lowerBound
-        first.reset()
-        average.reset()
+        reset()
         try first.bind(device, at: 1)
         try average.bind(device, at: 1)
+    }
+
+    func reset() {
+        first.reset()
+        average.reset()
     }
 
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])? {

@@ -37,4 +37,6 @@ protocol QueryCursor: AnyObject {
     func start(device: Int64) throws(SQLiteError)
     /// The next row of the device by time, or nil after the last.
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])?
+    /// Reads no more, and holds no state of the store any more, until the next start.
+    func reset()
 }

@@ -18,9 +18,11 @@ final class SampleCursor: QueryCursor {
     }
 
     func start(device: Int64) throws(SQLiteError) {
-        select.reset()
+        reset()
         try select.bind(device, at: 1)
     }
+
+    func reset() { select.reset() }
 
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])? {
         guard try select.step() else { return nil }

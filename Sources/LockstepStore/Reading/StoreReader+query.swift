@@ -26,8 +26,10 @@ extension StoreReader {
     ) throws {
         let times = (from?.microseconds ?? .min)..<max(from?.microseconds ?? .min, to?.microseconds ?? .max)
         guard let cursor = try storeErrors({ try detail.cursor(of: stream, times, in: database) }) else { return }
+        let devices = try chosen(group, devices)
         var left = limit ?? .max
-        for device in try chosen(group, devices) where left > 0 {
+        if detail == .last { return try newest(of: devices, cursor, limit: left, each: each) }
+        for device in devices where left > 0 {
             try storeErrors { try cursor.start(device: device.id) }
             while left > 0, let row = try storeErrors({ try cursor.next() }) {
                 left -= 1
@@ -36,9 +38,32 @@ extension StoreReader {
         }
     }
 
+    /// Many devices in one transaction, which for each would take longer than to read its row. It is over before `each`
+    /// sees the rows, and may take its time.
+    private func newest(
+        of devices: [NumberedDevice], _ cursor: any QueryCursor, limit: Int, each: (SampleRow) throws -> Void
+    ) throws {
+        var left = limit
+        var remaining = devices[...]
+        while left > 0, !remaining.isEmpty {
+            let rows = try reading {
+                defer { cursor.reset() }
+                return try remaining.prefix(1000).compactMap { device in
+                    try cursor.start(device: device.id)
+                    return try cursor.next().map {
+                        SampleRow(device: device.address, time: $0.time, values: $0.values)
+                    }
+                }
+            }
+            try rows.prefix(left).forEach(each)
+            left -= min(left, rows.count)
+            remaining = remaining.dropFirst(1000)
+        }
+    }
+
     private func chosen(
         _ group: GroupID?, _ devices: [DeviceID]
-    ) throws(StoreError) -> [(address: DeviceAddress, id: Int64)] {
+    ) throws(StoreError) -> [NumberedDevice] {
         let wanted = Set(devices)
         return try reading { try numberedDevices() }.filter { device in
             (group == nil || device.address.group == group)

@@ -2,6 +2,9 @@ import Glibc
 import LockstepModel
 import LockstepSQLite
 
+/// A device, and its number in the store.
+typealias NumberedDevice = (address: DeviceAddress, id: Int64)
+
 /// Reads a store, also while a collector writes it.
 ///
 /// Each call sees what was committed when it began. Use a reader from one thread.
@@ -52,10 +55,10 @@ public final class StoreReader {
     }
 
     /// Every device, by group and name, with its number.
-    func numberedDevices() throws(SQLiteError) -> [(address: DeviceAddress, id: Int64)] {
+    func numberedDevices() throws(SQLiteError) -> [NumberedDevice] {
         let select = try database.prepare(
             "SELECT group_name, device, device_id FROM devices ORDER BY group_name, device")
-        var devices: [(address: DeviceAddress, id: Int64)] = []
+        var devices: [NumberedDevice] = []
         while try select.step() {
             if let address = deviceAddress(select, at: 0) { devices.append((address, select.int64(at: 2))) }
         }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepSQLite
 import Testing
 
 @testable import LockstepStore
@@ -22,6 +23,17 @@ struct LastSampleTests {
         #expect(try reader.rows(.last, to: 5) == ["lab/a 3", "lab/b 4"])
         #expect(try reader.rows(.last, from: 4, to: 6) == ["field/a 5", "lab/b 4"])
         #expect(try reader.rows(.last, limit: 1) == ["field/a 5"])
+    }
+
+    @Test("reads many devices together, and holds no state of the store while it gives their rows")
+    func manyDevices() throws {
+        let (store, path) = try newStore()
+        let names = (0..<2100).map { String(1000 + $0) }
+        for name in names { try store.write(received(acceleration([1, 2]), from: device(name))) }
+        let reader = try StoreReader(path: path)
+        #expect(try reader.rows(.last) == names.map { "lab/\($0) 2" })
+        #expect(try reader.rows(.last, limit: 1500) == names.prefix(1500).map { "lab/\($0) 2" })
+        try reader.query(stream: .accelerometer, detail: .last) { _ in #expect(!reader.database.isInTransaction) }
     }
 
     @Test("seeks the newest sample in the key, and sorts nothing")
