@@ -1,7 +1,7 @@
 import CMosquitto
 import Glibc
 
-// libmosquitto calls these from within read, write and keepAlive, on the thread that called those.
+// libmosquitto calls these from within connect, read, write and keepAlive, on the thread that called those.
 
 extension MQTTConnection {
     func setCallbacks() {

@@ -32,6 +32,8 @@ public final class MQTTConnection {
     var lastProblem: String?
     /// Why TLS failed, where that is known better than by libmosquitto's return value.
     var tlsCause: String?
+    /// Whether TLS is up, as far as the broker is concerned too.
+    var hasTLSVerdict = false
     /// Whether the broker took this client.
     var isAccepted = false
 
@@ -52,8 +54,10 @@ public final class MQTTConnection {
 
     deinit { mosquitto_destroy(handle) }
 
-    /// Connects, waiting for TCP and TLS; whether the broker takes the client is told by an event.
+    /// Connects, waiting for TCP and TLS; whether the broker takes the client is told by an event. What the broker has
+    /// said until then is to be read before the first ``write()``.
     public func connect() throws(MQTTError) {
+        let start = ContinuousClock.now
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
         if options.version == .five, options.keepsSession {
@@ -63,7 +67,7 @@ public final class MQTTConnection {
         try check(
             mosquitto_connect_bind_v5(
                 handle, options.address.host, Int32(options.address.port), Int32(options.keepAlive), nil, properties))
-        if options.address.usesTLS { awaitTLSVerdict() }
+        if options.address.usesTLS { awaitTLSVerdict(since: start) }
     }
 
     /// What to poll: nil before and after the connection.

@@ -33,6 +33,7 @@ enum TLSDiagnosis {
         ("alert certificate expired", "this program's certificate has expired: see --cert-file"),
         ("alert certificate revoked", "this program's certificate was revoked"),
         ("alert bad certificate", "the broker refused this program's certificate"),
+        ("alert certificate unknown", "the broker refused this program's certificate"),
         ("alert unsupported certificate", "this program's certificate is not for a client"),
         ("alert protocol version", "the broker speaks another version of TLS"),
         ("unsupported protocol", "the broker speaks another version of TLS"),
