@@ -16,8 +16,8 @@ public final class SQLiteStore: SampleStore {
         public var conflictLimit = 100_000
         /// How long to wait for another program's lock, in milliseconds.
         public var busyTimeout: Int32 = 5000
-        /// Bound of the page cache, in KiB. Larger is not faster: where pages have changed places, as they do when one in
-        /// the midst of a table is split, SQLite looks at every cached page at each commit.
+        /// Bound of the page cache, in KiB. Larger is not faster: while the file is smaller than 1 GiB, SQLite 3.40 looks at
+        /// every cached page in a commit that comes after a page in the midst of a table was split.
         public var cacheSize = 16_384
 
         public init() {}

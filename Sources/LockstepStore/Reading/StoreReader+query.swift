@@ -38,32 +38,31 @@ extension StoreReader {
         }
     }
 
-    /// Many devices in one transaction, which for each would take longer than to read its row. It is over before `each`
-    /// sees the rows, and may take its time.
+    /// Many devices in one transaction, which for each would take longer than to read its row. It is over before `each`,
+    /// which may take its time, sees the rows.
     private func newest(
         of devices: [NumberedDevice], _ cursor: any QueryCursor, limit: Int, each: (SampleRow) throws -> Void
     ) throws {
         var left = limit
         var remaining = devices[...]
         while left > 0, !remaining.isEmpty {
+            let count = min(left, 1000)
             let rows = try reading {
                 defer { cursor.reset() }
-                return try remaining.prefix(1000).compactMap { device in
+                return try remaining.prefix(count).compactMap { device in
                     try cursor.start(device: device.id)
                     return try cursor.next().map {
                         SampleRow(device: device.address, time: $0.time, values: $0.values)
                     }
                 }
             }
-            try rows.prefix(left).forEach(each)
-            left -= min(left, rows.count)
-            remaining = remaining.dropFirst(1000)
+            try rows.forEach(each)
+            left -= rows.count
+            remaining = remaining.dropFirst(count)
         }
     }
 
-    private func chosen(
-        _ group: GroupID?, _ devices: [DeviceID]
-    ) throws(StoreError) -> [NumberedDevice] {
+    private func chosen(_ group: GroupID?, _ devices: [DeviceID]) throws(StoreError) -> [NumberedDevice] {
         let wanted = Set(devices)
         return try reading { try numberedDevices() }.filter { device in
             (group == nil || device.address.group == group)

@@ -33,7 +33,11 @@ struct LastSampleTests {
         let reader = try StoreReader(path: path)
         #expect(try reader.rows(.last) == names.map { "lab/\($0) 2" })
         #expect(try reader.rows(.last, limit: 1500) == names.prefix(1500).map { "lab/\($0) 2" })
-        try reader.query(stream: .accelerometer, detail: .last) { _ in #expect(!reader.database.isInTransaction) }
+        let other = try SQLiteDatabase(path: path, mode: .readWrite, busyTimeout: 100)
+        try reader.query(stream: .accelerometer, detail: .last, limit: 1) { _ in
+            try store.write(received(acceleration([3]), from: device("late")))
+            #expect(try other.checkpoint(truncate: true))
+        }
     }
 
     @Test("seeks the newest sample in the key, and sorts nothing")
