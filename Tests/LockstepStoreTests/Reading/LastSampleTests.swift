@@ -34,6 +34,8 @@ struct LastSampleTests {
         #expect(try reader.rows(.last) == names.map { "lab/\($0) 2" })
         #expect(try reader.rows(.last, limit: 1500) == names.prefix(1500).map { "lab/\($0) 2" })
         let other = try SQLiteDatabase(path: path, mode: .readWrite, busyTimeout: 100)
+        // A connection that has read nothing does not know of the log yet.
+        try other.execute("SELECT count(*) FROM devices")
         try reader.query(stream: .accelerometer, detail: .last, limit: 1) { _ in
             try store.write(received(acceleration([3]), from: device("late")))
             #expect(try other.checkpoint(truncate: true))
