@@ -1,3 +1,4 @@
+import Glibc
 import LockstepModel
 import SensorTestSupport
 import Testing
@@ -95,9 +96,9 @@ struct GpsdSourceTests {
         let running = Task {
             try await GpsdSource(address: GpsdAddress(host: "127.0.0.1", port: port)).run(into: RecordingSink())
         }
-        try await server.connected()
-        // Lets the source come to where it waits for words. Too short a time proves less, it does not fail.
-        try await Task.sleep(for: .milliseconds(100))
+        // Once it has asked it waits for words.
+        let connection = try await server.asked()
+        defer { close(connection) }
         let cancelled = clock.now
         running.cancel()
         try await running.value

@@ -82,16 +82,27 @@ struct SilentServer: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Waits until someone has connected; on a thread of its own, for who connects may need this one.
-    func connected() async throws {
-        let descriptor = descriptor
+    /// Waits until someone has connected.
+    func connected() async throws { try await awaitInput(of: descriptor, else: "nobody connected") }
+
+    /// Waits until someone has connected and said something.
+    /// - Returns: the connection, for the caller to close.
+    func asked() async throws -> Int32 {
+        try await connected()
+        let connection = accept(descriptor, nil, nil)
+        try await awaitInput(of: connection, else: "nobody said anything")
+        return connection
+    }
+
+    /// On a thread of its own, for who connects may need this one.
+    private func awaitInput(of descriptor: Int32, else reason: String) async throws {
         let isThere = await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 continuation.resume(returning: poll(&polled, 1, 120_000) == 1)
             }
         }
-        guard isThere else { throw FileError(reason: "nobody connected") }
+        guard isThere else { throw FileError(reason: reason) }
     }
 
     /// Waits until someone has connected, and until that connection is closed at the other end.
