@@ -27,6 +27,8 @@ let package = Package(
         // The other sides, in C.
         .executableTarget(name: "insert-rows", linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(name: "count-messages", linkerSettings: [.linkedLibrary("mosquitto")]),
+        // Tells when a collector has taken all in.
+        .executableTarget(name: "await-samples", linkerSettings: [.linkedLibrary("sqlite3")]),
         // Measures a program to its end.
         .executableTarget(name: "run-measured"),
         .executableTarget(name: "publish-samples", linkerSettings: [.linkedLibrary("mosquitto")]),

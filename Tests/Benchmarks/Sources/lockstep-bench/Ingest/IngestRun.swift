@@ -22,9 +22,7 @@ struct IngestRun {
             programs + "/lockstep-collector",
             ["--broker", broker.url, "--store", "sqlite:" + store, "--id", Self.collector, "--log-level", "error"])
         defer { process.stop() }
-        try waitUntil("the collector takes everything in", seconds: 600) {
-            (try? taken()) ?? 0 >= before + load.samples
-        }
+        try Launched.run(Launched.beside("await-samples"), [store, "\(before + load.samples)", "600"])
         let seconds = (clock.now - begin) / .seconds(1)
         return Effort(seconds: seconds, cpu: try process.cpuTime(), count: load.samples)
     }
