@@ -21,9 +21,9 @@ public struct CollectorConfiguration: Sendable {
     public var maximumFuture: Int64 = 86_400_000_000
     public var timing = LifecycleMachine.Timing()
     var turn = TurnLimits()
-    /// How many messages the broker hands over before an acknowledgement (MQTT 5): those of more than a turn, so that it
+    /// How many messages the broker hands over before an acknowledgement (MQTT 5): those of two turns, so that it
     /// has some to send while a turn ends.
-    public var receiveMaximum: UInt16 = 20_000
+    public var receiveMaximum: UInt16 = 60_000
     /// What the health says of the program; nil where it is to say nothing.
     public var version: String?
     /// µs between two words of health.

@@ -49,7 +49,7 @@ extension CollectorLoop {
             guard link.isUp, ContinuousClock.now < end else { return }
             let hasSamples = intake.waitingSamples >= limits.partSamples
             if messagesRead - before < Self.readAtOnce, !hasSamples, !isMoreExpected() { return }
-            let hasPart = hasSamples || messagesRead - messagesAdded >= limits.partMessages
+            let hasPart = hasSamples || messagesRead - messagesAdded >= limits.messagesOfPart(after: messagesAdded)
             if hasPart, hasSamples || writer.isIdle { add() }
         }
     }

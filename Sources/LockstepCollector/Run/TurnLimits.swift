@@ -3,7 +3,7 @@
 /// A turn is one transaction. It reads one part while the store takes in the one before.
 struct TurnLimits: Sendable {
     /// Messages after which a turn ends: enough that small ones share the pages that they change.
-    var messages = 15_000
+    var messages = 30_000
     /// Samples after which it ends: a small message can hold many.
     var samples = 300_000
     /// Messages, or samples, of which a part consists at the least: with fewer there is little to insert together.
@@ -14,4 +14,8 @@ struct TurnLimits: Sendable {
     var lull = Duration.milliseconds(10)
     /// After this a turn ends: acknowledgements must not wait long for a slow disk.
     var duration = Duration.milliseconds(250)
+
+    /// Messages of the next part, after those that were handed over: half of what the turn has left, for the last part is
+    /// what all wait for at its end, and the more a part has the less each of its messages costs.
+    func messagesOfPart(after added: Int) -> Int { max(partMessages, (messages - added) / 2) }
 }
