@@ -32,6 +32,13 @@ public struct SampleRun: Sendable {
         samples = SampleBlock(stream: stream)
     }
 
+    /// An empty run with room for as much as another held.
+    package init(device: DeviceAddress, stream: SensorStream, batches: Int, samples: Int) {
+        self.init(device: device, stream: stream)
+        self.batches.reserveCapacity(batches)
+        self.samples.reserveCapacity(samples)
+    }
+
     /// Adds a batch.
     /// - Precondition: it is of the run's stream.
     public mutating func append(_ batch: LockstepModel.Batch, at receivedAt: Timestamp) {

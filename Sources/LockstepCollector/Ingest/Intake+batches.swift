@@ -18,7 +18,10 @@ extension Intake {
             let newest = Timestamp(microseconds: group.runs[run].samples.times.last ?? 0)
             let isLive = group.runs[run].batches.last?.isLive == true
             try admitLastBatch(of: run, newest: newest, from: route, at: moment)
-            waitingSamples += group.runs[run].samples.count - before
+            let count = group.runs[run].samples.count - before
+            waitingSamples += count
+            topics[route].batches += 1
+            topics[route].samples += count
             if isLive, !message.isRetained, let device = topics[route].device {
                 hear(newest, of: device, &book, at: moment)
             }
@@ -41,7 +44,11 @@ extension Intake {
         }
         topics[route].group = groupNumber
         topics[route].run = group.runs.count
-        group.runs.append(SampleRun(device: address, stream: stream))
+        group.runs.append(
+            SampleRun(
+                device: address, stream: stream, batches: topics[route].batches, samples: topics[route].samples))
+        topics[route].batches = 0
+        topics[route].samples = 0
         return group.runs.count - 1
     }
 

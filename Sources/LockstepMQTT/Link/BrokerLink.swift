@@ -28,7 +28,7 @@ public final class BrokerLink {
     }
 
     public let wakeup: Wakeup
-    /// Called for every message, from within ``read(limit:)``.
+    /// Called for every message, from within ``read(limit:)``; to be set before the first.
     public var onMessage: ((IncomingMessage) -> Void)?
     /// Asked before each try to connect, once its wait is over: false for another wait.
     public var mayConnect: () -> Bool = { true }
@@ -112,7 +112,7 @@ public final class BrokerLink {
             case nil: return []
             case .failure(let error): return [fail(error)]
             case .success(let connection):
-                connection.onMessage = { [unowned self] message in self.onMessage?(message) }
+                connection.onMessage = onMessage
                 state = .greeting(connection, until: now + .seconds(20))
                 nextKeepAlive = now
                 return digest(connection.read(limit: limit, while: mayGoOn))

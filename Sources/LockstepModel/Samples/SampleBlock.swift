@@ -28,6 +28,12 @@ public struct SampleBlock: Sendable {
     public var count: Int { times.count }
     public var isEmpty: Bool { times.isEmpty }
 
+    /// Makes room for `count` samples in all.
+    package mutating func reserveCapacity(_ count: Int) {
+        times.reserveCapacity(count)
+        for index in columns.indices { columns[index].reserveCapacity(count) }
+    }
+
     /// Adds one sample.
     /// - Precondition: `values` has one value for each column of the stream.
     public mutating func append(time: Timestamp, values: [Double]) {
@@ -45,15 +51,12 @@ public struct SampleBlock: Sendable {
     }
 
     /// Lets `body` add samples to the end of the times and of each column, without a copy of what is there.
-    /// - Returns: what `body` returns; nil, as where it left columns of different lengths, takes back what it added.
-    package mutating func appending<Result>(
-        _ body: (inout [Int64], inout [[Double]]) -> Result?
-    ) -> Result? {
+    /// - Returns: what `body` returns; false, as where it left columns of different lengths, takes back what it added.
+    package mutating func appending(_ body: (inout [Int64], inout [[Double]]) -> Bool) -> Bool {
         let before = times.count
-        let result = body(&times, &columns)
-        if result != nil, columns.allSatisfy({ $0.count == times.count }) { return result }
+        if body(&times, &columns), columns.allSatisfy({ $0.count == times.count }) { return true }
         truncate(to: before)
-        return nil
+        return false
     }
 
     /// Takes out all samples but the first `count`.

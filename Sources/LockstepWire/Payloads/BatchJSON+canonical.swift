@@ -29,10 +29,13 @@ package struct CanonicalBatchReader: Sendable {
         expecting epoch: Epoch? = nil
     ) -> (position: BatchPosition?, isLive: Bool)? {
         guard payload.count <= limits.bytes else { return nil }
-        return samples.appending { times, columns in
+        var found: (position: BatchPosition?, isLive: Bool)?
+        let isBatch = samples.appending { times, columns in
             var scanner = CanonicalScanner(payload)
-            return scanner.takeBatch(of: pattern, &times, &columns, limit: limits.samples, expecting: epoch)
+            found = scanner.takeBatch(of: pattern, &times, &columns, limit: limits.samples, expecting: epoch)
+            return found != nil
         }
+        return isBatch ? found : nil
     }
 }
 
@@ -134,7 +137,7 @@ extension CanonicalScanner {
                 guard !column.isRequired else { return nil }
                 continue
             }
-            if before == 0 { columns[index].reserveCapacity(count ?? expected ?? 100) }
+            if before == 0, columns[index].capacity == 0 { columns[index].reserveCapacity(count ?? expected ?? 100) }
             guard takeValues(of: column, words: pattern.words, index, into: &columns[index]) else { return nil }
             let added = columns[index].count - before
             guard added <= limit, count == nil || count == added else { return nil }
