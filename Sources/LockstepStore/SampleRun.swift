@@ -32,11 +32,12 @@ public struct SampleRun: Sendable {
         samples = SampleBlock(stream: stream)
     }
 
-    /// An empty run with room for as much as another held.
-    package init(device: DeviceAddress, stream: SensorStream, batches: Int, samples: Int) {
+    /// An empty run with room for so many batches, and so many samples in all.
+    package init(device: DeviceAddress, stream: SensorStream, roomForBatches batchCount: Int, samples sampleCount: Int)
+    {
         self.init(device: device, stream: stream)
-        self.batches.reserveCapacity(batches)
-        self.samples.reserveCapacity(samples)
+        batches.reserveCapacity(batchCount)
+        samples.reserveCapacity(sampleCount)
     }
 
     /// Adds a batch.

@@ -22,7 +22,7 @@ struct BacklogTurnTests {
                 let parts = Mutex(0)
                 var configuration = CollectorConfiguration(
                     id: try CollectorID(validating: "turn"), broker: broker.address)
-                configuration.turn = TurnLimits(messages: 400, partMessages: 20, duration: .seconds(30))
+                configuration.turn = TurnLimits(messages: 1600, partMessages: 20, duration: .seconds(30))
                 let collector = Collector(
                     configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 ) {

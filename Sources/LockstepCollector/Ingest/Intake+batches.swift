@@ -42,11 +42,14 @@ extension Intake {
         guard let address = topics[route].address, let stream = topics[route].stream else {
             preconditionFailure("a topic of samples has both")
         }
+        // Not of any group before: together the topics would reserve more than ever comes at a time.
+        let isSteady = topics[route].group == groupNumber - 1
         topics[route].group = groupNumber
         topics[route].run = group.runs.count
         group.runs.append(
             SampleRun(
-                device: address, stream: stream, batches: topics[route].batches, samples: topics[route].samples))
+                device: address, stream: stream, roomForBatches: isSteady ? topics[route].batches : 0,
+                samples: isSteady ? topics[route].samples : 0))
         topics[route].batches = 0
         topics[route].samples = 0
         return group.runs.count - 1

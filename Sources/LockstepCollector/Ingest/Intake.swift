@@ -38,7 +38,7 @@ struct Intake {
         /// The run of this topic, and the number of the group that has it.
         var run = 0
         var group = 0
-        /// What that run holds: the next will probably hold about as much.
+        /// What that run holds: that of the next group may hold as much.
         var batches = 0
         var samples = 0
     }

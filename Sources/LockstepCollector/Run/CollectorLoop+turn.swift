@@ -35,7 +35,8 @@ extension CollectorLoop {
     /// Reads what came, up to a turn, and hands what it has to the store whenever that waits for something to do.
     private func readTurn() {
         let limits = configuration.turn
-        let end = ContinuousClock.now + limits.duration
+        var partBegin = ContinuousClock.now
+        let end = partBegin + limits.duration
         messagesRead = 0
         messagesAdded = 0
         samplesAdded = 0
@@ -46,11 +47,16 @@ extension CollectorLoop {
             for event in events { handle(event) }
             supervisor.turned(summary)
             // Without the connection nothing more that was read from it can be acknowledged.
-            guard link.isUp, ContinuousClock.now < end else { return }
+            let now = ContinuousClock.now
+            guard link.isUp, now < end else { return }
             let hasSamples = intake.waitingSamples >= limits.partSamples
             if messagesRead - before < Self.readAtOnce, !hasSamples, !isMoreExpected() { return }
-            let hasPart = hasSamples || messagesRead - messagesAdded >= limits.messagesOfPart(after: messagesAdded)
-            if hasPart, hasSamples || writer.isIdle { add() }
+            let hasPart = limits.isPart(
+                messagesRead - messagesAdded, after: messagesAdded, elapsed: now - partBegin, of: end - partBegin)
+            if hasSamples || (hasPart && writer.isIdle) {
+                add()
+                partBegin = now
+            }
         }
     }
 

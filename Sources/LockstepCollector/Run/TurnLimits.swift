@@ -2,7 +2,8 @@
 ///
 /// A turn is one transaction. It reads one part while the store takes in the one before.
 struct TurnLimits: Sendable {
-    /// Messages after which a turn ends: enough that small ones share the pages that they change.
+    /// Messages after which a turn ends: enough that small ones share the pages that they change. Half of what the broker
+    /// may hand over before an acknowledgement, ``CollectorConfiguration/receiveMaximum``.
     var messages = 30_000
     /// Samples after which it ends: a small message can hold many.
     var samples = 300_000
@@ -15,7 +16,14 @@ struct TurnLimits: Sendable {
     /// After this a turn ends: acknowledgements must not wait long for a slow disk.
     var duration = Duration.milliseconds(250)
 
-    /// Messages of the next part, after those that were handed over: half of what the turn has left, for the last part is
-    /// what all wait for at its end, and the more a part has the less each of its messages costs.
-    func messagesOfPart(after added: Int) -> Int { max(partMessages, (messages - added) / 2) }
+    /// Whether the messages that wait make a part: half of what the turn had left when the part before was handed over, be
+    /// it messages or time. The more a part has the less each of its messages costs, but for the last all wait at the end.
+    /// - Parameters:
+    ///   - waiting: messages since the part before.
+    ///   - added: messages up to then.
+    ///   - elapsed: time since then.
+    ///   - left: time that was left then.
+    func isPart(_ waiting: Int, after added: Int, elapsed: Duration, of left: Duration) -> Bool {
+        waiting >= partMessages && (2 * waiting >= messages - added || elapsed >= left / 2)
+    }
 }

@@ -28,7 +28,8 @@ public final class BrokerLink {
     }
 
     public let wakeup: Wakeup
-    /// Called for every message, from within ``read(limit:)``; to be set before the first.
+    /// Called for every message, from within ``read(limit:)``. To be set before the first read: a connection takes it over
+    /// when it comes about.
     public var onMessage: ((IncomingMessage) -> Void)?
     /// Asked before each try to connect, once its wait is over: false for another wait.
     public var mayConnect: () -> Bool = { true }

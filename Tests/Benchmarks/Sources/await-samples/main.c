@@ -1,5 +1,5 @@
-// Waits until a collector has committed all that it was sent. In C, for what it takes comes out of what is measured: the
-// other sides of a comparison tell by themselves when they have ended.
+// Waits until a collector has committed all that it was sent. In C, and with little work for each look, for the cores that
+// it takes are missing to what is measured: the other sides of a comparison tell by themselves when they have ended.
 //
 //   await-samples DATABASE SAMPLES SECONDS
 //

@@ -22,7 +22,11 @@ struct IngestRun {
             programs + "/lockstep-collector",
             ["--broker", broker.url, "--store", "sqlite:" + store, "--id", Self.collector, "--log-level", "error"])
         defer { process.stop() }
-        try Launched.run(Launched.beside("await-samples"), [store, "\(before + load.samples)", "600"])
+        do {
+            try Launched.run(Launched.beside("await-samples"), [store, "\(before + load.samples)", "600"])
+        } catch {
+            throw Failure("the collector does not take everything in within 600 s: does it start by hand?")
+        }
         let seconds = (clock.now - begin) / .seconds(1)
         return Effort(seconds: seconds, cpu: try process.cpuTime(), count: load.samples)
     }
