@@ -23,7 +23,7 @@ public struct CollectorConfiguration: Sendable {
     var turn = TurnLimits()
     /// How many messages the broker hands over before an acknowledgement (MQTT 5): those of two turns, so that it
     /// has some to send while a turn ends.
-    public var receiveMaximum: UInt16 = 60_000
+    public var receiveMaximum = UInt16(clamping: 2 * TurnLimits().messages)
     /// What the health says of the program; nil where it is to say nothing.
     public var version: String?
     /// µs between two words of health.

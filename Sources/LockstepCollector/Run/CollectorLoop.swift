@@ -67,8 +67,7 @@ final class CollectorLoop {
         self.report = report
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { report.connectionOptions(version: $0) }
         link.mayConnect = { [unowned self] in self.canGoOn() }
-        // Unchecked, for a check at each message takes time: the link is the loop's own, and calls only from within its read.
-        link.onMessage = { [unowned(unsafe) self] message in
+        link.onMessage = { [unowned self] message in
             self.messagesRead += 1
             self.intake.take(message, &self.book, at: self.moment)
         }

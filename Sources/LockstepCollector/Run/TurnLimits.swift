@@ -2,8 +2,7 @@
 ///
 /// A turn is one transaction. It reads one part while the store takes in the one before.
 struct TurnLimits: Sendable {
-    /// Messages after which a turn ends: enough that small ones share the pages that they change. Half of what the broker
-    /// may hand over before an acknowledgement, ``CollectorConfiguration/receiveMaximum``.
+    /// Messages after which a turn ends: enough that small ones share the pages that they change.
     var messages = 30_000
     /// Samples after which it ends: a small message can hold many.
     var samples = 300_000

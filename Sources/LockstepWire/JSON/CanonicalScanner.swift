@@ -12,10 +12,8 @@ struct CanonicalScanner {
 
     var isAtEnd: Bool { place == bytes.count }
 
-    @inline(__always)
     private var next: UInt8? { place < bytes.count ? bytes[place] : nil }
 
-    @inline(__always)
     mutating func take(byte character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
         place += 1

@@ -137,8 +137,7 @@ extension CanonicalScanner {
                 guard !column.isRequired else { return nil }
                 continue
             }
-            let probable = count ?? expected ?? 100
-            if before == 0, columns[index].capacity < probable { columns[index].reserveCapacity(probable) }
+            if before == 0 { columns[index].reserveCapacity(count ?? expected ?? 100) }
             guard takeValues(of: column, words: pattern.words, index, into: &columns[index]) else { return nil }
             let added = columns[index].count - before
             guard added <= limit, count == nil || count == added else { return nil }

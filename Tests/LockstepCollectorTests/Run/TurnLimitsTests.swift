@@ -1,5 +1,3 @@
-import LockstepMQTT
-import LockstepModel
 import Testing
 
 @testable import LockstepCollector
@@ -22,12 +20,5 @@ struct TurnLimitsTests {
         arguments: [(100, 499, false), (100, 500, true), (99, 1000, false)])
     func time(waiting: Int, elapsed: Int, isPart: Bool) {
         #expect(limits.isPart(waiting, after: 0, elapsed: .milliseconds(elapsed), of: .seconds(1)) == isPart)
-    }
-
-    @Test("leave the broker messages to send while a turn ends")
-    func receiveMaximum() {
-        let configuration = CollectorConfiguration(
-            id: CollectorID(unchecked: "main"), broker: BrokerAddress(host: "localhost", port: 1883))
-        #expect(Int(configuration.receiveMaximum) == 2 * configuration.turn.messages)
     }
 }
