@@ -1,9 +1,11 @@
 // Waits until a collector has committed all that it was sent. In C, and with little work for each look, for the cores that
 // it takes are missing to what is measured: the other sides of a comparison tell by themselves when they have ended.
 //
-//   await-samples DATABASE SAMPLES SECONDS
+//   await-samples DATABASE SAMPLES PROCESS SECONDS
 //
-// SAMPLES counts new ones, duplicates and conflicts. Ends with 1 where they are not there within SECONDS.
+// SAMPLES counts new ones, duplicates and conflicts. Ends with 1 where they are not there within SECONDS, or when the
+// collector, PROCESS, has ended before.
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,14 +31,15 @@ static sqlite3_stmt *look(const char *path) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 4) {
-        fputs("usage: await-samples DATABASE SAMPLES SECONDS\n", stderr);
+    if (count != 5) {
+        fputs("usage: await-samples DATABASE SAMPLES PROCESS SECONDS\n", stderr);
         return 64;
     }
     long wanted = atol(arguments[2]), found = 0;
-    double end = seconds() + atof(arguments[3]);
+    pid_t process = atoi(arguments[3]);
+    double end = seconds() + atof(arguments[4]);
     sqlite3_stmt *statement = NULL;
-    while (seconds() < end) {
+    while (seconds() < end && kill(process, 0) == 0) {
         if (!statement) statement = look(arguments[1]);
         if (statement) {
             if (sqlite3_step(statement) == SQLITE_ROW) found = sqlite3_column_int64(statement, 0);

@@ -23,9 +23,10 @@ struct IngestRun {
             ["--broker", broker.url, "--store", "sqlite:" + store, "--id", Self.collector, "--log-level", "error"])
         defer { process.stop() }
         do {
-            try Launched.run(Launched.beside("await-samples"), [store, "\(before + load.samples)", "600"])
+            try Launched.run(
+                Launched.beside("await-samples"), [store, "\(before + load.samples)", "\(process.id)", "600"])
         } catch {
-            throw Failure("the collector does not take everything in within 600 s: does it start by hand?")
+            throw Failure("the collector has ended, or does not take all in within 600 s: does it start by hand?")
         }
         let seconds = (clock.now - begin) / .seconds(1)
         return Effort(seconds: seconds, cpu: try process.cpuTime(), count: load.samples)

@@ -22,6 +22,8 @@ struct Launched {
             .reduce("") { "\($0)/\($1)" } + "/" + name
     }
 
+    var id: Int32 { process.processIdentifier }
+
     func stop() {
         process.terminate()
         process.waitUntilExit()
