@@ -28,11 +28,11 @@ struct IIOStepTests {
     @Test("a reading that is no count makes no steps")
     func wrongSteps() async throws {
         try await withFakeIIO { fake in
-            try fake.add("iio:device0", ["name": "bmi160", "in_steps_input": "-5"])
-            let source = fake.source
-            try await withRunning(source) { sink in
-                // Waits for the second look: the first is over then.
-                for _ in 0..<6000 where source.wakeups < 2 { try await Task.sleep(for: .milliseconds(5)) }
+            try fake.add("iio:device0", ["name": "bmi160", "in_steps_input": "-5", "in_steps_en": "0"])
+            try await withRunning(fake.source) { sink in
+                // From then on who reads it counts.
+                try await fake.wait("iio:device0", "in_steps_en", for: "1")
+                try await fake.waitForReading("iio:device0", "in_steps_input")
                 try fake.set("iio:device0", "in_steps_input", "9000")
                 #expect(await sink.wait { $0.statuses.count >= 2 })
                 // Not before the real count is the baseline, which the status tells.

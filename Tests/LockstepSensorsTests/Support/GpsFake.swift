@@ -94,17 +94,6 @@ struct SilentServer: ~Copyable {
         return connection
     }
 
-    /// On a thread of its own, for who connects may need this one.
-    private func awaitInput(of descriptor: Int32, else reason: String) async throws {
-        let isThere = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-                continuation.resume(returning: poll(&polled, 1, 120_000) == 1)
-            }
-        }
-        guard isThere else { throw FileError(reason: reason) }
-    }
-
     /// Waits until someone has connected, and until that connection is closed at the other end.
     func closed() async throws {
         try await connected()

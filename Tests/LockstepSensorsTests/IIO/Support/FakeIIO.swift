@@ -53,14 +53,15 @@ final class FakeIIO: Sendable {
         AttributeFolder("\(devices)/\(id)").text(name) ?? "(none)"
     }
 
-    /// Waits until an attribute says `text`: nobody tells when a plain file changes.
+    /// Waits until an attribute says `text`.
     func wait(_ id: String, _ name: String, for text: String) async throws {
-        // Counted in looks: where many tests run at once, time passes in which this one does not run at all.
-        for _ in 0..<6000 {
-            if self.text(id, name) == text { return }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        throw FileError(reason: "\(name) says '\(self.text(id, name))', not '\(text)', after 30 s")
+        let changes = try FileWatch("\(devices)/\(id)/\(name)", for: .change)
+        while self.text(id, name) != text { try await changes.wait() }
+    }
+
+    /// Waits until an attribute is read.
+    func waitForReading(_ id: String, _ name: String) async throws {
+        try await FileWatch("\(devices)/\(id)/\(name)", for: .read).wait()
     }
 
     /// Puts a link in the place of an attribute.

@@ -1,0 +1,32 @@
+import Glibc
+import SensorTestSupport
+
+/// Tells what happens to a file from now on (inotify).
+struct FileWatch: ~Copyable {
+    enum Event {
+        case read, change
+
+        fileprivate var mask: UInt32 { UInt32(self == .read ? IN_ACCESS : IN_MODIFY) }
+    }
+
+    private let path: String
+    private let descriptor: Int32
+
+    init(_ path: String, for event: Event) throws {
+        self.path = path
+        descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+        guard inotify_add_watch(descriptor, path, event.mask) >= 0 else {
+            throw FileError(reason: "\(path): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Waits until it has happened since the watch began, or since the last call.
+    func wait() async throws {
+        try await awaitInput(of: descriptor, else: "nothing happened to \(path)")
+        // Several events may be one by now; those that are left count for the next call.
+        var events = [UInt8](repeating: 0, count: 4096)
+        _ = read(descriptor, &events, events.count)
+    }
+}
