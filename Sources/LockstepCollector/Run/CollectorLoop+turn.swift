@@ -8,6 +8,16 @@ extension CollectorLoop {
     /// Messages that are read before the next look at the clock.
     private static let readAtOnce = 100
 
+    /// Lets more come, where the last turn began only just now.
+    /// - Returns: whether it did.
+    func gather() -> Bool {
+        // Of what is sent a broker too takes in only so much before the collector has read its answers.
+        guard link.isUp, !link.wantsWrite, unconfirmed.isEmpty, let end = gathering.begin(after: began, now: .now)
+        else { return false }
+        link.rest(until: end)
+        return true
+    }
+
     /// Reads what came, commits it, and acknowledges it.
     /// - Parameter isLast: whether no other turn follows.
     func turn(isLast: Bool = false) {
@@ -29,15 +39,18 @@ extension CollectorLoop {
         report.publishIfDue(counting: fleet, over: link, at: moment)
         // Only now, after the commit, do the acknowledgements of what was read go out; of heartbeats that wait also without.
         for event in link.write() { handle(event) }
+        gathering.note(messagesUnacknowledged, at: .now)
         writer.doUpkeep()
     }
 
     /// Reads what came, up to a turn, and hands what it has to the store whenever that waits for something to do.
     private func readTurn() {
         let limits = configuration.turn
-        var partBegin = ContinuousClock.now
+        began = .now
+        var partBegin = began
         let end = partBegin + limits.duration
         messagesRead = 0
+        messagesUnacknowledged = 0
         messagesAdded = 0
         samplesAdded = 0
         while messagesRead < limits.messages, samplesAdded + intake.waitingSamples < limits.samples {
@@ -63,7 +76,8 @@ extension CollectorLoop {
     /// Waits a moment for more, where so much has come that there probably is: a commit for each trickle of a stream costs
     /// more than one for all.
     private func isMoreExpected() -> Bool {
-        guard messagesRead >= configuration.turn.burst, messagesRead != fruitlessAt else { return false }
+        // What gathered is enough for a commit, and to wait on and on for a steady stream would be for nothing.
+        guard !hasGathered, messagesRead >= configuration.turn.burst, messagesRead != fruitlessAt else { return false }
         let hasCome = link.waitToRead(until: .now + configuration.turn.lull)
         fruitlessAt = hasCome ? nil : messagesRead
         return hasCome

@@ -19,11 +19,18 @@ final class CollectorLoop {
     /// When a subscription that was refused is tried again.
     var subscribeAt: ContinuousClock.Instant?
 
+    var gathering = Gathering(at: .now)
+    /// Whether the messages of this turn had time to gather.
+    var hasGathered = false
+    /// When the last turn began.
+    var began = ContinuousClock.now
     /// When what is read just now came: of up to a hundred messages the first.
     var moment = Moment.now()
     /// Messages that this turn has read, and how many when it last handed some to the store.
     var messagesRead = 0
     var messagesAdded = 0
+    /// Those of them for whose acknowledgement the broker waits.
+    var messagesUnacknowledged = 0
     /// Samples that this turn has handed to the store.
     var samplesAdded = 0
     /// After how many messages of a turn nothing came during a lull: so it is with a broker that waits for
@@ -47,6 +54,8 @@ final class CollectorLoop {
     var unannounced: [DeviceTransition] = []
     /// What this turn rejected, to be told once it is on disk.
     var rejected: [RejectedMessage] = []
+    /// Messages that the broker has not confirmed.
+    var unconfirmed: Set<Int32> = []
     private var saidFailure: MQTTError.Code?
 
     init(
@@ -69,6 +78,7 @@ final class CollectorLoop {
         link.mayConnect = { [unowned self] in self.canGoOn() }
         link.onMessage = { [unowned self] message in
             self.messagesRead += 1
+            if message.needsAcknowledgement { self.messagesUnacknowledged += 1 }
             self.intake.take(message, &self.book, at: self.moment)
         }
     }
@@ -81,7 +91,7 @@ final class CollectorLoop {
             // Without a connection acknowledgements stay due: waiting for them would be spinning.
             let due = min(boot + 500_000, link.isUp ? schedule.nextDue ?? .max : .max)
             let deadline = ContinuousClock.now + .microseconds(max(0, due - boot))
-            link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
+            hasGathered = link.wait(until: min(deadline, supervisor.nextTurn ?? deadline)) && gather()
             turn()
         }
         supervisor.stopping()
@@ -136,9 +146,10 @@ final class CollectorLoop {
 
     func publish(_ channel: Channel, of device: DeviceAddress, _ payload: [UInt8], qos: QualityOfService) {
         do {
-            try link.publish(
+            let id = try link.publish(
                 MQTTMessage(
                     topic: configuration.root.topic(device, channel), payload: payload, qos: qos, isRetained: true))
+            if let id, qos == .atLeastOnce { unconfirmed.insert(id) }
         } catch {
             logger.error("\(channel.name) of \(device) can't be published: \(error)")
         }
@@ -173,7 +184,8 @@ final class CollectorLoop {
                 // The rights may be mended, or a cluster may just have lost a node.
                 subscribeAt = .now + .seconds(5)
             }
-        case .published(_, let refusal):
+        case .published(let id, let refusal):
+            unconfirmed.remove(id)
             if let refusal { logger.error("\(refusal): allow this user to write state, ack and $collector topics") }
         }
     }
@@ -191,6 +203,8 @@ final class CollectorLoop {
     }
 
     private func didConnect() {
+        gathering = Gathering(at: .now)
+        unconfirmed.removeAll()
         subscribe()
         book.startListening(at: .now())
         report.publish(report.status, counting: fleet, over: link, at: .now())

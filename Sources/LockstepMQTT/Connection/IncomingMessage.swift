@@ -7,15 +7,18 @@ public struct IncomingMessage {
     public let topicBytes: UnsafeRawBufferPointer
     public let payload: UnsafeRawBufferPointer
     public let isRetained: Bool
+    /// Whether the broker waits for its acknowledgement (QoS 1).
+    public let needsAcknowledgement: Bool
     private let properties: OpaquePointer?
 
     init(
         topicBytes: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, isRetained: Bool,
-        properties: OpaquePointer? = nil
+        needsAcknowledgement: Bool = true, properties: OpaquePointer? = nil
     ) {
         self.topicBytes = topicBytes
         self.payload = payload
         self.isRetained = isRetained
+        self.needsAcknowledgement = needsAcknowledgement
         self.properties = properties
     }
 

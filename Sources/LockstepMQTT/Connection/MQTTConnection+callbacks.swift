@@ -30,7 +30,7 @@ extension MQTTConnection {
                 IncomingMessage(
                     topicBytes: UnsafeRawBufferPointer(start: topic, count: strlen(topic)),
                     payload: UnsafeRawBufferPointer(start: message.payload, count: Int(message.payloadlen)),
-                    isRetained: message.retain, properties: properties))
+                    isRetained: message.retain, needsAcknowledgement: message.qos > 0, properties: properties))
         }
         mosquitto_log_callback_set(handle) { _, context, level, text in
             guard level == Int32(MOSQ_LOG_ERR), let text else { return }

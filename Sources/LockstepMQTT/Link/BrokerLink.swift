@@ -95,6 +95,12 @@ public final class BrokerLink {
         return wakeup.wait(for: (descriptor, wantsWrite: false), until: deadline)
     }
 
+    /// Whether something waits that could not be sent yet.
+    public var wantsWrite: Bool { socket?.wantsWrite ?? false }
+
+    /// Waits until a signal or the deadline, whatever comes from the broker.
+    public func rest(until deadline: ContinuousClock.Instant) { wakeup.wait(for: nil, until: deadline) }
+
     /// Goes on with connecting, and takes in messages, about `limit` at the most.
     public func read(limit: Int = 100, while mayGoOn: () -> Bool = { true }) -> [Event] {
         let now = ContinuousClock.now

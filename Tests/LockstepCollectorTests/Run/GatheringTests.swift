@@ -1,0 +1,117 @@
+import Testing
+
+@testable import LockstepCollector
+
+@Suite("Messages gather")
+struct GatheringTests {
+    @Test("from the start of a turn to the next one's, and not at all where the last turn is long past")
+    func interval() {
+        let now = ContinuousClock.now
+        var gathering = Gathering(at: now)
+        #expect(gathering.begin(after: now, now: now + .milliseconds(2)) == now + Gathering.interval)
+        #expect(gathering.begin(after: now, now: now + Gathering.interval) == nil)
+    }
+
+    @Test("into few turns, where the broker does not wait for acknowledgements", arguments: [200, 1000, 10_000])
+    func stream(rate: Double) {
+        let stream = Stream(window: 60_000) { Int(rate * $0) }
+        #expect(stream.run().turns < 110 * Stream.seconds)
+        #expect(stream.run(gathers: false).turns > stream.run().turns)
+    }
+
+    @Test("no more than the broker sends before an acknowledgement", arguments: [1, 10, 20, 100])
+    func backlog(window: Int) {
+        let stream = Stream(window: window) { _ in .max }
+        #expect(Double(stream.run().messages) > 0.95 * Double(stream.run(gathers: false).messages))
+    }
+
+    @Test("not so long that a stream would be held up", arguments: [500, 1500, 3000, 6000])
+    func smallWindow(rate: Double) {
+        let stream = Stream(window: 20) { Int(rate * $0) }
+        #expect(Double(stream.run().mostBehind) < rate * ((Gathering.trial + Gathering.interval) / .seconds(1)) + 20)
+    }
+
+    @Test("not so long that a burst would be held up")
+    func burst() {
+        let stream = Stream(window: 20) { 200 * (1 + Int($0)) }
+        #expect(stream.run().behind < stream.run(gathers: false).behind + Gathering.trial * 10)
+    }
+
+    @Test("for as long as a stream goes on")
+    func hour() {
+        var (now, hasGathered, turns) = (ContinuousClock.now, 0, 0)
+        var gathering = Gathering(at: now)
+        let end = now + .seconds(3600)
+        while now < end {
+            let start = now
+            now += .milliseconds(3)
+            if let end = gathering.begin(after: start, now: now) {
+                now = end
+                hasGathered += 1
+            }
+            turns += 1
+            gathering.note(Int((now - start) / .milliseconds(1)), at: now)
+        }
+        #expect(Double(hasGathered) > 0.95 * Double(turns))
+    }
+
+    @Test("no longer where the broker's window has become smaller")
+    func shrunken() {
+        let now = ContinuousClock.now
+        var gathering = Gathering(at: now)
+        gathering.note(1000, at: now)
+        for second in 1...70 { gathering.note(20, at: now + .seconds(second)) }
+        #expect(
+            gathering.begin(after: now + .seconds(71), now: now + .seconds(71)) != now + .seconds(71)
+                + Gathering.interval)
+    }
+}
+
+/// A broker that sends messages, and a collector that reads, commits and acknowledges them, in a time of their own.
+private struct Stream {
+    static let seconds = 20
+
+    /// Messages that the broker sends before an acknowledgement.
+    let window: Int
+    /// How many have come to the broker after a time in seconds.
+    let sent: (Double) -> Int
+    /// From one message that was waiting for an acknowledgement to the next.
+    private let step = Duration.microseconds(100)
+
+    struct Outcome {
+        var messages = 0
+        var turns = 0
+        /// How long some waited after a turn, all in all, and how many at the most.
+        var behind = Duration.zero
+        var mostBehind = 0
+    }
+
+    func run(gathers: Bool = true) -> Outcome {
+        let start = ContinuousClock.now
+        var gathering = Gathering(at: start)
+        var (now, began, acknowledged) = (start, start, start)
+        var outcome = Outcome()
+        var waiting: Int { sent((now - start) / .seconds(1)) - outcome.messages }
+        // What came meanwhile is there at once, what the window held back is not.
+        var free = window
+        var readable: Int { min(waiting, window, free + Int((now - acknowledged) / step)) }
+        while now < start + .seconds(Self.seconds) {
+            guard readable > 0 else {
+                now += step
+                continue
+            }
+            if gathers, let end = gathering.begin(after: began, now: now) { now = end }
+            let count = readable
+            if waiting > window { outcome.behind += now - began }
+            outcome.mostBehind = max(outcome.mostBehind, waiting)
+            began = now
+            outcome.messages += count
+            outcome.turns += 1
+            now += .microseconds(600 + 20 * count)
+            free = window - count
+            acknowledged = now
+            gathering.note(count, at: now)
+        }
+        return outcome
+    }
+}
