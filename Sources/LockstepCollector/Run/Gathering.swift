@@ -8,17 +8,15 @@ struct Gathering {
     static let interval = Duration.milliseconds(10)
     /// How long they gather, once in a while, to learn whether the window is larger than is known.
     static let trial = Duration.milliseconds(40)
-    /// From one such trial to the next, at first and at the most.
+    /// From one such trial to the next, at first and at the most: what the last has shown should not be forgotten before.
     private static let firstPause = Duration.milliseconds(200)
     private static let longestPause = Duration.seconds(60)
     /// What messages are counted over.
     private static let span = Duration.milliseconds(100)
-    /// How long at the least it counts what once came: a window can depend on what the broker has to send.
+    /// How long, at the least, what once came counts: a window can depend on what the broker has to send.
     private static let memory = Duration.seconds(30)
 
-    /// Messages of the last turn.
-    private var lastTurn = 0
-    /// The most of a turn, since the memory's last turn and before.
+    /// The most messages of a turn: since the last time that older ones were forgotten, and in as long before.
     private var most = 0
     private var mostBefore = 0
     private var forgetAt: ContinuousClock.Instant
@@ -41,20 +39,14 @@ struct Gathering {
 
     /// Takes in how many messages a turn has read for whose acknowledgement the broker waits.
     mutating func note(_ messages: Int, at now: ContinuousClock.Instant) {
-        if messages > window {
-            pause = Self.firstPause
-            trialAt = min(trialAt, now + pause)
-        }
         if now >= forgetAt {
             (most, mostBefore) = (0, most)
             forgetAt = now + Self.memory
         }
         if now >= spanEnd {
-            // Of a span long past it says nothing.
-            (count, lastCount) = (0, now < spanEnd + Self.span ? count : 0)
+            (count, lastCount) = (0, count)
             spanEnd = now + Self.span
         }
-        lastTurn = messages
         most = max(most, messages)
         count += messages
     }
@@ -65,7 +57,7 @@ struct Gathering {
     {
         let end = start + Self.interval
         guard now < end else { return nil }
-        if 2 * lastTurn <= window, Self.interval * (2 * max(count, lastCount)) <= Self.span * window { return end }
+        if Self.interval * (2 * max(count, lastCount)) <= Self.span * window { return end }
         guard now >= trialAt else { return nil }
         trialAt = now + pause
         pause = min(pause * 2, Self.longestPause)

@@ -57,13 +57,15 @@ struct GatheringTests {
 
     @Test("no longer where the broker's window has become smaller")
     func shrunken() {
-        let now = ContinuousClock.now
+        var now = ContinuousClock.now
         var gathering = Gathering(at: now)
         gathering.note(1000, at: now)
-        for second in 1...70 { gathering.note(20, at: now + .seconds(second)) }
-        #expect(
-            gathering.begin(after: now + .seconds(71), now: now + .seconds(71)) != now + .seconds(71)
-                + Gathering.interval)
+        let end = now + .seconds(70)
+        while now < end {
+            now += .milliseconds(2)
+            gathering.note(20, at: now)
+        }
+        #expect(gathering.begin(after: now, now: now) != now + Gathering.interval)
     }
 }
 
@@ -81,8 +83,9 @@ private struct Stream {
     struct Outcome {
         var messages = 0
         var turns = 0
-        /// How long some waited after a turn, all in all, and how many at the most.
+        /// How long some waited that a turn had left, all in all.
         var behind = Duration.zero
+        /// How many waited at the most.
         var mostBehind = 0
     }
 
@@ -91,6 +94,7 @@ private struct Stream {
         var gathering = Gathering(at: start)
         var (now, began, acknowledged) = (start, start, start)
         var outcome = Outcome()
+        var isBehind = false
         var waiting: Int { sent((now - start) / .seconds(1)) - outcome.messages }
         // What came meanwhile is there at once, what the window held back is not.
         var free = window
@@ -102,7 +106,8 @@ private struct Stream {
             }
             if gathers, let end = gathering.begin(after: began, now: now) { now = end }
             let count = readable
-            if waiting > window { outcome.behind += now - began }
+            if isBehind { outcome.behind += now - began }
+            isBehind = waiting > count
             outcome.mostBehind = max(outcome.mostBehind, waiting)
             began = now
             outcome.messages += count
