@@ -76,15 +76,17 @@ final class CollectorLoop {
         self.report = report
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { report.connectionOptions(version: $0) }
         link.mayConnect = { [unowned self] in self.canGoOn() }
-        link.onMessage = { [unowned self] message in
-            self.messagesRead += 1
-            if message.needsAcknowledgement { self.messagesUnacknowledged += 1 }
-            self.intake.take(message, &self.book, at: self.moment)
-        }
     }
 
     func run(until isStopping: () -> Bool) {
         logger.info("collector \(configuration.id) knows \(book.deviceCount) devices")
+        // Strongly held meanwhile: to find out for each message whether the loop is still there takes time.
+        link.onMessage = { message in
+            self.messagesRead += 1
+            if message.needsAcknowledgement { self.messagesUnacknowledged += 1 }
+            self.intake.take(message, &self.book, at: self.moment)
+        }
+        defer { link.onMessage = nil }
         while !isStopping() {
             supervisor.turned(summary)
             let boot = Moment.now().boot
