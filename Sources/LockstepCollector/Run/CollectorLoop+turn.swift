@@ -11,8 +11,10 @@ extension CollectorLoop {
     /// Lets more come, where the last turn began only just now.
     /// - Returns: whether it did.
     func gather() -> Bool {
-        // Of what is sent a broker too takes in only so much before the collector has read its answers.
-        guard link.isUp, !link.wantsWrite, unconfirmed.isEmpty, let end = gathering.begin(after: began, now: .now)
+        // Where the last turn found no message, a large one may be on its way. And of what is sent a broker too takes in
+        // only so much before the collector has read its answers.
+        guard link.isUp, messagesRead > 0, !link.wantsWrite, unconfirmed.isEmpty,
+            let end = gathering.begin(after: began, now: .now)
         else { return false }
         link.rest(until: end)
         return true
@@ -73,14 +75,14 @@ extension CollectorLoop {
         }
     }
 
-    /// Waits a moment for more, where so much has come that there probably is: a commit for each trickle of a stream costs
-    /// more than one for all.
+    /// Waits a moment for more, where that is probable.
+    /// - Returns: whether something came.
     private func isMoreExpected() -> Bool {
-        // What gathered is enough for a commit, and to wait on and on for a steady stream would be for nothing.
-        guard !hasGathered, messagesRead >= configuration.turn.burst, messagesRead != fruitlessAt else { return false }
-        let hasCome = link.waitToRead(until: .now + configuration.turn.lull)
-        fruitlessAt = hasCome ? nil : messagesRead
-        return hasCome
+        // States that the broker's answers let go would wait for the end of the turn.
+        guard unconfirmed.isEmpty, let pause = lull.begin(after: messagesUnacknowledged) else { return false }
+        let start = ContinuousClock.now
+        defer { lull.note(waited: .now - start) }
+        return link.waitToRead(until: start + pause)
     }
 
     /// Hands what came to the store, which takes it in while the next is read.

@@ -20,22 +20,19 @@ final class CollectorLoop {
     var subscribeAt: ContinuousClock.Instant?
 
     var gathering = Gathering(at: .now)
-    /// Whether the messages of this turn had time to gather.
-    var hasGathered = false
+    var lull: Lull
     /// When the last turn began.
     var began = ContinuousClock.now
-    /// When what is read just now came: of up to a hundred messages the first.
+    /// When what is read just now was read: of up to a hundred messages the first.
     var moment = Moment.now()
     /// Messages that this turn has read, and how many when it last handed some to the store.
     var messagesRead = 0
     var messagesAdded = 0
-    /// Those of them for whose acknowledgement the broker waits.
+    /// Those of them for whose acknowledgement the broker waits; without the retained ones of a new subscription, which
+    /// NATS sends whatever waits.
     var messagesUnacknowledged = 0
     /// Samples that this turn has handed to the store.
     var samplesAdded = 0
-    /// After how many messages of a turn nothing came during a lull: so it is with a broker that waits for
-    /// acknowledgements before it sends more.
-    var fruitlessAt: Int?
     /// Whether this turn has handed anything to the store.
     var hasAdded = false
     /// Since when something waits that need not be written at once, in µs of the boot clock.
@@ -64,6 +61,7 @@ final class CollectorLoop {
     ) throws {
         self.configuration = configuration
         writer = StoreWriter(store)
+        lull = Lull(configuration.turn)
         self.logger = logger
         self.supervisor = supervisor
         self.transitions = transitions
@@ -83,7 +81,7 @@ final class CollectorLoop {
         // Strongly held meanwhile: to find out for each message whether the loop is still there takes time.
         link.onMessage = { message in
             self.messagesRead += 1
-            if message.needsAcknowledgement { self.messagesUnacknowledged += 1 }
+            if message.needsAcknowledgement, !message.isRetained { self.messagesUnacknowledged += 1 }
             self.intake.take(message, &self.book, at: self.moment)
         }
         defer { link.onMessage = nil }
@@ -93,7 +91,8 @@ final class CollectorLoop {
             // Without a connection acknowledgements stay due: waiting for them would be spinning.
             let due = min(boot + 500_000, link.isUp ? schedule.nextDue ?? .max : .max)
             let deadline = ContinuousClock.now + .microseconds(max(0, due - boot))
-            hasGathered = link.wait(until: min(deadline, supervisor.nextTurn ?? deadline)) && gather()
+            let hasGathered = link.wait(until: min(deadline, supervisor.nextTurn ?? deadline)) && gather()
+            lull.beginTurn(hasGathered: hasGathered)
             turn()
         }
         supervisor.stopping()

@@ -10,7 +10,7 @@ struct Gathering {
     static let trial = Duration.milliseconds(40)
     /// From one such trial to the next, at first and at the most: what the last has shown should not be forgotten before.
     private static let firstPause = Duration.milliseconds(200)
-    private static let longestPause = Duration.seconds(60)
+    private static let longestPause = Duration.seconds(20)
     /// What messages are counted over.
     private static let span = Duration.milliseconds(100)
     /// How long, at the least, what once came counts: a window can depend on what the broker has to send.

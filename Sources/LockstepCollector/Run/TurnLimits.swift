@@ -9,9 +9,11 @@ struct TurnLimits: Sendable {
     /// Messages, or samples, of which a part consists at the least: with fewer there is little to insert together.
     var partMessages = 3000
     var partSamples = 20_000
-    /// Messages after which a turn does not end at the first lull, and how long that is then.
+    /// Messages after which a turn does not end at the first lull, how long that is then, and all of a turn together: a
+    /// steady stream would else draw each turn out to the end.
     var burst = 100
     var lull = Duration.milliseconds(10)
+    var lulls = Duration.milliseconds(40)
     /// After this a turn ends: acknowledgements must not wait long for a slow disk.
     var duration = Duration.milliseconds(250)
 
