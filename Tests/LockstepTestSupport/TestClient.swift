@@ -11,6 +11,7 @@ public final class TestClient: Sendable {
         public let payload: [UInt8]
         public let isRetained: Bool
         public let contentType: String?
+        public let at: ContinuousClock.Instant
         public var text: String { String(decoding: payload, as: UTF8.self) }
     }
 
@@ -45,7 +46,7 @@ public final class TestClient: Sendable {
             link.onMessage = { [self] message in
                 let copy = Message(
                     topic: message.topic, payload: Array(message.payload), isRetained: message.isRetained,
-                    contentType: message.contentType)
+                    contentType: message.contentType, at: .now)
                 state.withLock { $0.messages.append(copy) }
             }
             var granted = 0

@@ -3,7 +3,6 @@ import LockstepModel
 import LockstepSQLite
 import LockstepStore
 import LockstepTestSupport
-import Logging
 import Synchronization
 import Testing
 
@@ -17,25 +16,24 @@ struct BacklogTurnTests {
     func failure() async throws {
         try await withBroker { broker in
             try await withTemporaryFolder { folder in
-                try await keepMessages(in: broker, folder)
+                let kept = KeptMessages(collector: "turn", port: broker.port)
+                try await kept.begin()
+                try await kept.publish(1...Self.messages)
                 let path = folder + "/store.db"
                 let parts = Mutex(0)
                 var configuration = CollectorConfiguration(
                     id: try CollectorID(validating: "turn"), broker: broker.address)
                 configuration.turn = TurnLimits(messages: 1600, partMessages: 20, duration: .seconds(30))
-                let collector = Collector(
-                    configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-                ) {
+                try await withCollector(configuration) {
                     FailingStore(try SQLiteStore(path: path)) { parts.withLock { $0 += 1 } }
+                } _: {
+                    let store = try await opened(path)
+                    try await expectEventually {
+                        try store.integer("SELECT count(*) FROM accelerometer") == Self.messages
+                            && store.integer("SELECT last FROM batches") == Self.messages
+                    }
                 }
-                let run = Task { try await collector.run() }
                 let store = try await opened(path)
-                try await expectEventually {
-                    try store.integer("SELECT count(*) FROM accelerometer") == Self.messages
-                        && store.integer("SELECT last FROM batches") == Self.messages
-                }
-                run.cancel()
-                try await run.value
                 let reason = try store.text("SELECT reason FROM rejected LIMIT 1")
                 #expect(reason == nil)
                 #expect(try store.integer("SELECT count(*) FROM batches") == 1)
@@ -45,29 +43,6 @@ struct BacklogTurnTests {
                 #expect(parts.withLock { $0 } > 2)
             }
         }
-    }
-
-    /// Fills the collector's session with batches of one sample.
-    private func keepMessages(in broker: TestBroker, _ folder: String) async throws {
-        let session = try await RunningProgram.run(
-            Programs.installed("mosquitto_sub") ?? "mosquitto_sub",
-            [
-                "-p", "\(broker.port)", "-V", "mqttv5", "-i", "lockstep-collector-turn", "-c", "-x", "3600", "-q", "1",
-                "-t", "lockstep/#", "-E",
-            ])
-        #expect(session.status == 0, "\(session.text)")
-        let file = folder + "/messages"
-        let lines = (1...Self.messages).map { seq in
-            #"{"v":1,"epoch":"e","seq":\#(seq),"t":\#(1_700_000_000_000_000 + seq),"x":[1],"y":[2],"z":[3]}"#
-        }
-        try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
-        let published = try await RunningProgram.run(
-            "/bin/sh",
-            [
-                "-c", #"exec mosquitto_pub -p "$0" -q 1 -t lockstep/default/walker/motion/accelerometer -l <"$1""#,
-                "\(broker.port)", file,
-            ])
-        #expect(published.status == 0, "\(published.text)")
     }
 
     private func opened(_ path: String) async throws -> SQLiteDatabase {
