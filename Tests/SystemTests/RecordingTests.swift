@@ -52,7 +52,8 @@ struct RecordingTests {
             #expect(await agent.waitForOutput("connected to"))
             // Over and over: the agent may come after the first fixes.
             let gpsfake = try RunningProgram(
-                Programs.installed("gpsfake") ?? "", ["-c", "0.02", "-q", "-P", "\(port)", "\(folder)/\(log).log"])
+                Programs.installed("gpsfake") ?? "", ["-c", "0.02", "-q", "-P", "\(port)", "\(folder)/\(log).log"],
+                environment: ["TMPDIR": system.folder])
             let reader = try await system.reader()
             var rows: [(at: Int64, position: [Double])] = []
             try await expectEventually("\(Set(rows.map(\.at)).count) of \(expected.count) fixes", within: .seconds(120))

@@ -1,5 +1,4 @@
-import Dispatch
-import Glibc
+import Foundation
 import LockstepSensors
 import SensorTestSupport
 
@@ -24,6 +23,8 @@ struct GpsFake {
     }
 
     private let process: pid_t
+    /// Where gpsfake leaves its socket.
+    private let folder: String
 
     private init(log: String, port: UInt16, delay: Double) throws {
         var attributes = posix_spawnattr_t()
@@ -41,7 +42,9 @@ struct GpsFake {
         // Bounded by `timeout`, for nobody stops them where the test's process is killed.
         let command = ["timeout", "--kill-after=2", "150", Self.program, "-c", "\(delay)", "-q", "-P", "\(port)", log]
         let arguments = command.map(copy)
-        let environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"].map(copy)
+        folder = FileManager.default.temporaryDirectory.path + "/lockstep-gpsfake-\(port)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR=\(folder)"].map(copy)
         defer { for text in arguments + environment { free(text) } }
         var process: pid_t = 0
         let code = posix_spawn(
@@ -55,6 +58,7 @@ struct GpsFake {
         kill(-process, SIGKILL)
         var status: Int32 = 0
         waitpid(process, &status, 0)
+        try? FileManager.default.removeItem(atPath: folder)
     }
 }
 
