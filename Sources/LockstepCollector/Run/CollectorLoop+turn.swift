@@ -11,9 +11,8 @@ extension CollectorLoop {
     /// Lets more come, where the last turn began only just now.
     /// - Returns: whether it did.
     func gather() -> Bool {
-        // Where the last turn found no message, a large one may be on its way. And of what is sent a broker too takes in
-        // only so much before the collector has read its answers.
-        guard link.isUp, messagesRead > 0, !link.wantsWrite, unconfirmed.isEmpty,
+        // Where the last turn found no message, a large one may be on its way.
+        guard link.isUp, messagesRead > 0, !link.wantsWrite, !isTellingStates,
             let end = gathering.begin(after: began, now: .now)
         else { return false }
         link.rest(until: end)
@@ -41,7 +40,7 @@ extension CollectorLoop {
         report.publishIfDue(counting: fleet, over: link, at: moment)
         // Only now, after the commit, do the acknowledgements of what was read go out; of heartbeats that wait also without.
         for event in link.write() { handle(event) }
-        gathering.note(messagesUnacknowledged, at: .now)
+        gathering.note(messagesUnacknowledged, retained: messagesRetained, at: .now)
         writer.doUpkeep()
     }
 
@@ -53,6 +52,7 @@ extension CollectorLoop {
         let end = partBegin + limits.duration
         messagesRead = 0
         messagesUnacknowledged = 0
+        messagesRetained = 0
         messagesAdded = 0
         samplesAdded = 0
         while messagesRead < limits.messages, samplesAdded + intake.waitingSamples < limits.samples {
@@ -65,7 +65,9 @@ extension CollectorLoop {
             let now = ContinuousClock.now
             guard link.isUp, now < end else { return }
             let hasSamples = intake.waitingSamples >= limits.partSamples
-            if messagesRead - before < Self.readAtOnce, !hasSamples, !isMoreExpected() { return }
+            // With TLS what is left of a record shows to no poll.
+            let isAllRead = messagesRead - before + events.count < Self.readAtOnce && !hasSamples
+            if isAllRead, !waitForMore() { return }
             let hasPart = limits.isPart(
                 messagesRead - messagesAdded, after: messagesAdded, elapsed: now - partBegin, of: end - partBegin)
             if hasSamples || (hasPart && writer.isIdle) {
@@ -77,12 +79,12 @@ extension CollectorLoop {
 
     /// Waits a moment for more, where that is probable.
     /// - Returns: whether something came.
-    private func isMoreExpected() -> Bool {
-        // States that the broker's answers let go would wait for the end of the turn.
-        guard unconfirmed.isEmpty, let pause = lull.begin(after: messagesUnacknowledged) else { return false }
+    private func waitForMore() -> Bool {
+        guard !isTellingStates, let pause = lull.begin(after: messagesUnacknowledged) else { return false }
         let start = ContinuousClock.now
-        defer { lull.note(waited: .now - start) }
-        return link.waitToRead(until: start + pause)
+        let hasCome = link.waitToRead(until: start + pause)
+        lull.end(waited: .now - start, hasCome: hasCome)
+        return hasCome
     }
 
     /// Hands what came to the store, which takes it in while the next is read.

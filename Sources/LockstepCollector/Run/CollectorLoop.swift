@@ -28,9 +28,9 @@ final class CollectorLoop {
     /// Messages that this turn has read, and how many when it last handed some to the store.
     var messagesRead = 0
     var messagesAdded = 0
-    /// Those of them for whose acknowledgement the broker waits; without the retained ones of a new subscription, which
-    /// NATS sends whatever waits.
+    /// Those of them for whose acknowledgement the broker waits, and the retained ones among these.
     var messagesUnacknowledged = 0
+    var messagesRetained = 0
     /// Samples that this turn has handed to the store.
     var samplesAdded = 0
     /// Whether this turn has handed anything to the store.
@@ -47,6 +47,8 @@ final class CollectorLoop {
     var unwritten: IngestGroup?
     /// Devices whose states the broker has not been told since the connection came up.
     private var untold: ArraySlice<DeviceAddress> = []
+    /// Whether so many states are on their way that the broker may take in no more before its answers are read.
+    var isTellingStates: Bool { !untold.isEmpty || unconfirmed.count > 10 }
     /// Transitions of this turn, to be announced once they are on disk.
     var unannounced: [DeviceTransition] = []
     /// What this turn rejected, to be told once it is on disk.
@@ -81,7 +83,10 @@ final class CollectorLoop {
         // Strongly held meanwhile: to find out for each message whether the loop is still there takes time.
         link.onMessage = { message in
             self.messagesRead += 1
-            if message.needsAcknowledgement, !message.isRetained { self.messagesUnacknowledged += 1 }
+            if message.needsAcknowledgement {
+                self.messagesUnacknowledged += 1
+                if message.isRetained { self.messagesRetained += 1 }
+            }
             self.intake.take(message, &self.book, at: self.moment)
         }
         defer { link.onMessage = nil }

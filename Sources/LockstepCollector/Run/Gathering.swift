@@ -38,7 +38,8 @@ struct Gathering {
     private var window: Int { max(most, mostBefore) }
 
     /// Takes in how many messages a turn has read for whose acknowledgement the broker waits.
-    mutating func note(_ messages: Int, at now: ContinuousClock.Instant) {
+    /// - Parameter retained: those of them that a new subscription brought: some brokers send these beside the window.
+    mutating func note(_ messages: Int, retained: Int = 0, at now: ContinuousClock.Instant) {
         if now >= forgetAt {
             (most, mostBefore) = (0, most)
             forgetAt = now + Self.memory
@@ -47,7 +48,7 @@ struct Gathering {
             (count, lastCount) = (0, count)
             spanEnd = now + Self.span
         }
-        most = max(most, messages)
+        most = max(most, messages - retained)
         count += messages
     }
 

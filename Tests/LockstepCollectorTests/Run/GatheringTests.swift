@@ -62,6 +62,15 @@ struct GatheringTests {
         #expect(gathered > (end - begin) * 0.95)
     }
 
+    @Test("not for retained messages, which say nothing of the window and may be held up by it")
+    func retained() {
+        let now = ContinuousClock.now
+        var gathering = Gathering(at: now)
+        gathering.note(1000, retained: 1000, at: now)
+        gathering.note(20, at: now)
+        #expect(gathering.begin(after: now, now: now) == nil)
+    }
+
     @Test("no longer where the broker's window has become smaller")
     func shrunken() {
         var now = ContinuousClock.now
