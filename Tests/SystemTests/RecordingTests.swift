@@ -54,6 +54,7 @@ struct RecordingTests {
             let gpsfake = try RunningProgram(
                 Programs.installed("gpsfake") ?? "", ["-c", "0.02", "-q", "-P", "\(port)", "\(folder)/\(log).log"],
                 environment: ["TMPDIR": system.folder])
+            defer { gpsfake.signalGroup(SIGKILL) }
             let reader = try await system.reader()
             var rows: [(at: Int64, position: [Double])] = []
             try await expectEventually("\(Set(rows.map(\.at)).count) of \(expected.count) fixes", within: .seconds(120))
