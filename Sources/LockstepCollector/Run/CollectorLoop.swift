@@ -47,8 +47,10 @@ final class CollectorLoop {
     var unwritten: IngestGroup?
     /// Devices whose states the broker has not been told since the connection came up.
     private var untold: ArraySlice<DeviceAddress> = []
+    /// States on their way to the broker that it takes in at the least before its answers have to be read.
+    private static let fewStates = 10
     /// Whether so many states are on their way that the broker may take in no more before its answers are read.
-    var isTellingStates: Bool { !untold.isEmpty || unconfirmed.count > 10 }
+    var isTellingStates: Bool { !untold.isEmpty || unconfirmed.count > Self.fewStates }
     /// Transitions of this turn, to be announced once they are on disk.
     var unannounced: [DeviceTransition] = []
     /// What this turn rejected, to be told once it is on disk.

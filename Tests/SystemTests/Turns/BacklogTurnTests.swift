@@ -16,7 +16,7 @@ struct BacklogTurnTests {
     func failure() async throws {
         try await withBroker { broker in
             try await withTemporaryFolder { folder in
-                let kept = KeptMessages(collector: "turn", port: broker.port)
+                let kept = SampleMessages(collector: "turn", port: broker.port)
                 try await kept.begin()
                 try await kept.publish(1...Self.messages)
                 let path = folder + "/store.db"

@@ -20,7 +20,7 @@ struct LullTurnTests {
             let client = try await system.connect(["lockstep/+/$collector/lull"])
             try await CommitLog.of(configuration, store: system.storePath) { log in
                 await client.expectMessage { _ in true }
-                let messages = KeptMessages(collector: "lull", port: system.broker.port)
+                let messages = SampleMessages(collector: "lull", port: system.broker.port)
                 try await messages.publish(1...200)
                 try await messages.publish(201...400)
                 await expectEventually { log.batches == 400 }

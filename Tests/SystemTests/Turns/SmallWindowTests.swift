@@ -20,7 +20,7 @@ struct SmallWindowTests {
     func backlog() async throws {
         let messages = 2000
         try await withNATS { port, folder in
-            let kept = KeptMessages(collector: "window", port: port, version: .three)
+            let kept = SampleMessages(collector: "window", port: port, version: .three)
             try await kept.begin()
             try await kept.publish(1...messages)
             var configuration = CollectorConfiguration(

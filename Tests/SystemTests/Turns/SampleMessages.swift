@@ -3,8 +3,8 @@ import LockstepMQTT
 import LockstepTestSupport
 import Testing
 
-/// Messages that a broker keeps for a collector.
-struct KeptMessages {
+/// Messages of one sample each, which a broker can be made to keep for a collector.
+struct SampleMessages {
     let collector: String
     let port: UInt16
     var version = MQTTVersion.five
