@@ -114,8 +114,8 @@ struct AgentCommand: AsyncParsableCommand {
                     .init(
                         service: agent, successTerminationBehavior: .gracefullyShutdownGroup,
                         failureTerminationBehavior: .gracefullyShutdownGroup),
-                    .init(service: PhaseSignals(agent: agent)),
-                    .init(service: EndSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: await PhaseSignals(agent: agent)),
+                    .init(service: await EndSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
                 ],
                 logger: .quiet))
         try await group.run()

@@ -7,14 +7,16 @@ import UnixSignals
 /// Belongs into a group with `successTerminationBehavior: .gracefullyShutdownGroup`. The group's own handling of signals
 /// hears the first one only.
 public struct EndSignals: Service {
-    public init() {}
+    private let signals: UnixSignalsSequence
+
+    /// Traps the signals. To be done before any of the services runs: one that comes until then ends the process uncleanly.
+    public init() async { signals = await UnixSignalsSequence(trapping: .sigterm, .sigint) }
 
     /// Ends with the first signal, or when the group shuts down for another reason.
     public func run() async throws {
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let (first, continuation) = AsyncStream<Void>.makeStream()
         // Outlives this service: the second signal comes while the others end.
-        Task.detached {
+        Task.detached { [signals] in
             var isFirst = true
             for await signal in signals {
                 if isFirst { continuation.yield() } else { die(of: signal.rawValue) }
