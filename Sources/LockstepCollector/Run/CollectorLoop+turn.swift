@@ -65,7 +65,7 @@ extension CollectorLoop {
             let now = ContinuousClock.now
             guard link.isUp, now < end else { return }
             let hasSamples = intake.waitingSamples >= limits.partSamples
-            // Where the limit ended the read, there may be more, and no poll may tell: OpenSSL keeps the rest of a record.
+            // A read that its limit ended may leave what no poll tells of: OpenSSL keeps the rest of a record.
             let isAllRead = messagesRead - before + events.count < Self.readAtOnce && !hasSamples
             if isAllRead, !waitForMore() { return }
             let hasPart = limits.isPart(
