@@ -17,15 +17,17 @@ struct LatencyBenchmark {
     func run() throws -> [Comparison] {
         var committed: [[Double]] = []
         var seen: [[Double]] = []
+        var stolen: [Double] = []
         for _ in 0..<rounds {
-            let ages = try measure()
-            committed.append(ages.committed)
-            seen.append(ages.seen)
+            let run = try StolenTime.during(measure)
+            committed.append(run.result.committed)
+            seen.append(run.result.seen)
+            stolen.append(run.share)
         }
         return [(0.5, "half"), (0.99, "99 %")].map { part, name in
             let metric = Metric(name: "age of a sample, \(name) of them below", unit: "ms")
             func side(_ name: String, _ rounds: [[Double]]) -> Comparison.Side {
-                Comparison.Side(name: name, values: rounds.map { quantile(part, of: $0) * 1000 })
+                Comparison.Side(name: name, values: rounds.map { quantile(part, of: $0) * 1000 }, stolen: stolen)
             }
             let window = Array(repeating: Self.window * part * 1000, count: rounds)
             return Comparison(

@@ -3,11 +3,14 @@ extension Comparison {
     var text: String {
         let rows = sides.map { side in
             [
-                side.name, number(side.median), "\(number(side.values.min() ?? 0))–\(number(side.values.max() ?? 0))",
+                side.name, number(side.values.median),
+                "\(number(side.values.min() ?? 0))–\(number(side.values.max() ?? 0))",
                 sides.count > 1 ? fixed(ratio(of: side), digits: 2) : "",
+                side.stolen.isEmpty ? "" : fixed(side.stolen.median, digits: 0) + " %",
             ]
         }
-        let header = ["", metric.unit, "spread", sides.count > 1 ? "ratio" : ""]
+        let isTimed = sides.contains { !$0.stolen.isEmpty }
+        let header = ["", metric.unit, "spread", sides.count > 1 ? "ratio" : "", isTimed ? "stolen" : ""]
         let widths = header.indices.map { column in ([header] + rows).map { $0[column].count }.max() ?? 0 }
         let lines = ([header] + rows).map { cells in
             let padded = cells.indices.map { column in
@@ -26,8 +29,9 @@ extension Comparison {
     var json: String {
         let objects = sides.map { side in
             let values = side.values.map { number($0) }.joined(separator: ",")
-            return #"{"name":"\#(side.name)","median":\#(number(side.median)),"values":[\#(values)],"#
-                + #""ratio":\#(fixed(ratio(of: side), digits: 3))}"#
+            let stolen = side.stolen.map { fixed($0, digits: 1) }.joined(separator: ",")
+            return #"{"name":"\#(side.name)","median":\#(number(side.values.median)),"values":[\#(values)],"#
+                + #""ratio":\#(fixed(ratio(of: side), digits: 3)),"stolen":[\#(stolen)]}"#
         }
         return #"{"benchmark":"\#(benchmark)","metric":"\#(metric.name)","unit":"\#(metric.unit)","#
             + #""sides":[\#(objects.joined(separator: ","))]}"# + "\n"

@@ -21,12 +21,8 @@ struct Comparison {
         let name: String
         /// One of each round.
         let values: [Double]
-
-        var median: Double {
-            let sorted = values.sorted()
-            let middle = sorted.count / 2
-            return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
-        }
+        /// % of the cores' time that the machine's host withheld in each round; none where time plays no part.
+        var stolen: [Double] = []
     }
 
     /// `ingest-batches`.
@@ -36,7 +32,7 @@ struct Comparison {
     let sides: [Side]
 
     /// Of the medians.
-    func ratio(of side: Side) -> Double { side.median / (sides.last?.median ?? .nan) }
+    func ratio(of side: Side) -> Double { side.values.median / (sides.last?.values.median ?? .nan) }
 }
 
 /// Runs all contenders in turn, so that whatever else the machine does falls on each of them.
@@ -44,15 +40,31 @@ func compare(
     _ benchmark: String, _ metrics: [Metric], rounds: Int, _ contenders: [Contender]
 ) throws -> [Comparison] {
     var values = Array(repeating: Array(repeating: [Double](), count: contenders.count), count: metrics.count)
+    var stolen = Array(repeating: [Double](), count: contenders.count)
     for _ in 0..<rounds {
         for (side, contender) in contenders.enumerated() {
-            for (metric, value) in try contender.run().enumerated() { values[metric][side].append(value) }
+            let run = try StolenTime.during(contender.run)
+            stolen[side].append(run.share)
+            for (metric, value) in run.result.enumerated() { values[metric][side].append(value) }
         }
     }
     return metrics.indices.map { metric in
         Comparison(
             benchmark: benchmark, metric: metrics[metric],
-            sides: zip(contenders, values[metric]).map { Comparison.Side(name: $0.name, values: $1) })
+            sides: contenders.indices.map { side in
+                Comparison.Side(
+                    name: contenders[side].name, values: values[metric][side], stolen: stolen[side])
+            })
+    }
+}
+
+extension [Double] {
+    /// The one in the middle; of an even number, the mean of the two there.
+    /// - Precondition: there is one.
+    var median: Double {
+        let sorted = sorted()
+        let middle = count / 2
+        return count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
     }
 }
 
