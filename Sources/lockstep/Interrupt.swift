@@ -12,19 +12,22 @@ final class Interrupt {
     private let flag = Flag()
     private let sources: [any DispatchSourceSignal]
 
+    /// Traps both: until then they end the process at once.
     init(wakeup: Wakeup) {
         let queue = DispatchQueue(label: "lockstep.interrupt")
-        sources = [SIGINT, SIGTERM].map { number in
-            signal(number, SIG_IGN)
-            return DispatchSource.makeSignalSource(signal: number, queue: queue)
-        }
+        sources = [SIGINT, SIGTERM].map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
+        let registration = DispatchGroup()
         for source in sources {
             source.setEventHandler { [flag] in
                 flag.isSet.withLock { $0 = true }
                 wakeup.signal()
             }
+            registration.enter()
+            source.setRegistrationHandler { registration.leave() }
             source.resume()
         }
+        // Dispatch traps them on a thread of its own; whoever changes the terminal next counts on it.
+        registration.wait()
     }
 
     var hasCome: Bool { flag.isSet.withLock { $0 } }
