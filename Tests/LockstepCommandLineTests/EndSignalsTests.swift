@@ -8,7 +8,8 @@ struct EndSignalsTests {
     func trapped() async {
         let numbers = [SIGTERM, SIGINT]
         let before = numbers.map(action)
-        // Whoever ends the tests is heard again afterwards.
+        // Whoever ends the tests is heard again afterwards. Dispatch traps a signal only once a process: no other test
+        // here can trap these again.
         defer {
             for (number, var action) in zip(numbers, before) { sigaction(number, &action, nil) }
         }

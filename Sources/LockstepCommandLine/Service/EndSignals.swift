@@ -4,19 +4,19 @@ import UnixSignals
 
 /// SIGTERM and SIGINT: the first ends the group of services cleanly, the second ends the process at once.
 ///
-/// Belongs into a group with `successTerminationBehavior: .gracefullyShutdownGroup`. The group's own handling of signals
-/// hears the first one only.
+/// Belongs into a group with `successTerminationBehavior: .gracefullyShutdownGroup`. The group's own handling of
+/// signals hears the first one only.
 public struct EndSignals: Service {
     private let signals: UnixSignalsSequence
 
-    /// Traps the signals. To be done before any of the services runs: one that comes until then ends the process uncleanly.
+    /// Traps the signals. To be done before any of the services runs: none of them hears of one that comes until then.
     public init() async { signals = await UnixSignalsSequence(trapping: .sigterm, .sigint) }
 
     /// Ends with the first signal, or when the group shuts down for another reason.
     public func run() async throws {
         let (first, continuation) = AsyncStream<Void>.makeStream()
         // Outlives this service: the second signal comes while the others end.
-        Task.detached { [signals] in
+        Task.detached {
             var isFirst = true
             for await signal in signals {
                 if isFirst { continuation.yield() } else { die(of: signal.rawValue) }
