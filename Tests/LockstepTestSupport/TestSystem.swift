@@ -51,6 +51,15 @@ public final class TestSystem {
         return client
     }
 
+    /// Waits until a first collector takes in what is published: what comes before it has subscribed passes it by.
+    public func waitForSubscription() async throws {
+        let client = try await connect(["lockstep/+/$collector/main"])
+        // It subscribes first, and the broker takes both in this order.
+        guard await client.waitForMessage(where: { $0.text.contains(#""status":"online""#) }) != nil else {
+            throw ProgramError("the collector does not come online")
+        }
+    }
+
     /// Opens the store for reading, waiting until there is one.
     public func reader() async throws -> StoreReader {
         var last: (any Error)?

@@ -47,7 +47,7 @@ struct DeliveryTests {
         try await withSystem { system in
             let first = try system.startCollector()
             let reader = try await system.reader()
-            #expect(await first.waitForOutput("connected to"))
+            try await system.waitForSubscription()
             // Whoever holds the write lock keeps the collector between receipt and commit.
             let lock = try SQLiteDatabase(path: system.storePath, mode: .readWrite)
             try lock.execute("BEGIN IMMEDIATE")
@@ -64,8 +64,8 @@ struct DeliveryTests {
             try lock.execute("ROLLBACK")
             #expect(try reader.devices().isEmpty)
 
-            _ = try system.startCollector()
-            try await expectEventually { try reader.devices().first?.samples == 50 }
+            let second = try system.startCollector()
+            try await expectEventually(second.text) { try reader.devices().first?.samples == 50 }
             let ack = await client.waitForMessage { $0.topic.hasSuffix("/ack") && $0.text.contains(#""through":50"#) }
             #expect(ack != nil)
         }

@@ -46,7 +46,7 @@ struct LifecycleSystemTests {
     func heartbeat() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
-            #expect(await collector.waitForOutput("connected to"))
+            try await system.waitForSubscription()
             let client = try await system.connect()
             func say(_ at: Int64) async {
                 let presence = Presence(
@@ -91,7 +91,7 @@ struct LifecycleSystemTests {
             let collector = try system.startCollector(["--silence", "2s"])
             let client = try await system.connect()
             let now = Moment.now().wall.microseconds
-            #expect(await collector.waitForOutput("connected to"))
+            try await system.waitForSubscription()
             #expect(
                 await client.publish(
                     "lockstep/default/phone/motion/gyroscope", #"{"t":\#(now),"x":[0],"y":[0],"z":[1]}"#))

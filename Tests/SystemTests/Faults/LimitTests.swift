@@ -10,7 +10,7 @@ struct LimitTests {
         try await withSystem { system in
             let collector = try system.startCollector(
                 ["--max-devices", "1", "--max-samples", "2", "--max-payload", "200", "--keep-rejected", "2"])
-            #expect(await collector.waitForOutput("connected to"))
+            try await system.waitForSubscription()
             let client = try await system.connect()
             let sent = [
                 ("one", #"{"t":1,"x":[0],"y":[0],"z":[-1]}"#, nil),
