@@ -21,7 +21,8 @@ struct Comparison {
         let name: String
         /// One of each round.
         let values: [Double]
-        /// % of the cores' time that the machine's host withheld in each round; none where time plays no part.
+        /// % of the cores' time that the machine's host withheld in each round, preparation included; none where
+        /// nothing was run.
         var stolen: [Double] = []
     }
 
