@@ -35,12 +35,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     ],
     targets: [
-        // Debian: libmosquitto-dev, libsqlite3-dev.
+        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
+        // Rather than a package around it that wants all of Foundation, which doubles the size of each program.
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         // Waiting for many sockets at once; Swift's module of the C library leaves it out.
         .systemLibrary(name: "CEpoll"),
 
@@ -87,7 +88,7 @@ let package = Package(
         .target(
             name: "LockstepCommandLine",
             dependencies: [
-                "LockstepModel", "LockstepMQTT", argumentParser, logging, serviceLifecycle, unixSignals, "Yams",
+                "CYAML", "LockstepModel", "LockstepMQTT", argumentParser, logging, serviceLifecycle, unixSignals,
             ]),
 
         .executableTarget(
@@ -169,7 +170,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
-                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "Yams",
+                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector",
             ]),
         // Input damaged at random, for every decoder.
         .testTarget(

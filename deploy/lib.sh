@@ -8,7 +8,7 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 scratch=${LOCKSTEP_SCRATCH:-$root/.build}
 
 # What the programs link, and what every broker of ours needs.
-build_packages=(libmosquitto-dev libsqlite3-dev pkg-config)
+build_packages=(libmosquitto-dev libsqlite3-dev libyaml-dev pkg-config)
 broker_packages=(mosquitto mosquitto-clients socat sqlite3)
 
 # Debian keeps servers out of the PATH of ordinary users.

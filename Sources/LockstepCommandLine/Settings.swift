@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Yams
 
 /// A program's settings from its command line, its environment and a YAML file, in this order of precedence.
 ///
@@ -94,28 +93,40 @@ public struct Settings {
         do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
             throw CommandFailure("the configuration file \(path) can't be read: does it exist, and as UTF-8?")
         }
-        let root: Node?
-        do { root = try Yams.compose(yaml: text) } catch { throw CommandFailure("\(path): \(error)") }
+        let root: YAMLNode?
+        do { root = try YAMLNode.read(text) } catch { throw CommandFailure("\(path):\(error)") }
         // Nothing but comments, say.
-        guard let root, root.null == nil else { return }
-        guard let mapping = root.mapping else {
+        guard let root else { return }
+        guard case .mapping(let pairs) = root.content else {
             throw CommandFailure("\(path): settings are written 'name: value', a line each")
         }
-        for (key, value) in mapping {
-            let name = key.string ?? ""
-            let mark = "\(path):\(key.mark?.line ?? 0)"
+        var lines: [String: Int] = [:]
+        for pair in pairs {
+            let name = pair.key.scalar ?? ""
+            let mark = "\(path):\(pair.key.line)"
+            if let line = lines.updateValue(pair.key.line, forKey: name) {
+                throw CommandFailure("\(mark): '\(name)' is given a second time; the first is in line \(line)")
+            }
             guard names.contains(name) else {
                 if ignoresOthers { continue }
                 throw CommandFailure("\(mark): unknown setting '\(name)'; known are \(names.joined(separator: ", "))")
             }
-            if let scalar = value.scalar {
-                file[name] = Found(texts: [scalar.string], origin: "\(name) in \(mark)", place: .file(path))
-            } else if let list = value.sequence, !list.isEmpty, list.allSatisfy({ $0.scalar != nil }) {
-                file[name] = Found(
-                    texts: list.compactMap { $0.scalar?.string }, origin: "\(name) in \(mark)", place: .file(path))
-            } else {
+            guard let texts = pair.value.texts else {
                 throw CommandFailure("\(mark): '\(name)' takes a value or a list of values")
             }
+            file[name] = Found(texts: texts, origin: "\(name) in \(mark)", place: .file(path))
+        }
+    }
+}
+
+extension YAMLNode {
+    /// The values of a setting: of a scalar its text, of a list of scalars theirs; nil of anything else.
+    fileprivate var texts: [String]? {
+        switch content {
+        case .scalar(let text): [text]
+        case .sequence(let items):
+            !items.isEmpty && items.allSatisfy { $0.scalar != nil } ? items.compactMap(\.scalar) : nil
+        case .mapping: nil
         }
     }
 }

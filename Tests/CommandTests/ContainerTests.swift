@@ -1,7 +1,7 @@
 import Foundation
+import LockstepCommandLine
 import LockstepTestSupport
 import Testing
-import Yams
 
 /// What can be said of images and their composition without an engine that builds and runs them.
 @Suite("The containers")
@@ -21,10 +21,10 @@ struct ContainerTests {
             .filter { !$0.isEmpty && !$0[0].hasPrefix("#") }
     }
 
-    private static func services() throws -> [String: [String: Any]] {
+    private static func services() throws -> [String: YAMLNode] {
         let text = try String(contentsOf: folder.appendingPathComponent("compose.yaml"), encoding: .utf8)
-        let file = try #require(try Yams.load(yaml: text) as? [String: Any])
-        return try #require(file["services"] as? [String: [String: Any]])
+        let file = try #require(try YAMLNode.read(text))
+        return try #require(file["services"]).dictionary
     }
 
     /// The variables that the Containerfile sets in a stage.
@@ -73,15 +73,15 @@ struct ContainerTests {
     func composition() throws {
         let stages = try Self.instructions().filter { $0[0] == "FROM" }.compactMap(\.last)
         for (name, service) in try Self.services() {
-            if let build = service["build"] as? [String: String] {
+            if let build = service["build"]?.texts {
                 let context = Self.folder.appendingPathComponent(build["context"] ?? "").standardized
                 #expect(context.path == Self.root.standardized.path, "\(name)")
                 #expect(exists(build["dockerfile"] ?? "nothing", in: context), "\(name)")
                 #expect(stages.contains(build["target"] ?? ""), "\(name)")
             } else {
-                #expect(service["image"] is String, "\(name)")
+                #expect(service["image"]?.scalar != nil, "\(name)")
             }
-            for volume in service["volumes"] as? [String] ?? [] where volume.hasPrefix(".") {
+            for volume in service["volumes"]?.list ?? [] where volume.hasPrefix(".") {
                 #expect(exists(String(volume.prefix { $0 != ":" }), in: Self.folder), "\(volume)")
             }
         }
@@ -107,7 +107,7 @@ struct ContainerTests {
             for name in ["collector", "agent"] {
                 let path = Programs.built("lockstep-\(name)")
                 let service = try #require(services[name])
-                let given = try #require(service["environment"] as? [String: String])
+                let given = try #require(service["environment"]).texts
                 let environment = try Self.variables(of: name).merging(given) { $1 }
                 // A variable that nobody knows is passed over in silence.
                 let help = try await RunningProgram.run(path, ["--help"]).text
@@ -116,12 +116,30 @@ struct ContainerTests {
                     #expect(help.contains("--\(option) "), "\(variable)")
                 }
                 let program = try RunningProgram(
-                    path, (service["command"] as? [String] ?? []).map(here), environment: environment.mapValues(here))
+                    path, (service["command"]?.list ?? []).map(here), environment: environment.mapValues(here))
                 programs.append(program)
                 let isConnected = await program.waitForOutput("connected to", within: .seconds(120))
                 #expect(isConnected, "\(program.text)")
             }
             for program in programs.reversed() { await program.stop() }
         }
+    }
+}
+
+extension YAMLNode {
+    fileprivate subscript(key: String) -> YAMLNode? { dictionary[key] }
+
+    fileprivate var dictionary: [String: YAMLNode] {
+        guard case .mapping(let pairs) = content else { return [:] }
+        return Dictionary(pairs.map { ($0.key.scalar ?? "", $0.value) }) { first, _ in first }
+    }
+
+    /// The scalars of a mapping.
+    fileprivate var texts: [String: String] { dictionary.compactMapValues(\.scalar) }
+
+    /// The scalars of a sequence.
+    fileprivate var list: [String] {
+        guard case .sequence(let items) = content else { return [] }
+        return items.compactMap(\.scalar)
     }
 }

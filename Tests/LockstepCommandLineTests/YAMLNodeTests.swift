@@ -1,0 +1,84 @@
+import LockstepCommandLine
+import Testing
+
+@Suite("YAML")
+struct YAMLNodeTests {
+    @Test("has scalars as they are written, sequences and mappings in their order, with their lines")
+    func contents() throws {
+        let root = try #require(try YAMLNode.read("# first\nb: 007\na:\n  - 'it''s'\n  - {c: ~}\n"))
+        guard case .mapping(let pairs) = root.content else {
+            Issue.record("no mapping: \(root)")
+            return
+        }
+        #expect(pairs.map(\.key.scalar) == ["b", "a"])
+        #expect(pairs.map(\.key.line) == [2, 3])
+        #expect(pairs[0].value.scalar == "007")
+        guard case .sequence(let items) = pairs[1].value.content else {
+            Issue.record("no sequence: \(pairs[1].value)")
+            return
+        }
+        #expect(items[0].scalar == "it's")
+        #expect(items.map(\.line) == [4, 5])
+        guard case .mapping(let inner) = items[1].content else {
+            Issue.record("no mapping: \(items[1])")
+            return
+        }
+        #expect(inner.map(\.key.scalar) == ["c"])
+        #expect(inner.map(\.value.scalar) == ["~"])
+    }
+
+    @Test("may have any letter in it, and a byte order mark before it")
+    func letters() throws {
+        #expect(try YAMLNode.read("\u{FEFF}grüße 🧭")?.scalar == "grüße 🧭")
+    }
+
+    @Test("has what an alias names in its place")
+    func aliases() throws {
+        guard case .sequence(let items)? = try YAMLNode.read("[&one [a, b], *one]")?.content else {
+            Issue.record("no sequence")
+            return
+        }
+        #expect(items[0] == items[1])
+        #expect(items[1].scalar == nil)
+    }
+
+    @Test("that names its parts many times over takes no more room than its text", .timeLimit(.minutes(1)))
+    func laughter() throws {
+        // Nine times nine times nine: 9^21 scalars, written out.
+        var text = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
+        for level in 1...20 {
+            let parts = repeatElement("*a\(level - 1)", count: 9).joined(separator: ",")
+            text += "a\(level): &a\(level) [\(parts)]\n"
+        }
+        guard case .mapping(let pairs)? = try YAMLNode.read(text)?.content else {
+            Issue.record("no mapping")
+            return
+        }
+        #expect(pairs.count == 21)
+    }
+
+    @Test(
+        "is none where there is no document, or nothing in it", arguments: ["", "\n", "# a\n", "---\n", "---\n...\n"])
+    func nothing(_ text: String) throws {
+        #expect(try YAMLNode.read(text) == nil)
+    }
+
+    @Test(
+        "is told with line and column where it is wrong",
+        arguments: [
+            ("a: b: c\n", "1:5: mapping values are not allowed in this context"),
+            ("a: 'b\n", "2:1: found unexpected end of stream"),
+            ("a: b\nc: *d\n", "2:4: found undefined alias"),
+            ("a: b\nc: \u{1}\n", "2:4: control characters are not allowed"),
+            ("a: &b [*b]\n", "1:4: an alias stands inside of what it names"),
+            ("a: b\n---\nc: d\n", "3:1: a second document: only one is read"),
+            (
+                String(repeating: "- ", count: 100_000) + "a",
+                "1:201: lists within lists, more than 100 deep"
+            ),
+        ])
+    func errors(_ text: String, _ problem: String) throws {
+        let error = try #require(throws: YAMLError.self) { try YAMLNode.read(text) }
+        #expect(error.description == problem)
+    }
+}
