@@ -34,12 +34,15 @@ public final class RunningProgram: Sendable {
             process.standardInput = FileHandle.nullDevice
         }
         try Self.withSignalsUnblocked { try process.run() }
-        pipe.fileHandleForReading.readabilityHandler = { [self] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            output.withLock { output in
-                output.bytes += data
-                output.isComplete = data.isEmpty
+        // A thread of its own: what other tests keep the shared ones busy with does not hold it up.
+        Thread.detachNewThread { [self, pipe] in
+            while true {
+                let data = pipe.fileHandleForReading.availableData
+                output.withLock { output in
+                    output.bytes += data
+                    output.isComplete = data.isEmpty
+                }
+                if data.isEmpty { return }
             }
         }
     }
@@ -74,8 +77,12 @@ public final class RunningProgram: Sendable {
     public func waitForExit(within limit: Duration = .seconds(60)) async -> Int32? {
         guard await eventually(within: limit, { !process.isRunning }) else { return nil }
         // The last output may arrive after the end; a child that lives on may keep it open.
-        _ = await eventually(within: .seconds(5)) { output.withLock { $0.isComplete } }
+        _ = await waitForCompleteOutput(within: .seconds(5))
         return process.terminationStatus
+    }
+
+    private func waitForCompleteOutput(within limit: Duration) async -> Bool {
+        await eventually(within: limit) { output.withLock { $0.isComplete } }
     }
 
     /// Asks the process to end with `signal`, and kills it if it does not within half a minute.
@@ -87,7 +94,7 @@ public final class RunningProgram: Sendable {
         }
     }
 
-    /// Runs a program to its end.
+    /// Runs a program to its end, and to that of its output.
     public static func run(
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:],
         within limit: Duration = .seconds(60)
@@ -96,6 +103,9 @@ public final class RunningProgram: Sendable {
         guard let status = await program.waitForExit(within: limit) else {
             await program.stop(SIGKILL)
             throw ProgramError("\(program.name) did not end within \(limit): \(program.text)")
+        }
+        guard await program.waitForCompleteOutput(within: limit) else {
+            throw ProgramError("\(program.name) ended, its output did not: \(program.text)")
         }
         return (status, program.text)
     }

@@ -110,6 +110,7 @@ struct EncodingTests {
                 """
             let reading = try await RunningProgram.run(
                 Programs.installed("python3") ?? "", ["-c", script, Programs.source("deploy/examples"), payloads])
+            #expect(reading.status == 0, "\(reading.text.suffix(2000))")
             let lines = reading.text.split(separator: "\n")
             #expect(lines.count == batches.count, "\(reading.text.suffix(2000))")
             for (line, message) in zip(lines, batches) {
