@@ -34,16 +34,20 @@ public final class RunningProgram: Sendable {
             process.standardInput = FileHandle.nullDevice
         }
         try Self.withSignalsUnblocked { try process.run() }
-        // A thread of its own: what other tests keep the shared ones busy with does not hold it up.
-        Thread.detachNewThread { [self, pipe] in
-            while true {
-                let data = pipe.fileHandleForReading.availableData
-                output.withLock { output in
-                    output.bytes += data
-                    output.isComplete = data.isEmpty
-                }
-                if data.isEmpty { return }
+        // A thread of its own: whatever keeps the shared ones busy does not hold it up.
+        Thread.detachNewThread { [self] in readOutput(of: pipe) }
+    }
+
+    private func readOutput(of pipe: Pipe) {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(pipe.fileHandleForReading.fileDescriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            output.withLock { output in
+                output.bytes += buffer.prefix(max(0, count))
+                output.isComplete = count <= 0
             }
+            if count <= 0 { return }
         }
     }
 
@@ -71,12 +75,11 @@ public final class RunningProgram: Sendable {
         await eventually(within: limit) { text.contains(part) }
     }
 
-    /// Waits for the end, and for the last of the output.
+    /// Waits for the end, and for the last of the output, but for that only a little: a child may keep it open.
     /// - Returns: the exit code, or nil when the deadline passes first; the code of a killed process is its signal.
     @discardableResult
     public func waitForExit(within limit: Duration = .seconds(60)) async -> Int32? {
         guard await eventually(within: limit, { !process.isRunning }) else { return nil }
-        // The last output may arrive after the end; a child that lives on may keep it open.
         _ = await waitForCompleteOutput(within: .seconds(5))
         return process.terminationStatus
     }
@@ -94,7 +97,7 @@ public final class RunningProgram: Sendable {
         }
     }
 
-    /// Runs a program to its end, and to that of its output.
+    /// Runs a program to its end, and to that of its output, each within `limit`.
     public static func run(
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:],
         within limit: Duration = .seconds(60)
@@ -105,7 +108,7 @@ public final class RunningProgram: Sendable {
             throw ProgramError("\(program.name) did not end within \(limit): \(program.text)")
         }
         guard await program.waitForCompleteOutput(within: limit) else {
-            throw ProgramError("\(program.name) ended, its output did not: \(program.text)")
+            throw ProgramError("\(program.name) ended, its output did not (does a child live on?): \(program.text)")
         }
         return (status, program.text)
     }
