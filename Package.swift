@@ -40,7 +40,8 @@ let package = Package(
         // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
-        // Rather than a package around it that wants all of Foundation, which doubles the size of each program.
+        // For settings, rather than a package around it that wants all of Foundation: each program would be three times as
+        // large.
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         // Waiting for many sockets at once; Swift's module of the C library leaves it out.
         .systemLibrary(name: "CEpoll"),
@@ -174,7 +175,8 @@ let package = Package(
             ]),
         // Input damaged at random, for every decoder.
         .testTarget(
-            name: "FuzzTests", dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire"]),
+            name: "FuzzTests",
+            dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepSensors", "LockstepWire"]),
         // Everything killed at random, and nothing lost.
         .testTarget(
             name: "ChaosTests",

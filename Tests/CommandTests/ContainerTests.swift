@@ -24,7 +24,9 @@ struct ContainerTests {
     private static func services() throws -> [String: YAMLNode] {
         let text = try String(contentsOf: folder.appendingPathComponent("compose.yaml"), encoding: .utf8)
         let file = try #require(try YAMLNode.read(text))
-        return try #require(file["services"]).dictionary
+        let services = try #require(file["services"]).dictionary
+        #expect(services.keys.sorted() == ["agent", "broker", "collector"])
+        return services
     }
 
     /// The variables that the Containerfile sets in a stage.
@@ -134,12 +136,18 @@ extension YAMLNode {
         return Dictionary(pairs.map { ($0.key.scalar ?? "", $0.value) }) { first, _ in first }
     }
 
-    /// The scalars of a mapping.
-    fileprivate var texts: [String: String] { dictionary.compactMapValues(\.scalar) }
+    /// The values of a mapping, which has to be one of scalars.
+    fileprivate var texts: [String: String] {
+        #expect(!dictionary.isEmpty && dictionary.values.allSatisfy { $0.scalar != nil }, "line \(line)")
+        return dictionary.compactMapValues(\.scalar)
+    }
 
-    /// The scalars of a sequence.
+    /// The items of a sequence, which has to be one of scalars.
     fileprivate var list: [String] {
-        guard case .sequence(let items) = content else { return [] }
+        guard case .sequence(let items) = content, items.allSatisfy({ $0.scalar != nil }) else {
+            Issue.record("line \(line) is no list of texts")
+            return []
+        }
         return items.compactMap(\.scalar)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import LockstepCommandLine
 import LockstepModel
 import LockstepSensors
 import LockstepWire
@@ -7,7 +8,7 @@ extension FuzzTarget {
     /// Every decoder of what comes from outside.
     static let all: [FuzzTarget] =
         BatchEncoding.allCases.flatMap { encoding in SensorStream.all.map { batch(of: $0, in: encoding) } } + [
-            presence, acknowledgement, state, request, reply, health, topic, recording, gpsd,
+            presence, acknowledgement, state, request, reply, health, topic, recording, gpsd, settings,
         ]
         + iio
 
@@ -135,6 +136,15 @@ extension FuzzTarget {
             #"{"class":"DEVICES","devices":[{"path":"/dev/ttyACM0"}]}"#, #"{"class":"ERROR","message":"no"}"#,
         ]
     ) { _ = try GpsdReport(line: Array($0.utf8)) }
+
+    private static let settings = reader(
+        "settings",
+        [
+            "# here\nbroker: mqtt://localhost:1883\nsource: [iio, 'gpsd']\n",
+            "---\na: &b\n  - c\n  - {d: \"\\x41\"}\ne: *b\n",
+            "f: |\n  g\n  h\ni: >-\n  j\n? k\n: !!str l\n...\n",
+        ]
+    ) { _ = try YAMLNode.read($0) }
 
     /// What drivers write into sysfs.
     private static let iio = [
