@@ -64,6 +64,18 @@ struct YAMLNodeTests {
         #expect(pairs.count == 21)
     }
 
+    @Test("may have its document after others that are empty")
+    func laterDocument() throws {
+        #expect(try YAMLNode.read("---\n# nothing\n---\nsomething\n---\n")?.scalar == "something")
+    }
+
+    @Test("may not be nested deeper by its aliases than without")
+    func ladder() throws {
+        let steps = (1...150).map { "a\($0): &a\($0) [*a\($0 - 1)]\n" }.joined()
+        let error = try #require(throws: YAMLError.self) { try YAMLNode.read("a0: &a0 [x]\n" + steps) }
+        #expect(error.description == "100:6: nested more than 100 deep")
+    }
+
     @Test(
         "is none where there is no document, or nothing in it",
         arguments: ["", "\n", "# a\n", "---\n", "---\n...\n", "---\n---\n"])
