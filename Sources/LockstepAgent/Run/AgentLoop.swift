@@ -91,11 +91,11 @@ final class AgentLoop {
         }
         askSensors(at: .now())
         while !isStopping {
-            supervisor.turned(summary)
+            supervisor.didTurn(summary)
             waitForWork()
             step()
         }
-        supervisor.stopping()
+        supervisor.willStop()
         finish()
         if let sourceError { throw sourceError }
     }

@@ -25,7 +25,7 @@ public final class Collector: Service {
     ///   - supervisor: is told how the collector is, from its loop.
     ///   - makeStore: opens the store, on the collector's own thread.
     public init(
-        _ configuration: CollectorConfiguration, logger: Logger, supervisor: Supervisor = .nobody,
+        _ configuration: CollectorConfiguration, logger: Logger, supervisor: Supervisor = .disabled,
         makeStore: @escaping @Sendable () throws -> sending any SampleStore
     ) {
         self.configuration = configuration

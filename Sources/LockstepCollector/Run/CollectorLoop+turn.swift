@@ -15,7 +15,7 @@ extension CollectorLoop {
         guard link.isUp, messagesRead > 0, !link.wantsWrite, !isTellingStates,
             let end = gathering.begin(after: began, now: .now)
         else { return false }
-        link.rest(until: end)
+        link.waitForSignal(until: end)
         return true
     }
 
@@ -60,7 +60,7 @@ extension CollectorLoop {
             let before = messagesRead
             let events = link.read(limit: Self.readAtOnce) { self.intake.waitingSamples < limits.partSamples }
             for event in events { handle(event) }
-            supervisor.turned(summary)
+            supervisor.didTurn(summary)
             // Without the connection nothing more that was read from it can be acknowledged.
             let now = ContinuousClock.now
             guard link.isUp, now < end else { return }

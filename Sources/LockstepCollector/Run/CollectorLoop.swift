@@ -93,7 +93,7 @@ final class CollectorLoop {
         }
         defer { link.onMessage = nil }
         while !isStopping() {
-            supervisor.turned(summary)
+            supervisor.didTurn(summary)
             let boot = Moment.now().boot
             // Without a connection acknowledgements stay due: waiting for them would be spinning.
             let due = min(boot + 500_000, link.isUp ? schedule.nextDue ?? .max : .max)
@@ -102,7 +102,7 @@ final class CollectorLoop {
             lull.beginTurn(hasGathered: hasGathered)
             turn()
         }
-        supervisor.stopping()
+        supervisor.willStop()
         turn(isLast: true)
         report.publish(.offline, counting: fleet, over: link, at: .now())
         link.stop(until: .now + .seconds(3))
