@@ -37,11 +37,12 @@ public struct Terminal: Sendable {
         self.hasColours = hasColours
     }
 
-    /// The size of the screen behind standard output; 80 by 24 if there is none.
+    /// The size of the screen behind standard output; 80 by 24 if it is unknown.
     public var size: (columns: Int, rows: Int) {
         var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return (80, 24) }
-        return (Int(size.ws_col), Int(size.ws_row))
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return (80, 24) }
+        // Serial consoles and some pseudo-terminals report zero.
+        return (size.ws_col > 0 ? Int(size.ws_col) : 80, size.ws_row > 0 ? Int(size.ws_row) : 24)
     }
 
     /// Returns the text in this style, or unchanged if the terminal has no colours.

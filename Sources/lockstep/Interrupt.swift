@@ -4,6 +4,9 @@ import LockstepMQTT
 import Synchronization
 
 /// Records SIGINT and SIGTERM and wakes the loop, so that a command can restore the terminal before it exits.
+///
+/// It is our own because the signal sequence of swift-service-lifecycle needs an async context, and commands run in a
+/// synchronous loop.
 final class Interrupt {
     private final class Flag: Sendable {
         let isSet = Mutex(false)

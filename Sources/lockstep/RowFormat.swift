@@ -8,7 +8,7 @@ enum RowFormat: String, EnumerableFlag {
 
     static func help(for value: RowFormat) -> ArgumentHelp? {
         switch value {
-        case .text: "Print an aligned table (default)."
+        case .text: "Print an aligned table."
         case .csv: "Print CSV with a header; unknown values are empty."
         case .json: "Print one JSON object per line; unknown values are null."
         }

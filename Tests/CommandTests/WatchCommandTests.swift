@@ -93,7 +93,7 @@ struct WatchCommandTests {
     }
 
     @Test(
-        "retained messages are shown at once, and NO_COLOR disables colours",
+        "retained messages are shown at once without colours, also on a terminal of unknown height",
         .enabled(if: Programs.isInstalled("script"), "script is not installed"))
     func withoutColours() async throws {
         try await withSystem { system in
@@ -103,7 +103,12 @@ struct WatchCommandTests {
             #expect(published)
             let run = try await RunningProgram.run(
                 try #require(Programs.installed("script")),
-                ["-qec", "\(Programs.built("lockstep")) watch --seconds 2 --broker \(system.broker.url)", "/dev/null"],
+                [
+                    // A terminal may report no rows.
+                    "-qec",
+                    "stty rows 0 cols 120; \(Programs.built("lockstep")) watch --seconds 2 --broker \(system.broker.url)",
+                    "/dev/null",
+                ],
                 environment: ["TERM": "xterm", "NO_COLOR": "1"])
             #expect(run.status == 0)
             #expect(run.text.contains("lab/phone  active"), "\(run.text)")

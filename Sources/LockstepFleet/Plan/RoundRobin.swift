@@ -1,4 +1,6 @@
 /// A round-robin schedule: each of `count` items has one turn per period, at evenly spaced times.
+///
+/// The next turn follows from a counter, so that the schedule needs no heap of deadlines for 100,000 devices.
 struct RoundRobin {
     let count: Int
     /// The time in which each item has one turn, in µs.

@@ -6,6 +6,8 @@ import Glibc
 /// An instance must be used by one thread at a time. The owner polls ``descriptor`` and calls ``read(limit:while:)`` and
 /// ``write()``. Nothing is sent before ``write()``: PUBACKs for received messages wait, so that a collector can commit
 /// in between. Each connection needs a new instance, so that no partly sent message is sent again by the library.
+///
+/// It wraps libmosquitto because no available Swift client lets its owner delay PUBACKs.
 public final class MQTTConnection {
     /// An event of the connection.
     public enum Event: Sendable {

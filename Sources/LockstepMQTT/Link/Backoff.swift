@@ -1,7 +1,7 @@
 /// Exponential backoff with jitter: the delay limit doubles from `initial` to `maximum`.
 ///
 /// Each delay is random between half of the limit and the limit, so that the clients of a fleet do not reconnect at the
-/// same time.
+/// same time. It is our own because no available package provides a backoff without its own timers.
 public struct Backoff: Sendable {
     /// The limit of the first delay.
     public var initial: Duration

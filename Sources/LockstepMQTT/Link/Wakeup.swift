@@ -1,6 +1,8 @@
 import Glibc
 
 /// Wakes a loop that waits in ``wait(for:until:)`` from another thread.
+///
+/// It is our own because the loop polls the socket of libmosquitto, which an event loop of SwiftNIO cannot share.
 public final class Wakeup: Sendable {
     /// The end of the pipe that is readable between a signal and ``clear()``.
     let readEnd: Int32

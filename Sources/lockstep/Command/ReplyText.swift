@@ -22,7 +22,7 @@ private func text(of description: AgentDescription) -> String {
     ])
     var streams = Table([.init("STREAM"), .init("RATE"), .init("UNITS")])
     for item in description.streams {
-        let units = item.stream.columns.map(\.unit).filter { !$0.isEmpty }
+        let units = item.stream.columns.filter { !$0.isTime }.map(\.unit).filter { !$0.isEmpty }
         streams.rows.append([
             .init(item.stream.name, .bold), .init(text(ofRate: item.rate), item.rate == nil ? .faint : .plain),
             .init(units.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }.joined(separator: ", ")),

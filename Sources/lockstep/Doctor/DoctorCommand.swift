@@ -67,8 +67,11 @@ struct DoctorCommand: ParsableCommand {
                 text += String(repeating: " ", count: width + 11) + terminal.styled("→ \(advice)", .faint) + "\n"
             }
         }
-        let counts = Finding.Level.allCases.map { level in findings.count { $0.level == level } }
-        return text + "\(counts[0]) ok, \(counts[1]) warnings, \(counts[2]) failures\n"
+        let counts = Finding.Level.allCases.map { level in
+            let count = findings.count { $0.level == level }
+            return "\(count) \(level.rawValue)" + (level == .ok || count == 1 ? "" : "s")
+        }
+        return text + counts.joined(separator: ", ") + "\n"
     }
 
     static func json(_ findings: [Finding]) -> String {
