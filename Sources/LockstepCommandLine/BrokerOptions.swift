@@ -10,12 +10,15 @@ public struct BrokerOptions: ParsableArguments {
         "broker", "mqtt", "keep-alive", "user", "password-file", "password", "ca-file", "cert-file", "key-file",
     ]
 
+    /// The value of `--broker`.
     @Option(help: "Broker address: mqtt[s]://[user@]host[:port] (default: mqtt://localhost:1883).")
     public var broker: String?
 
+    /// The value of `--mqtt`.
     @Option(help: "MQTT version: auto, 5 or 3.1.1 (default: auto).")
     public var mqtt: String?
 
+    /// The value of `--keep-alive`.
     @Option(
         help: """
             MQTT keep-alive interval. A dead connection is detected within twice this time by the client and within \
@@ -23,23 +26,29 @@ public struct BrokerOptions: ParsableArguments {
             """)
     public var keepAlive: String?
 
+    /// The value of `--user`.
     @Option(help: "User name. Set the password with --password-file or the environment variable LOCKSTEP_PASSWORD.")
     public var user: String?
 
+    /// The value of `--password-file`.
     @Option(help: "File with the password on its first line, readable only by its owner.")
     public var passwordFile: String?
 
+    /// The value of `--ca-file`.
     @Option(name: .customLong("ca-file"), help: "PEM file with the trusted CA certificates (default: the system's).")
     public var authorityFile: String?
 
+    /// The value of `--cert-file`.
     @Option(name: .customLong("cert-file"), help: "PEM file with the client certificate.")
     public var certificateFile: String?
 
+    /// The value of `--key-file`.
     @Option(
         name: .customLong("key-file"),
         help: "PEM file with the private key of the client certificate, readable only by its owner.")
     public var keyFile: String?
 
+    /// Makes options without values.
     public init() {}
 
     /// Returns the address of the broker with the user's credentials.

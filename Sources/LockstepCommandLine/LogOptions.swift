@@ -7,15 +7,18 @@ public struct LogOptions: ParsableArguments {
     /// The names of the settings behind these options.
     public static let names = ["log-level", "log-format"]
 
+    /// The value of `--log-level`.
     @Option(help: "Log level: trace, debug, info, notice, warning, error or critical (default: info).")
     public var logLevel: String?
 
+    /// The value of `--log-format`.
     @Option(
         help: "Log format: text, or json with one object per line (default: text). The journal always receives text.")
     public var logFormat: String?
 
     private enum Format: String, CaseIterable { case text, json }
 
+    /// Makes options without values.
     public init() {}
 
     /// Sets up logging to standard error for the whole process.

@@ -4,7 +4,9 @@
 public struct Table: Sendable {
     /// A text with its style.
     public struct Cell: Sendable, ExpressibleByStringLiteral {
+        /// The text, without colour codes.
         public var text: String
+        /// The colour or weight on a terminal.
         public var style: Terminal.Style
 
         /// Makes a cell.
@@ -13,12 +15,15 @@ public struct Table: Sendable {
             self.style = style
         }
 
+        /// Makes a cell with the plain style.
         public init(stringLiteral text: String) { self.init(text) }
     }
 
     /// A column's title and alignment.
     public struct Column: Sendable {
+        /// The text of the header.
         public var title: String
+        /// Whether header and cells are right-aligned.
         public var isRightAligned: Bool
 
         /// Makes a column. Numbers are right-aligned; a unit follows the title in parentheses: `DISTANCE (m)`.
@@ -28,6 +33,7 @@ public struct Table: Sendable {
         }
     }
 
+    /// The columns.
     public var columns: [Column]
     /// The rows; a row may have fewer cells than there are columns.
     public var rows: [[Cell]] = []

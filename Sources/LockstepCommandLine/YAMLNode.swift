@@ -9,7 +9,9 @@ import CYAML
 public struct YAMLNode: Sendable {
     /// A key of a mapping with its value.
     public struct Pair: Sendable {
+        /// The key.
         public let key: YAMLNode
+        /// The value.
         public let value: YAMLNode
     }
 
@@ -23,6 +25,7 @@ public struct YAMLNode: Sendable {
         case mapping([Pair])
     }
 
+    /// The content of the node.
     public let content: Content
     /// The line number, from 1.
     public let line: Int

@@ -3,13 +3,17 @@ public import LockstepWire
 
 /// The configuration of a simulated fleet.
 public struct FleetConfiguration: Sendable {
+    /// The devices and their batches.
     public var plan: FleetPlan
     /// The number of connections, from 1 to the number of devices; devices are assigned to them round-robin.
     public var connections: Int
+    /// The address of the broker.
     public var broker: BrokerAddress
+    /// The TLS files.
     public var tls = TLSOptions()
     /// The MQTT version; nil for 5, or 3.1.1 if the broker does not support 5.
     public var mqttVersion: MQTTVersion?
+    /// The topic prefix.
     public var root = TopicRoot.standard
     /// The MQTT keep-alive interval, in s.
     public var keepAlive = 15

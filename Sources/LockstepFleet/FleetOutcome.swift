@@ -2,14 +2,18 @@
 public struct FleetOutcome: Sendable {
     /// A number of batches, and of the samples in them.
     public struct Amount: Sendable, Hashable {
+        /// The number of batches.
         public var batches = 0
+        /// The number of samples.
         public var samples = 0
 
         /// Makes a zero amount.
         public init() {}
     }
 
+    /// The plan of the run.
     public internal(set) var plan: FleetPlan
+    /// The number of connections.
     public let connections: Int
     /// The duration of live data so far, in µs.
     public internal(set) var elapsed: Int64 = 0

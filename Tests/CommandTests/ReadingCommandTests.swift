@@ -123,6 +123,27 @@ struct ReadingCommandTests {
         }
     }
 
+    @Test("every defined stream can be queried by its name and by its table")
+    func allStreams() async throws {
+        try await withTemporaryFolder { folder in
+            let store = folder + "/store.db"
+            let batches = SensorStream.all.map { stream in
+                var samples = SampleBlock(stream: stream)
+                samples.append(
+                    time: Timestamp(microseconds: 1_700_000_000_000_000), values: stream.columns.map { _ in 1 })
+                return received(samples, "left", nil)
+            }
+            try write(IngestGroup(batches: batches), to: store)
+            for stream in SensorStream.all {
+                let header = (["group", "device", "t", "time"] + stream.columns.map(\.name)).joined(separator: ",")
+                for name in [stream.name, stream.table] {
+                    let run = try await lockstep(["query", name, "--csv"], store)
+                    #expect(run.text.hasPrefix("\(header)\ndefault,left,1700000000000000,"), "\(run.text)")
+                }
+            }
+        }
+    }
+
     @Test("a closed pipe ends query without an error")
     func closedPipe() async throws {
         try await withStore { store in

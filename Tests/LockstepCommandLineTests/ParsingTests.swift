@@ -21,7 +21,7 @@ struct SpanTests {
             "inf",
             "99999999999999999999d", "0x10s",
         ])
-    func refused(_ text: String) {
+    func rejected(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try span(text) }
         #expect(error?.description == "'\(text)' is not a duration: use 250ms, 30s, 5m, 2h or 7d")
     }
@@ -50,7 +50,7 @@ struct ByteCountTests {
         arguments: [
             "", "K", "-1", "+1", "1.5M", "64KB", "64 K", "6T", "٣", "99999999999999999999", "99999999999G", "1e6",
         ])
-    func refused(_ text: String) {
+    func rejected(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try byteCount(text) }
         #expect(error?.description == "'\(text)' is not a size in bytes: use 65536, 64K, 256M or 1G")
     }
@@ -64,7 +64,7 @@ struct WholeNumberTests {
     }
 
     @Test("any other text is rejected with the bounds", arguments: ["", "0", "65536", "-1", "1.0", "x", " 1", "1e2"])
-    func refused(_ text: String) {
+    func rejected(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try wholeNumber(text, in: 1...65_535) }
         #expect(error?.description == "'\(text)' is not a whole number from 1 to 65535")
     }
@@ -82,7 +82,7 @@ struct StoreAddressTests {
     @Test(
         "any other text is rejected with the valid form",
         arguments: ["", "sqlite:", "a.db", "SQLITE:a", "clickhouse:x"])
-    func refused(_ text: String) {
+    func rejected(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try sqlitePath(text) }
         #expect(error?.description == "'\(text)' is not a store: use sqlite:PATH")
     }

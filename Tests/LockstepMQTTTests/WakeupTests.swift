@@ -9,18 +9,18 @@ struct WakeupTests {
     func otherThread() {
         let wakeup = Wakeup()
         DispatchQueue.global().async { wakeup.signal() }
-        let began = ContinuousClock.now
-        #expect(!wakeup.wait(for: nil, until: began + .seconds(50)))
-        #expect(ContinuousClock.now - began < .seconds(40))
+        let start = ContinuousClock.now
+        #expect(!wakeup.wait(for: nil, until: start + .seconds(50)))
+        #expect(ContinuousClock.now - start < .seconds(40))
     }
 
     @Test("signals before a wait end one wait")
     func before() {
         let wakeup = Wakeup()
         for _ in 0..<10 { wakeup.signal() }
-        let began = ContinuousClock.now
-        wakeup.wait(for: nil, until: began + .seconds(50))
-        #expect(ContinuousClock.now - began < .seconds(40))
+        let start = ContinuousClock.now
+        wakeup.wait(for: nil, until: start + .seconds(50))
+        #expect(ContinuousClock.now - start < .seconds(40))
         let again = ContinuousClock.now
         wakeup.wait(for: nil, until: again + .milliseconds(20))
         #expect(ContinuousClock.now - again >= .milliseconds(20))
@@ -30,18 +30,18 @@ struct WakeupTests {
     func often() {
         let wakeup = Wakeup()
         for _ in 0..<200_000 { wakeup.signal() }
-        let began = ContinuousClock.now
-        wakeup.wait(for: nil, until: began + .seconds(50))
-        #expect(ContinuousClock.now - began < .seconds(40))
+        let start = ContinuousClock.now
+        wakeup.wait(for: nil, until: start + .seconds(50))
+        #expect(ContinuousClock.now - start < .seconds(40))
     }
 
     @Test("a wait ends at its deadline, and at once if the deadline has passed")
     func deadline() {
         let wakeup = Wakeup()
-        let began = ContinuousClock.now
-        #expect(!wakeup.wait(for: nil, until: began - .seconds(5)))
-        #expect(!wakeup.wait(for: nil, until: began + .milliseconds(30)))
-        #expect(ContinuousClock.now - began >= .milliseconds(30))
+        let start = ContinuousClock.now
+        #expect(!wakeup.wait(for: nil, until: start - .seconds(5)))
+        #expect(!wakeup.wait(for: nil, until: start + .milliseconds(30)))
+        #expect(ContinuousClock.now - start >= .milliseconds(30))
     }
 
     @Test("a wait returns whether there is data to read from the socket")

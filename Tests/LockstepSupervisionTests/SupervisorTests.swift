@@ -28,14 +28,14 @@ struct SupervisorTests {
         let receiver = try NotifyReceiver(address: "@lockstep-test-\(UInt64.random(in: .min ... .max))")
         let supervisor = Supervisor(
             environment: ["NOTIFY_SOCKET": receiver.address, "WATCHDOG_USEC": "400000"])
-        let begin = ContinuousClock.now
+        let start = ContinuousClock.now
         var turns = 0
         await expectEventually(within: .seconds(120)) {
             supervisor.didTurn("")
             turns += 1
             return receiver.lines.count { $0 == "WATCHDOG=1" } >= 3
         }
-        #expect(ContinuousClock.now - begin >= .milliseconds(590))
+        #expect(ContinuousClock.now - start >= .milliseconds(590))
         #expect(turns > 3)
         let next = try #require(supervisor.nextTurn)
         #expect(next <= .now + .milliseconds(200))

@@ -40,6 +40,7 @@ public struct CollectorWatch: Sendable {
     public struct Collector: Sendable {
         /// The last report.
         public var health: CollectorHealth
+        /// The resident memory over time.
         public var memory = MemorySeries()
         /// The number of restarts. Samples stored between its last report and its end are not counted.
         public var restarts = 0

@@ -6,6 +6,7 @@ public struct MemorySeries: Sendable, Equatable {
     public struct Reading: Sendable, Equatable {
         /// The time, in µs since the start.
         public var at: Int64
+        /// The size, in bytes.
         public var bytes: Int
     }
 

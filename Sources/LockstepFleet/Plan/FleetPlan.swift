@@ -8,8 +8,11 @@ import LockstepSensors
 /// then live data, by round and within a round by stream. Therefore a batch can be made from its number at any time, and
 /// no batch needs to be kept.
 public struct FleetPlan: Sendable, Hashable {
+    /// The number of devices.
     public let devices: Int
+    /// The group of all devices.
     public let group: GroupID
+    /// The streams of each device.
     public let streams: [SensorStream]
     /// The sampling rate of each stream, in Hz.
     public let rate: Double

@@ -2,10 +2,15 @@
 ///
 /// It is our own because Foundation's `URL` accepts addresses that are not valid here, and its errors give no reason.
 public struct BrokerAddress: Hashable, Sendable {
+    /// Whether the connection uses TLS.
     public var usesTLS: Bool
+    /// The host name or IP address, without brackets.
     public var host: String
+    /// The TCP port.
     public var port: UInt16
+    /// The user name; nil for an anonymous connection.
     public var user: String?
+    /// The password, if any.
     public var password: String?
 
     /// Makes an address from its parts.
@@ -80,6 +85,7 @@ extension BrokerAddress: CustomStringConvertible {
 public struct BrokerAddressError: Error, Hashable, CustomStringConvertible {
     let reason: String
     init(_ reason: String) { self.reason = reason }
+    /// The text with the reason.
     public var description: String {
         "not a broker address: \(reason); use mqtt[s]://[user[:password]@]host[:port]"
     }

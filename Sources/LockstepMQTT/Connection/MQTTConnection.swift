@@ -21,6 +21,7 @@ public final class MQTTConnection {
         case ended(MQTTError)
     }
 
+    /// The options of the connection.
     public let options: MQTTOptions
     /// Handles received messages. Called from within ``read(limit:while:)``.
     public var onMessage: ((IncomingMessage) -> Void)?

@@ -29,6 +29,7 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
         case other
     }
 
+    /// The kind of error.
     public let code: Code
     /// One sentence, without any password.
     public let description: String

@@ -1,6 +1,8 @@
 /// The options of a connection.
 public struct MQTTOptions: Sendable {
+    /// The address of the broker.
     public var address: BrokerAddress
+    /// The client id, which must be unique at the broker.
     public var clientID: String
     /// Whether the broker keeps subscriptions and unacknowledged messages while the client is disconnected.
     public var keepsSession: Bool
@@ -9,10 +11,12 @@ public struct MQTTOptions: Sendable {
     public var keepAlive: Int
     /// The last will, which the broker publishes if the connection is lost.
     public var will: MQTTMessage?
+    /// The version of MQTT.
     public var version: MQTTVersion
     /// The number of unacknowledged messages with QoS 1 that the client accepts. Requires MQTT 5; an older broker has its
     /// own limit.
     public var receiveMaximum: UInt16
+    /// The TLS files.
     public var tls: TLSOptions
 
     /// Makes options.
@@ -65,9 +69,13 @@ public enum QualityOfService: Int32, Sendable {
 
 /// A message to publish.
 public struct MQTTMessage: Sendable {
+    /// The topic.
     public var topic: String
+    /// The payload.
     public var payload: [UInt8]
+    /// The quality of service.
     public var qos: QualityOfService
+    /// Whether the broker keeps the message for new subscribers.
     public var isRetained: Bool
     /// The content type of the payload, such as `application/json`. Sent only with MQTT 5.
     public var contentType: String?

@@ -29,6 +29,7 @@ public final class BrokerLink {
         case stopped
     }
 
+    /// The wakeup of the loop that uses the link.
     public let wakeup: Wakeup
     /// Handles received messages; called from within ``read(limit:while:)``. Set it before the first read, because each
     /// connection copies it when it is established.
