@@ -42,8 +42,9 @@ public final class BrokerLink {
     private var state: State
     private var nextKeepAlive = ContinuousClock.now
     private var upSince = ContinuousClock.now
-    /// Connections that ended soon after they were up, one right after the other.
-    private var shortLived = 0
+    private var takeover = TakeoverDetector()
+    /// The broker's address, to check whether it still listens after the connection is lost.
+    private var peer: PeerAddress?
 
     /// - Parameters:
     ///   - version: the version to speak; nil for 5, or 3.1.1 with a broker that refuses 5.
@@ -190,6 +191,9 @@ public final class BrokerLink {
                 guard case .greeting(let connection, _) = state else { return nil }
                 state = .up(connection)
                 upSince = .now
+                peer = connection.descriptor.flatMap { PeerAddress(of: $0) }
+                takeover.didConnect(
+                    hasLostSession: connection.options.keepsSession && !sessionPresent, at: upSince)
                 return .connected(version, sessionPresent: sessionPresent)
             case .published(let id, let refusal): return .published(id: id, refusal: refusal)
             case .subscribed(let id, let isGranted): return .subscribed(id: id, isGranted: isGranted)
@@ -200,7 +204,7 @@ public final class BrokerLink {
 
     private func fail(_ error: MQTTError) -> Event {
         choice.didFail(error.code)
-        shortLived = 0
+        takeover.didFail()
         let wait = backoff.next(using: &generator)
         state = .waiting(until: .now + wait)
         return .failed(error, retryIn: wait)
@@ -215,16 +219,11 @@ public final class BrokerLink {
         return .disconnected(error, retryIn: wait)
     }
 
-    /// Not every broker says that another client took over the id. It shows in connections that come up at once and
-    /// soon end, again and again.
     private func judged(_ error: MQTTError) -> MQTTError {
-        if ContinuousClock.now - upSince >= .seconds(10) {
-            backoff.reset()
-            shortLived = 0
-        } else if error.code == .connectionLost {
-            shortLived += 1
-        }
-        return shortLived < 3 ? error : MQTTError(.takenOver, "another client seems to use the same client id")
+        if ContinuousClock.now - upSince >= TakeoverDetector.maxDuration { backoff.reset() }
+        let isTakenOver = takeover.didLose(error.code, isListening: peer?.isListening() ?? false, at: .now)
+        guard isTakenOver, error.code != .takenOver else { return error }
+        return MQTTError(.takenOver, "another client seems to use the same client id")
     }
 }
 
