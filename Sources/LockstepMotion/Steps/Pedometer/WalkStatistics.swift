@@ -1,13 +1,13 @@
-/// How fast the walk is now, and how far it went, step by step.
-struct WalkMeter: Sendable {
-    /// Steps that cadence and pace are of.
+/// Tracks cadence, pace and distance step by step.
+struct WalkStatistics: Sendable {
+    /// The number of steps over which cadence and pace are averaged.
     private static let recentSteps = 6
 
     private let model: StepLengthModel
-    /// The time that each of the last steps of this walk took, in s, oldest first; no more than ``recentSteps``.
+    /// The durations of the last steps of this walk, in s, oldest first; at most ``recentSteps``.
     private var durations: [Double] = []
     private var lastStep: Int64?
-    /// m and s since the beginning.
+    /// The distance in m and the time walked in s since the start.
     private var distance = 0.0
     private var seconds = 0.0
 
@@ -16,17 +16,18 @@ struct WalkMeter: Sendable {
         durations.reserveCapacity(Self.recentSteps + 1)
     }
 
-    /// Steps a second, over the last steps of the walk; not a number before the first.
+    /// The cadence over the last steps of the walk, in steps/s; NaN before the first step.
     var cadence: Double { Double(durations.count) / durations.reduce(0, +) }
 
-    /// s/m, over the last steps of the walk; not a number before the first.
+    /// The pace over the last steps of the walk, in s/m; NaN before the first step.
     var pace: Double { 1 / (cadence * model.length(cadence: cadence)) }
 
-    /// s/m, over all the time walked; not a number before the first step.
+    /// The pace over all time walked, in s/m; NaN before the first step.
     var averagePace: Double { seconds / distance }
 
-    /// Takes the next step.
-    /// - Returns: its length in m.
+    /// Adds a step.
+    ///
+    /// - Returns: the length of the step, in m.
     mutating func add(_ step: Step) -> Double {
         if step.start != lastStep { durations.removeAll(keepingCapacity: true) }
         lastStep = step.time

@@ -1,12 +1,12 @@
 import LockstepModel
 
-/// Puts samples of accelerometer, gyroscope and magnetometer, which come in blocks of one sensor each, into one order
-/// of time.
+/// Merges samples of accelerometer, gyroscope and magnetometer, which arrive in blocks of one sensor each, in order of
+/// time.
 ///
-/// A moment is given when every sensor has come that far, or is missing: one that has given nothing for
-/// two seconds is not waited for (the accelerometer: ten).
+/// A moment is emitted when every sensor has reached it or counts as missing. A sensor without samples for two seconds
+/// counts as missing (the accelerometer: ten seconds).
 struct MotionMerger: Sendable {
-    /// What the sensors said at one time.
+    /// The samples of all sensors at one time.
     struct Moment: Sendable {
         var time: Int64
         var accelerometer: SIMD3<Double>?
@@ -14,10 +14,10 @@ struct MotionMerger: Sendable {
         var magnetometer: SIMD3<Double>?
     }
 
-    /// µs: longer than what sources hand over at once.
-    private static let patience: Int64 = 2_000_000
-    /// µs for the accelerometer, without which there is nothing to tell.
-    private static let longestPatience: Int64 = 10_000_000
+    /// How long a sensor is waited for, in µs: longer than the blocks of any source.
+    private static let maxWait: Int64 = 2_000_000
+    /// How long the accelerometer is waited for, in µs. Without it there is no output.
+    private static let maxAccelerometerWait: Int64 = 10_000_000
 
     private struct Queue: Sendable {
         private static let compaction = 256
@@ -36,7 +36,7 @@ struct MotionMerger: Sendable {
                 samples.removeAll(keepingCapacity: true)
                 head = 0
             } else if head > Self.compaction, head > samples.count / 2 {
-                // Where another sensor is always a little behind, a queue is never empty.
+                // If another sensor always lags a little, the queue is never empty.
                 samples.removeFirst(head)
                 head = 0
             }
@@ -44,43 +44,43 @@ struct MotionMerger: Sendable {
         }
     }
 
-    /// The sensors that there are: nothing is waited for of others.
+    /// The present sensors. Other sensors are not waited for.
     private let sensors: Set<SensorStream>
     private var accelerometer = Queue()
     private var gyroscope = Queue()
     private var magnetometer = Queue()
-    /// Since when samples come, without a gap: at its end all sensors are waited for.
-    private var begin: Int64?
+    /// The start of the current samples without a gap. Sensors are waited for from here on.
+    private var startTime: Int64?
     private var newest: Int64 = .min
-    /// Nothing before it is taken any more.
-    private var given: Int64 = .min
+    /// The time of the last moment emitted. Earlier samples are ignored.
+    private var lastOutputTime: Int64 = .min
 
     init(sensors: Set<SensorStream>) { self.sensors = sensors }
 
-    /// Takes samples; those that are not later than the one before of their sensor, or too late for what has been
-    /// given, are passed over.
+    /// Adds samples. Samples that are not later than the sensor's previous one, or earlier than the last moment
+    /// emitted, are ignored.
     mutating func append(_ samples: SampleBlock) {
         switch samples.stream {
         case .accelerometer: append(samples, to: \.accelerometer)
         case .gyroscope: append(samples, to: \.gyroscope)
         case .magnetometer: append(samples, to: \.magnetometer)
-        default: preconditionFailure("\(samples.stream) is none of the sensors that tell motion")
+        default: preconditionFailure("\(samples.stream) is not a motion sensor")
         }
     }
 
-    /// The earliest moment that has not been given; nil while a sensor may still have to say something before it.
+    /// Returns the next moment, or nil while a sensor may still deliver an earlier sample.
     mutating func next() -> Moment? {
-        guard let time = earliest, hasCome(accelerometer, .accelerometer, to: time),
-            hasCome(gyroscope, .gyroscope, to: time), hasCome(magnetometer, .magnetometer, to: time)
+        guard let time = earliest, isReady(accelerometer, .accelerometer, to: time),
+            isReady(gyroscope, .gyroscope, to: time), isReady(magnetometer, .magnetometer, to: time)
         else { return nil }
         return take(at: time)
     }
 
-    /// The earliest moment that has not been given, without waiting; nil when there is no more.
+    /// Returns the next moment without waiting for any sensor, or nil if there is none.
     mutating func nextWithoutWaiting() -> Moment? { earliest.map { take(at: $0) } }
 
-    /// How many samples are in memory, given ones among them.
-    var heldSamples: Int { accelerometer.samples.count + gyroscope.samples.count + magnetometer.samples.count }
+    /// The number of samples in memory, including emitted ones.
+    var bufferedSamples: Int { accelerometer.samples.count + gyroscope.samples.count + magnetometer.samples.count }
 
     private var earliest: Int64? {
         var earliest: Int64?
@@ -90,16 +90,16 @@ struct MotionMerger: Sendable {
         return earliest
     }
 
-    private func hasCome(_ queue: Queue, _ sensor: SensorStream, to time: Int64) -> Bool {
+    private func isReady(_ queue: Queue, _ sensor: SensorStream, to time: Int64) -> Bool {
         if queue.first != nil || !sensors.contains(sensor) { return true }
         if let last = queue.newest, last >= time { return true }
-        // Unheard of, or silent: is it being waited for?
-        let patience = sensor == .accelerometer ? Self.longestPatience : Self.patience
-        return newest - max(queue.newest ?? .min, begin ?? newest) > patience
+        // The sensor has no newer sample: wait for it, unless it has been silent for too long.
+        let maxWait = sensor == .accelerometer ? Self.maxAccelerometerWait : Self.maxWait
+        return newest - max(queue.newest ?? .min, startTime ?? newest) > maxWait
     }
 
     private mutating func take(at time: Int64) -> Moment {
-        given = time
+        lastOutputTime = time
         return Moment(
             time: time, accelerometer: accelerometer.take(at: time), gyroscope: gyroscope.take(at: time),
             magnetometer: magnetometer.take(at: time))
@@ -109,12 +109,12 @@ struct MotionMerger: Sendable {
         let (x, y, z) = (samples.columns[0], samples.columns[1], samples.columns[2])
         for (index, time) in samples.times.enumerated() {
             let value = SIMD3(x[index], y[index], z[index])
-            guard time > self[keyPath: path].newest ?? .min, time >= given, value.x.isFinite, value.y.isFinite,
+            guard time > self[keyPath: path].newest ?? .min, time >= lastOutputTime, value.x.isFinite, value.y.isFinite,
                 value.z.isFinite
             else { continue }
             self[keyPath: path].samples.append((time, value))
             self[keyPath: path].newest = time
-            if begin == nil || time - newest > DeviceMotionEstimator.longestGap { begin = time }
+            if startTime == nil || time - newest > DeviceMotionEstimator.maxGap { startTime = time }
             newest = max(newest, time)
         }
     }

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// A block in the making.
-struct ColumnBuilder: Sendable {
+/// Collects rows into a block of samples.
+struct SampleBlockBuilder: Sendable {
     private let stream: SensorStream
     private var times: [Int64] = []
     private var columns: [[Double]]

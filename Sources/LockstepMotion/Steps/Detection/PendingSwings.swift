@@ -1,25 +1,25 @@
 import Glibc
 
-/// Swings of which it is not yet known whether they are steps, oldest first.
-struct WaitingSwings: Sendable {
-    /// More than these are not kept: the oldest are given up.
-    private static let most = 60
+/// Swings that are not yet known to be steps, oldest first.
+struct PendingSwings: Sendable {
+    /// The capacity. Beyond it the oldest swings are dropped.
+    private static let capacity = 60
 
     private let parameters: StepParameters
     private var steps: [Step] = []
-    /// How much the signal repeated itself at each of them.
+    /// The periodicity of the signal at each swing.
     private var periodicities: [Double] = []
 
     init(parameters: StepParameters) {
         self.parameters = parameters
-        steps.reserveCapacity(Self.most + 1)
-        periodicities.reserveCapacity(Self.most + 1)
+        steps.reserveCapacity(Self.capacity + 1)
+        periodicities.reserveCapacity(Self.capacity + 1)
     }
 
     mutating func append(_ step: Step, periodicity: Double) {
         steps.append(step)
         periodicities.append(periodicity)
-        if steps.count > Self.most {
+        if steps.count > Self.capacity {
             steps.removeFirst()
             periodicities.removeFirst()
         }
@@ -30,13 +30,13 @@ struct WaitingSwings: Sendable {
         periodicities.removeAll(keepingCapacity: true)
     }
 
-    /// The mean rise in g.
+    /// The mean rise, in g.
     var meanRise: Double { steps.reduce(0) { $0 + $1.rise } / Double(steps.count) }
 
-    /// Whether the last of them are steps of a walk: enough, in a signal that repeats itself, at even intervals. What
-    /// repeats itself less has to be more even.
-    var areWalk: Bool {
-        let count = parameters.steps
+    /// Whether the newest swings form a walk: there are enough of them, the signal is periodic, and their intervals are
+    /// regular. A lower periodicity requires more regular intervals.
+    var formWalk: Bool {
+        let count = parameters.minWalkSwings
         guard steps.count >= count else { return false }
         let first = steps.count - count
         var periodicity = 0.0
@@ -50,14 +50,14 @@ struct WaitingSwings: Sendable {
         }
         let mean = sum / Double(count - 1)
         let spread = max(0, squares / Double(count - 1) - mean * mean).squareRoot()
-        return periodicity / Double(count) - parameters.spreadWeight * spread >= parameters.leastQuality
+        return periodicity / Double(count) - parameters.spreadWeight * spread >= parameters.minQuality
     }
 
-    /// Adds them to `credited`, without weak ones at the beginning, when the device was being put away; none are left.
+    /// Moves the pending swings to `credited`, except for weak ones at the beginning (the device was being put away).
     mutating func credit(into credited: inout [Step]) {
-        let least = parameters.fading * meanRise
-        if let first = steps.firstIndex(where: { $0.rise >= least }), let last = steps.last, first < steps.count - 1 {
-            // Nobody knows when the first step began.
+        let minRise = parameters.fadingRatio * meanRise
+        if let first = steps.firstIndex(where: { $0.rise >= minRise }), let last = steps.last, first < steps.count - 1 {
+            // The start of the first step is unknown, so it gets the mean duration of a step.
             let mean = (last.time - steps[first].time) / Int64(steps.count - 1 - first)
             steps[first].start = max(steps[first].start, steps[first].time - mean)
             if steps[first].start == steps[first].time { steps[first].start -= mean }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Tells whether the magnetic field is that of the earth: its strength and dip are compared with those of a reference,
-/// which follows slowly and is replaced where another field holds while the device turns.
-struct FieldMonitor: Sendable {
+/// Detects magnetic disturbances: compares strength and dip of the field with a reference. The reference follows the
+/// field slowly, and is replaced if another field holds while the device rotates.
+struct MagneticDisturbanceDetector: Sendable {
     private struct Field {
-        /// In the magnetometer's unit.
+        /// The strength, in the magnetometer's unit.
         var strength = 0.0
-        /// rad below the horizontal.
+        /// The angle below the horizontal, in rad.
         var dip = 0.0
 
         mutating func follow(_ other: Field, by gain: Double) {
@@ -25,19 +25,21 @@ struct FieldMonitor: Sendable {
     private var gain: Double
     private let parameters: VQFParameters
     private let dipThreshold: Double
-    private let leastRotation: Double
+    private let minRotation: Double
 
     init(_ parameters: VQFParameters, interval: Double) {
         self.parameters = parameters
         dipThreshold = parameters.fieldDipThreshold * .pi / 180
-        leastRotation = parameters.newFieldRotation * .pi / 180
+        minRotation = parameters.newFieldRotation * .pi / 180
         filter = LowPassCoefficients(time: parameters.fieldTime, interval: interval)
         gain = followingGain(time: parameters.fieldReferenceTime, interval: interval)
     }
 
+    /// Processes a field.
+    ///
     /// - Parameters:
-    ///   - field: in the frame of the earth, east, north, up.
-    ///   - rotation: how fast the device turns, in rad/s.
+    ///   - field: in the earth frame (east, north, up).
+    ///   - rotation: the magnitude of the rotation rate, in rad/s.
     @inline(__always)
     mutating func update(_ field: SIMD3<Double>, rotation: Double, interval: Double, elapsed: Double) {
         let strength = length(field)
@@ -46,7 +48,7 @@ struct FieldMonitor: Sendable {
             interval: interval)
         let present = Field(strength: smoothed.x, dip: smoothed.y)
         compareWithReference(present, elapsed)
-        considerAsNew(present, rotation, elapsed)
+        updateCandidate(present, rotation, elapsed)
     }
 
     mutating func retune(interval: Double) {
@@ -64,26 +66,26 @@ struct FieldMonitor: Sendable {
             return
         }
         undisturbedTime += elapsed
-        guard undisturbedTime >= parameters.shortestUndisturbed else { return }
+        guard undisturbedTime >= parameters.minUndisturbedDuration else { return }
         isDisturbed = false
         reference.follow(present, by: gain)
     }
 
     @inline(__always)
-    private mutating func considerAsNew(_ present: Field, _ rotation: Double, _ elapsed: Double) {
+    private mutating func updateCandidate(_ present: Field, _ rotation: Double, _ elapsed: Double) {
         guard isAlike(present, candidate) else {
             candidateTime = 0
             candidate = present
             return
         }
-        if rotation >= leastRotation { candidateTime += elapsed }
+        if rotation >= minRotation { candidateTime += elapsed }
         candidate.follow(present, by: gain)
         guard isDisturbed else { return }
         let isFirst = reference.strength == 0
         if candidateTime >= parameters.newFieldTime || (isFirst && candidateTime >= parameters.firstFieldTime) {
             reference = candidate
             isDisturbed = false
-            undisturbedTime = parameters.shortestUndisturbed
+            undisturbedTime = parameters.minUndisturbedDuration
         }
     }
 

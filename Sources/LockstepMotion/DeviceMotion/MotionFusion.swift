@@ -1,41 +1,43 @@
 import LockstepModel
 
-/// Makes device motion of moments in the order of time, without a long gap between them.
+/// Computes device motion from moments in order of time, without a long gap between them.
 struct MotionFusion: Sendable {
-    /// µs for which a sensor may be silent until it counts as missing.
-    private static let patience: Int64 = 1_000_000
+    /// The time without samples after which a sensor counts as missing, in µs.
+    private static let sensorTimeout: Int64 = 1_000_000
 
     private let options: DeviceMotionEstimator.Options
     private let interval: Double
     private var vqf: VQF
-    /// In use while there is no gyroscope.
+    /// The estimator in use while there is no gyroscope.
     private var compass: TiltCompass? = TiltCompass()
     private var calibration = FieldCalibration()
     private var gyroscope = LastSample()
     private var accelerometer = LastSample()
     private var magnetometer = LastSample()
-    /// The heading offset at the first field: so the frame with an arbitrary heading begins where the one that drifts
-    /// began.
+    /// The heading offset at the first field. The corrected frame with an arbitrary heading starts with the heading of
+    /// the uncorrected frame.
     private var firstHeadingOffset: Double?
 
     private struct LastSample: Sendable {
         var time: Int64?
         var value = SIMD3<Double>(0, 0, 0)
 
-        /// Takes the next; gives the s since the one before, or `interval` where there was none for long: nobody knows
-        /// what happened since.
+        /// Stores the next sample and returns the time since the previous one in s, or `interval` if that was too long
+        /// ago to know what happened since.
         mutating func take(_ next: SIMD3<Double>, at now: Int64, first interval: Double) -> Double {
             defer { (time, value) = (now, next) }
             guard let time, isPresent(at: now) else { return interval }
             return Double(now - time) / 1e6
         }
 
-        func isPresent(at now: Int64) -> Bool { time.map { now - $0 <= MotionFusion.patience } ?? false }
+        func isPresent(at now: Int64) -> Bool { time.map { now - $0 <= MotionFusion.sensorTimeout } ?? false }
     }
 
+    /// Starts fusion.
+    ///
     /// - Parameters:
-    ///   - interval: s between samples, about.
-    ///   - before: what was known before a gap: the device's own field and the gyroscope's bias outlast it.
+    ///   - interval: the approximate interval between samples, in s.
+    ///   - before: the state before a gap. The calibration and the gyroscope's bias are kept.
     init(options: DeviceMotionEstimator.Options, interval: Double, before: MotionFusion? = nil) {
         self.options = options
         self.interval = interval
@@ -43,20 +45,22 @@ struct MotionFusion: Sendable {
         if let before { calibration = before.calibration.restarted }
     }
 
-    /// - Returns: device motion, if the accelerometer has a sample.
+    /// Processes a moment.
+    ///
+    /// - Returns: device motion if the moment has a sample of the accelerometer.
     mutating func update(_ moment: MotionMerger.Moment) -> DeviceMotion? {
         var moment = moment
-        // Nothing is weightless to the last digit: it is broken, and says nothing of what is up.
+        // Exact zeros come only from a broken sensor, which does not show the vertical.
         if moment.accelerometer == SIMD3(0, 0, 0) { moment.accelerometer = nil }
-        if let rate = moment.gyroscope { take(gyroscope: rate, at: moment.time) }
-        if let acceleration = moment.accelerometer { take(accelerometer: acceleration, at: moment.time) }
-        if let field = moment.magnetometer { take(magnetometer: field, at: moment.time) }
+        if let rate = moment.gyroscope { process(gyroscope: rate, at: moment.time) }
+        if let acceleration = moment.accelerometer { process(accelerometer: acceleration, at: moment.time) }
+        if let field = moment.magnetometer { process(magnetometer: field, at: moment.time) }
         return moment.accelerometer.map { motion(acceleration: $0, at: moment.time) }
     }
 
-    private mutating func take(gyroscope rate: SIMD3<Double>, at time: Int64) {
+    private mutating func process(gyroscope rate: SIMD3<Double>, at time: Int64) {
         if compass != nil {
-            // The gyroscope is new, or was away: of what it said before only its bias is worth something now.
+            // The gyroscope is new, or was absent: only its bias is still valid.
             compass = nil
             calibration = calibration.restarted
             vqf = VQF(interval: interval, gyroscopeBias: vqf.gyroscopeBias)
@@ -67,7 +71,7 @@ struct MotionFusion: Sendable {
         vqf.update(gyroscope: rate, elapsed: elapsed)
     }
 
-    private mutating func take(accelerometer acceleration: SIMD3<Double>, at time: Int64) {
+    private mutating func process(accelerometer acceleration: SIMD3<Double>, at time: Int64) {
         let force = acceleration * -standardGravity
         let elapsed = accelerometer.take(acceleration, at: time, first: interval)
         if compass == nil, !gyroscope.isPresent(at: time) {
@@ -78,9 +82,9 @@ struct MotionFusion: Sendable {
         if compass == nil { vqf.update(accelerometer: force, elapsed: elapsed) }
     }
 
-    private mutating func take(magnetometer reading: SIMD3<Double>, at time: Int64) {
+    private mutating func process(magnetometer reading: SIMD3<Double>, at time: Int64) {
         let elapsed = magnetometer.take(reading, at: time, first: interval)
-        if options.calibratesMagneticField { calibration.update(reading, attitude: drifting(at: time)) }
+        if options.calibratesMagneticField { calibration.update(reading, attitude: uncorrectedAttitude(at: time)) }
         let field = reading - calibration.offset
         compass?.update(magnetometer: field, time: time)
         if compass == nil { vqf.update(magnetometer: field, elapsed: elapsed) }
@@ -89,19 +93,19 @@ struct MotionFusion: Sendable {
 
     private var headingOffset: Double? { compass == nil ? vqf.headingOffset : compass?.headingOffset }
 
-    /// Device to a frame whose z axis is up and whose heading drifts.
-    private func drifting(at time: Int64) -> Quaternion {
+    /// Returns the rotation from the device to a frame whose z axis points up and whose heading drifts.
+    private func uncorrectedAttitude(at time: Int64) -> Quaternion {
         if let compass { return compass.tilt }
-        // Where the sensors don't sample at once, the gyroscope's last word goes on for the moment.
+        // If the sensors do not sample at the same time, extrapolate with the gyroscope's last sample.
         guard let last = gyroscope.time, last < time else { return vqf.attitude6D }
         return vqf.attitude6D
             * Quaternion(rotation: (gyroscope.value - vqf.gyroscopeBias) * (Double(time - last) / 1e6))
     }
 
     private func motion(acceleration: SIMD3<Double>, at time: Int64) -> DeviceMotion {
-        let drifting = drifting(at: time)
-        let (attitude, frame) = framed(drifting, at: time)
-        let gravity = drifting.inverse.rotate(SIMD3(0, 0, -1))
+        let uncorrected = uncorrectedAttitude(at: time)
+        let (attitude, frame) = attitudeInFrame(uncorrected, at: time)
+        let gravity = uncorrected.inverse.rotate(SIMD3(0, 0, -1))
         return DeviceMotion(
             timestamp: Timestamp(microseconds: time), attitude: Attitude(quaternion: attitude), referenceFrame: frame,
             gravity: gravity, userAcceleration: acceleration - gravity,
@@ -109,16 +113,19 @@ struct MotionFusion: Sendable {
             magneticField: magneticField(at: time))
     }
 
-    /// The attitude in the frame that was asked for, or in the best that there is.
-    private func framed(_ drifting: Quaternion, at time: Int64) -> (Quaternion, AttitudeReferenceFrame) {
+    /// Returns the attitude in the requested frame, or in the best one available.
+    private func attitudeInFrame(_ uncorrected: Quaternion, at time: Int64) -> (Quaternion, AttitudeReferenceFrame) {
         guard options.referenceFrame != .arbitrary, magnetometer.isPresent(at: time), let offset = headingOffset else {
-            return (drifting, .arbitrary)
+            return (uncorrected, .arbitrary)
         }
         switch (options.referenceFrame, options.declination) {
         case (.arbitraryCorrected, _):
-            return (VQF.turned(drifting, by: offset - (firstHeadingOffset ?? offset)), .arbitraryCorrected)
-        case (.trueNorth, let declination?): return (VQF.turned(drifting, by: offset - declination), .trueNorth)
-        default: return (VQF.turned(drifting, by: offset), .magneticNorth)
+            return (
+                VQF.rotatedAboutVertical(uncorrected, by: offset - (firstHeadingOffset ?? offset)), .arbitraryCorrected
+            )
+        case (.trueNorth, let declination?):
+            return (VQF.rotatedAboutVertical(uncorrected, by: offset - declination), .trueNorth)
+        default: return (VQF.rotatedAboutVertical(uncorrected, by: offset), .magneticNorth)
         }
     }
 

@@ -1,57 +1,60 @@
-/// Finds the magnetic field of the device itself, which turns with it, beside that of the earth, which does not.
+/// Estimates the device's own magnetic field (hard iron), which rotates with the device, beside the earth's field,
+/// which does not.
 ///
-/// A reading m, taken at an attitude R (device to earth), is Rᵀ h + b: the earth's field h, and the device's own b (its
-/// hard iron). Over many attitudes both follow by least squares. The sums that this takes are kept with a weight that
-/// fades; a reading counts only after a turn, so that a device at rest neither learns nor forgets.
+/// A reading m at an attitude R (device to earth) is Rᵀ h + b, where h is the earth's field and b the device's own.
+/// Both follow by least squares from readings at many attitudes. The sums fade exponentially. A reading counts only
+/// after a rotation, so a device at rest neither learns nor forgets.
 ///
-/// h is told in the frame without magnetometer. That its heading drifts slowly does not matter while the sums fade
-/// faster.
+/// h is relative to the frame without magnetometer. Its slow heading drift does not matter if the sums fade faster.
 struct FieldCalibration: Sendable {
-    /// The cosine of half the turn after which a reading counts: 5°.
-    private static let leastTurn = 0.999_048
-    /// How many readings the sums are of, about.
+    /// The cosine of half the rotation after which a reading counts: 5°.
+    private static let maxCosine = 0.999_048
+    /// The time constant of the sums, in readings.
     private static let memory = 400.0
-    /// Readings below which nothing is said.
-    private static let fewest = 20.0
-    /// What the earth's field can be, in µT, with some room.
-    private static let earthly = 15.0...80.0
-    /// Noise of a good magnetometer, in µT: less is not believed.
-    private static let leastNoise = 0.3
-    /// A ridge, as a part of the information about an axis that was turned through all directions: an axis about which
-    /// nothing is known gets no offset.
+    /// The number of readings needed for an estimate.
+    private static let minReadings = 20.0
+    /// The plausible range of the earth's field in µT, with some margin.
+    private static let plausibleStrength = 15.0...80.0
+    /// The noise of a good magnetometer in µT: a lower limit for the estimated noise.
+    private static let minNoise = 0.3
+    /// The ridge (Tikhonov regularisation), relative to the information about an axis that was rotated through all
+    /// directions. An axis without information gets no offset.
     private static let ridge = 0.002
 
-    /// The device's own field, in µT along its axes; 0 until it is known to 3 µT.
+    /// The device's own field in µT along its axes; 0 until it is known to 3 µT.
     private(set) var offset = SIMD3<Double>(0, 0, 0)
     private(set) var accuracy = CalibratedMagneticField.Accuracy.uncalibrated
 
     private var weight = 0.0
-    /// Weighted sums: of the device's axes in the frame, of the readings, of the readings in the frame, of their squares.
+    /// Weighted sums of the device's axes in the frame, of the readings, of the readings in the frame, and of their
+    /// squares.
     private var axes = (x: SIMD3(0.0, 0, 0), y: SIMD3(0.0, 0, 0), z: SIMD3(0.0, 0, 0))
     private var readings = SIMD3(0.0, 0, 0)
     private var turnedReadings = SIMD3(0.0, 0, 0)
     private var squares = 0.0
     private var last: Quaternion?
-    /// Readings for which what was known before still holds: a few say less.
-    private var grace = 0
-    private static let longestGrace = 100
+    /// The number of further readings for which the previous calibration remains valid, because few readings say less.
+    private var remainingGrace = 0
+    private static let graceReadings = 100
 
-    /// The same device in another frame: what is known of its field stays, the sums begin anew.
+    /// The calibration of the same device for a new frame: the result is kept, the sums restart.
     var restarted: FieldCalibration {
         var next = FieldCalibration()
         next.offset = offset
         next.accuracy = accuracy
-        next.grace = accuracy > .uncalibrated ? Self.longestGrace : 0
+        next.remainingGrace = accuracy > .uncalibrated ? Self.graceReadings : 0
         return next
     }
 
+    /// Adds a reading.
+    ///
     /// - Parameters:
     ///   - reading: in µT along the device's axes.
-    ///   - attitude: device to a frame whose heading may drift.
+    ///   - attitude: from the device to a frame whose heading may drift.
     mutating func update(_ reading: SIMD3<Double>, attitude: Quaternion) {
         if let last {
             let cosine = abs(last.scalar * attitude.scalar + dot(last.vector, attitude.vector))
-            guard cosine < Self.leastTurn else { return }
+            guard cosine < Self.maxCosine else { return }
         }
         last = attitude
         let fading = 1 - 1 / Self.memory
@@ -62,13 +65,13 @@ struct FieldCalibration: Sendable {
         readings = fading * readings + reading
         turnedReadings = fading * turnedReadings + attitude.rotate(reading)
         squares = fading * squares + dot(reading, reading)
-        if weight >= Self.fewest { solve() }
+        if weight >= Self.minReadings { solve() }
     }
 
     private mutating func solve() {
         let mean = (x: axes.x / weight, y: axes.y / weight, z: axes.z / weight)
         let (reading, turned) = (readings / weight, turnedReadings / weight)
-        /// I − S̄ᵀS̄, the information about b that one reading has in the mean.
+        /// Returns I − S̄ᵀS̄, the mean information about b of one reading.
         func information(ridge: Double) -> SymmetricMatrix {
             SymmetricMatrix(
                 xx: 1 + ridge - dot(mean.x, mean.x), xy: -dot(mean.x, mean.y), xz: -dot(mean.x, mean.z),
@@ -77,26 +80,27 @@ struct FieldCalibration: Sendable {
         }
         let known = reading - SIMD3(dot(mean.x, turned), dot(mean.y, turned), dot(mean.z, turned))
         let found = information(ridge: Self.ridge).inverse * known
-        // Infinite, or not a number, where the device was turned about one axis alone.
+        // Infinite or NaN if the device was rotated about one axis only.
         let spread = information(ridge: 0).inverse
         let earth = turned - mean.x * found.x - mean.y * found.y - mean.z * found.z
-        // The mean square of what the two fields leave unexplained: with the ridge b is not quite where it is least.
+        // The mean square of the residual. Because of the ridge, b is not exactly at its minimum.
         let ofEarth = SIMD3(dot(mean.x, earth), dot(mean.y, earth), dot(mean.z, earth))
         let residual = squares / weight - dot(earth, turned) - dot(found, 2 * reading - ofEarth - found)
-        let noise = max(Self.leastNoise, (max(0, residual) / 3).squareRoot())
+        let noise = max(Self.minNoise, (max(0, residual) / 3).squareRoot())
         let trace = spread.xx + spread.yy + spread.zz
         let sigma = trace > 0 ? noise * (trace / weight).squareRoot() : .infinity
         let present = Self.accuracy(sigma: sigma, noise: noise, strength: length(earth))
-        grace = max(0, grace - 1)
-        accuracy = grace > 0 ? max(accuracy, present) : present
-        guard present >= .medium, grace == 0 || offset == SIMD3(0, 0, 0) else { return }
-        // Not at every breath: what follows the heading takes each change for one of the field.
+        remainingGrace = max(0, remainingGrace - 1)
+        accuracy = remainingGrace > 0 ? max(accuracy, present) : present
+        guard present >= .medium, remainingGrace == 0 || offset == SIMD3(0, 0, 0) else { return }
+        // Change the offset only by more than its uncertainty: the heading filter takes every change for one of the
+        // field.
         if length(found - offset) > max(1, 2 * sigma) { offset = found }
     }
 
     /// - Parameters: all in µT.
     private static func accuracy(sigma: Double, noise: Double, strength: Double) -> CalibratedMagneticField.Accuracy {
-        guard earthly.contains(strength) else { return .uncalibrated }
+        guard plausibleStrength.contains(strength) else { return .uncalibrated }
         if sigma < 1, noise < 2 { return .high }
         if sigma < 3, noise < 5 { return .medium }
         return sigma < 10 ? .low : .uncalibrated

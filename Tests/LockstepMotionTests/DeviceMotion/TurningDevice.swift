@@ -2,15 +2,15 @@ import Glibc
 import LockstepModel
 import LockstepMotion
 
-/// A device that turns about all of its axes in one place, with known truth; µs and s from the same beginning.
+/// A device that rotates about all of its axes in one place, with known truth. Times in µs and s share the same origin.
 struct TurningDevice {
-    /// The earth's field in µT, east, north, up.
+    /// The earth's field in µT: east, north, up.
     var earthField = SIMD3(0.0, 20, -44)
-    /// The device's own, along its axes.
+    /// The device's own field in µT, along its axes.
     var hardIron = SIMD3(0.0, 0, 0)
-    /// rad/s.
+    /// The gyroscope's bias, in rad/s.
     var gyroscopeBias = SIMD3(0.0, 0, 0)
-    /// How much it turns: 0 is at rest.
+    /// A factor for the movement: 0 is at rest.
     var liveliness = 1.0
 
     func attitude(at time: Double) -> Quaternion {
@@ -42,7 +42,7 @@ struct TurningDevice {
         return block
     }
 
-    /// Device motion of `seconds` at 100 Hz, handed over in blocks of 200 ms.
+    /// Returns the device motion of `seconds` at 100 Hz, processed in blocks of 200 ms.
     func motions(
         from estimator: inout DeviceMotionEstimator, seconds: Range<Int64>,
         streams: [SensorStream] = [.accelerometer, .gyroscope, .magnetometer]
@@ -56,13 +56,14 @@ struct TurningDevice {
         return motions
     }
 
-    /// rad between what was told and the truth.
+    /// Returns the angle between the estimated and the true attitude, in rad.
     func error(of motion: DeviceMotion) -> Double {
         let truth = attitude(at: Double(motion.timestamp.microseconds) / 1e6)
         return length((truth.inverse * motion.attitude.quaternion).rotationVector)
     }
 
-    /// rad between what was told to be down and what is.
+    /// Returns the length of the difference between the estimated and the true direction of gravity, about the angle in
+    /// rad.
     func gravityError(of motion: DeviceMotion) -> Double {
         let truth = attitude(at: Double(motion.timestamp.microseconds) / 1e6).inverse.rotate(SIMD3(0, 0, -1))
         return length(truth - motion.gravity)

@@ -16,14 +16,14 @@ struct DeviceMotionTests {
             options: .init(referenceFrame: frame, declination: declination, calibratesMagneticField: calibrates))
     }
 
-    @Test("of a device that turns is its attitude to the earth, gravity, and nothing beside it")
+    @Test("a rotating device gives its true attitude and gravity, and no user acceleration")
     func truth() throws {
         let device = TurningDevice(gyroscopeBias: SIMD3(0.003, -0.005, 0.004))
         var estimator = estimator()
         let motions = device.motions(from: &estimator, seconds: 0..<60)
         #expect(motions.count > 5900)
         #expect(motions.allSatisfy { $0.referenceFrame == .magneticNorth })
-        // The first half minute is for the bias.
+        // The bias converges in the first half minute.
         let settled = motions.filter { $0.timestamp.microseconds > 30_000_000 }
         let attitude = settled.map { device.error(of: $0) }.max() ?? .infinity
         let gravity = settled.map { device.gravityError(of: $0) }.max() ?? .infinity
@@ -39,7 +39,7 @@ struct DeviceMotionTests {
         #expect(rate < 0.01)
     }
 
-    @Test("in frames of the earth points where it points, by the declination apart")
+    @Test("the earth frames differ by the declination")
     func northernFrames() throws {
         let device = TurningDevice(liveliness: 0.2)
         func last(_ frame: AttitudeReferenceFrame, declination: Double? = nil) throws -> DeviceMotion {
@@ -49,16 +49,16 @@ struct DeviceMotionTests {
         let magnetic = try last(.magneticNorth)
         let toTrueNorth = try last(.trueNorth, declination: 0.2)
         #expect(toTrueNorth.referenceFrame == .trueNorth)
-        // Seen from true north, magnetic north lies 0.2 rad to the east: so does everything seen from it.
+        // Magnetic north lies 0.2 rad east of true north, so headings from true north are larger by 0.2 rad.
         let difference = try #require(toTrueNorth.heading) - (try #require(magnetic.heading))
         #expect(abs(difference - 0.2) < 1e-9)
-        // Nobody knows where true north is without the declination.
+        // Without the declination, true north is unknown.
         #expect(try last(.trueNorth).referenceFrame == .magneticNorth)
     }
 
-    @Test("in a corrected frame begins with the heading that it happens to have, and does not drift")
+    @Test("the corrected frame starts with an arbitrary heading and does not drift")
     func correctedFrame() throws {
-        // Turned away from north, and with a drift that no rest and no inclination shows.
+        // Not aligned with north, and with a drift that neither rest nor inclination reveals.
         let device = TurningDevice(earthField: SIMD3(15, -13, -44), gyroscopeBias: SIMD3(0, 0, 0.004), liveliness: 0)
         var (corrected, drifting) = (estimator(.arbitraryCorrected), estimator(.arbitrary))
         let first = device.motions(from: &corrected, seconds: 0..<120)
@@ -71,7 +71,7 @@ struct DeviceMotionTests {
         #expect(first[0].heading == nil)
     }
 
-    @Test("without a magnetometer says that its frame is arbitrary, and knows what is down")
+    @Test("without a magnetometer the frame is arbitrary and gravity is known")
     func withoutMagnetometer() {
         let device = TurningDevice()
         var estimator = estimator()
@@ -84,7 +84,7 @@ struct DeviceMotionTests {
         #expect(motions.suffix(1000).allSatisfy { device.gravityError(of: $0) < 1 * Self.degree })
     }
 
-    @Test("without a gyroscope is right for a device that is held still, and gives no rotation rate")
+    @Test("without a gyroscope the attitude is accurate for a device held still, and there is no rotation rate")
     func withoutGyroscope() throws {
         let device = TurningDevice(liveliness: 0.02)
         for (streams, frame) in [
@@ -103,7 +103,7 @@ struct DeviceMotionTests {
         }
     }
 
-    @Test("goes on without a gyroscope that vanishes, and with one that comes back")
+    @Test("a gyroscope may disappear and come back")
     func vanishingGyroscope() throws {
         let device = TurningDevice(liveliness: 0.05)
         let rest: [SensorStream] = [.accelerometer, .magnetometer]
@@ -122,7 +122,7 @@ struct DeviceMotionTests {
         }
     }
 
-    @Test("goes on without a magnetometer that vanishes, and says so")
+    @Test("a magnetometer may disappear; the frame says so")
     func vanishingMagnetometer() {
         let device = TurningDevice()
         var estimator = estimator()
@@ -132,7 +132,7 @@ struct DeviceMotionTests {
         #expect(later.last.map { device.gravityError(of: $0) < 1 * Self.degree } == true)
     }
 
-    @Test("finds the device's own magnetic field while it turns, and the heading is right in spite of it")
+    @Test("the device's own magnetic field is found during rotation and removed from the heading")
     func calibration() throws {
         let hardIron = SIMD3(14.0, -22, 31)
         let device = TurningDevice(hardIron: hardIron)
@@ -149,12 +149,12 @@ struct DeviceMotionTests {
             #expect(device.error(of: motion) < 4 * Self.degree)
         }
         #expect(late.last?.magneticField?.accuracy == .high)
-        // What it would be otherwise.
+        // Without calibration the heading is wrong.
         let wrong = device.motions(from: &raw, seconds: 0..<120).suffix(2000)
         #expect(wrong.map { device.error(of: $0) }.max() ?? 0 > 10 * Self.degree)
     }
 
-    @Test("of a device at rest never claims to know the device's own field")
+    @Test("a device at rest remains uncalibrated")
     func uncalibrated() {
         let device = TurningDevice(hardIron: SIMD3(10, 10, 10), liveliness: 0)
         var estimator = estimator()
@@ -162,7 +162,7 @@ struct DeviceMotionTests {
         #expect(motions.allSatisfy { $0.magneticField?.accuracy == .uncalibrated })
     }
 
-    @Test("does not depend on how samples are cut into blocks, nor on which sensor comes first")
+    @Test("the division of samples into blocks and the order of sensors have no effect")
     func blocks() throws {
         let device = TurningDevice()
         var random = seeded("blocks of motion").random
@@ -182,7 +182,7 @@ struct DeviceMotionTests {
         #expect(motions == expected)
     }
 
-    @Test("passes over samples that go back in time, and begins anew after a gap")
+    @Test("samples that go back in time are ignored, and the attitude restarts after a gap")
     func disorder() {
         let device = TurningDevice()
         var estimator = estimator()
@@ -196,9 +196,9 @@ struct DeviceMotionTests {
         #expect(later.suffix(500).allSatisfy { device.gravityError(of: $0) < 1 * Self.degree })
     }
 
-    @Test("knows after an outage of the accelerometer what it knew of the gyroscope")
+    @Test("the gyroscope's bias outlasts an outage of the accelerometer")
     func vanishingAccelerometer() throws {
-        // Flat, and turning at a steady 1 rad/s about the vertical: nothing in it looks like movement but the rate.
+        // Flat, and rotating at a constant 1 rad/s about the vertical: only the rate shows the movement.
         for outage in [2, 5, 60] as [Int64] {
             var estimator = DeviceMotionEstimator(sensors: [.accelerometer, .gyroscope])
             func motions(_ seconds: Range<Int64>, withAccelerometer: Bool) -> [DeviceMotion] {
@@ -227,7 +227,7 @@ struct DeviceMotionTests {
         }
     }
 
-    @Test("says nothing of an accelerometer that reads zero on all axes")
+    @Test("samples of an accelerometer that are zero on all axes give no result")
     func zeros() {
         var estimator = DeviceMotionEstimator(sensors: [.accelerometer])
         var block = SampleBlock(stream: .accelerometer)
@@ -238,7 +238,7 @@ struct DeviceMotionTests {
         #expect(estimator.finish().isEmpty)
     }
 
-    @Test("waits for no sensor that there is not")
+    @Test("an absent sensor is not waited for")
     func absent() {
         let device = TurningDevice()
         var estimator = DeviceMotionEstimator(sensors: [.accelerometer, .gyroscope])
@@ -246,13 +246,13 @@ struct DeviceMotionTests {
         #expect(motions.count >= 80)
     }
 
-    @Test("knows the device's own field still after a gap, and after the clock was set back")
+    @Test("the magnetic calibration outlasts a gap and a clock that is set back")
     func calibrationOutlasts() throws {
         let device = TurningDevice(hardIron: SIMD3(14, -22, 31))
         var estimator = estimator()
         _ = device.motions(from: &estimator, seconds: 0..<120)
         let gap = device.motions(from: &estimator, seconds: 130..<133)
-        // With the first, before it could have learnt anything anew.
+        // With the first result, before anything could be learnt again.
         #expect(gap.first?.magneticField?.accuracy ?? .uncalibrated >= .low)
         _ = estimator.finish()
         let back = device.motions(from: &estimator, seconds: 50..<53)
@@ -261,7 +261,7 @@ struct DeviceMotionTests {
         #expect(length((last.magneticField?.field ?? SIMD3(0, 0, 0)) - truth) < 2)
     }
 
-    @Test("without calibration gives the field as it was measured")
+    @Test("without calibration the field is the raw reading")
     func asMeasured() throws {
         let device = TurningDevice(hardIron: SIMD3(14, -22, 31))
         var estimator = estimator(calibrates: false)
@@ -271,20 +271,20 @@ struct DeviceMotionTests {
         #expect(last.magneticField?.field == reading && last.magneticField?.accuracy == .uncalibrated)
     }
 
-    @Test("holds no more samples than it waits for, however long it runs")
+    @Test("the merger's memory is bounded")
     func memory() {
-        // The magnetometer is always a block behind, so no queue is ever empty.
+        // The magnetometer always lags by a block, so no queue is ever empty.
         var merger = MotionMerger(sensors: [.accelerometer, .gyroscope, .magnetometer])
         let device = TurningDevice()
-        var most = 0
+        var maxBuffered = 0
         for start in stride(from: 0, to: 600_000_000, by: 100_000) as StrideTo<Int64> {
             let times = stride(from: start, to: start + 100_000, by: 20_000)
             merger.append(device.samples(.accelerometer, at: times))
             merger.append(device.samples(.gyroscope, at: times))
             merger.append(device.samples(.magnetometer, at: stride(from: start - 100_000, to: start, by: 40_000)))
             while merger.next() != nil {}
-            most = max(most, merger.heldSamples)
+            maxBuffered = max(maxBuffered, merger.bufferedSamples)
         }
-        #expect(most < 2000)
+        #expect(maxBuffered < 2000)
     }
 }

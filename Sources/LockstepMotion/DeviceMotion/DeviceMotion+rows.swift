@@ -1,7 +1,7 @@
 public import LockstepModel
 
 extension DeviceMotion {
-    /// The values of the columns of `motion/device`, rounded to what sensors resolve: 0.00001 of a quaternion's
+    /// The values of a row of `motion/device`, rounded to the resolution of sensors: 0.00001 of a quaternion's
     /// component, 0.0001 g and rad/s, 0.01 µT.
     public var values: [Double] {
         let turn = attitude.quaternion
@@ -21,10 +21,12 @@ extension DeviceMotion {
         return values
     }
 
-    /// The sample `index` of a block of `motion/device`; nil where its frame or its attitude is missing.
-    /// - Precondition: `samples` is of that stream.
+    /// Creates device motion from sample `index` of a block of `motion/device`; nil if the frame or the attitude is
+    /// missing.
+    ///
+    /// - Precondition: `samples` belongs to that stream.
     public init?(_ samples: SampleBlock, at index: Int) {
-        precondition(samples.stream == .deviceMotion, "not of motion/device")
+        precondition(samples.stream == .deviceMotion, "samples must belong to motion/device")
         let values = samples.values(at: index)
         func vector(_ first: Int) -> SIMD3<Double>? {
             let vector = SIMD3(values[first], values[first + 1], values[first + 2])

@@ -1,21 +1,24 @@
 public import LockstepModel
 
-/// What fusion tells of a device at one moment. Vectors are along the device's axes.
+/// The fused motion of a device at one moment. Vectors are along the device's axes.
 public struct DeviceMotion: Sendable, Hashable {
+    /// The time of the accelerometer sample.
     public var timestamp: Timestamp
+    /// The orientation of the device in ``referenceFrame``.
     public var attitude: Attitude
-    /// What ``attitude`` is measured against: the frame asked for, or the best that the sensors allow.
+    /// The frame of ``attitude``: the requested frame, or the best one that the sensors allow.
     public var referenceFrame: AttitudeReferenceFrame
-    /// The part of gravity in the accelerometer, in g: (0, 0, −1) face up.
+    /// The contribution of gravity to the accelerometer in g: (0, 0, −1) face up.
     public var gravity: SIMD3<Double>
-    /// What the accelerometer has beside gravity, in g: the accelerometer is ``gravity`` plus this. As gravity pulls
-    /// the reading down, so does a push upward.
+    /// The acceleration without gravity in g: the accelerometer reads ``gravity`` plus this. Gravity reads as −1
+    /// upward, so a push upward reads as a negative value too.
     public var userAcceleration: SIMD3<Double>
-    /// Without the gyroscope's bias, in rad/s; nil without a gyroscope.
+    /// The rotation rate without the gyroscope's bias, in rad/s; nil without a gyroscope.
     public var rotationRate: SIMD3<Double>?
-    /// nil without a magnetometer.
+    /// The calibrated magnetic field; nil without a magnetometer.
     public var magneticField: CalibratedMagneticField?
 
+    /// Creates device motion from known values.
     public init(
         timestamp: Timestamp, attitude: Attitude, referenceFrame: AttitudeReferenceFrame, gravity: SIMD3<Double>,
         userAcceleration: SIMD3<Double>, rotationRate: SIMD3<Double>? = nil,
@@ -30,7 +33,7 @@ public struct DeviceMotion: Sendable, Hashable {
         self.magneticField = magneticField
     }
 
-    /// Where the device's y axis points, in rad clockwise from north, 0…2π; nil where the frame has no north.
+    /// The direction of the device's y axis in rad clockwise from north, 0…2π; nil if the frame has no north.
     public var heading: Double? {
         guard referenceFrame == .magneticNorth || referenceFrame == .trueNorth else { return nil }
         let yaw = attitude.yaw
@@ -38,26 +41,29 @@ public struct DeviceMotion: Sendable, Hashable {
     }
 }
 
-/// The magnetic field without that of the device itself.
+/// The magnetic field without the device's own influence.
 public struct CalibratedMagneticField: Sendable, Hashable {
-    /// In µT along the device's axes, without what is known of the device's own.
+    /// The field in µT along the device's axes, corrected by what is known of the device's own influence.
     public var field: SIMD3<Double>
+    /// The accuracy of the calibration.
     public var accuracy: Accuracy
 
-    /// How well the device's own field is known.
+    /// The accuracy with which the device's own field is known.
     public enum Accuracy: Int, Sendable, Hashable, Comparable {
-        /// Not at all: the device has not been turned enough.
+        /// Unknown: the device has not been rotated enough.
         case uncalibrated = -1
-        /// To some µT, or something magnetic is near.
+        /// Known to a few µT, or the field is disturbed by a magnetic object.
         case low = 0
-        /// To about 3 µT.
+        /// Known to about 3 µT.
         case medium = 1
-        /// To about 1 µT.
+        /// Known to about 1 µT.
         case high = 2
 
+        /// Orders accuracies from uncalibrated to high.
         public static func < (left: Accuracy, right: Accuracy) -> Bool { left.rawValue < right.rawValue }
     }
 
+    /// Creates a field with its accuracy.
     public init(field: SIMD3<Double>, accuracy: Accuracy) {
         self.field = field
         self.accuracy = accuracy

@@ -4,7 +4,7 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-/// Device motion of the trials in `shared/data/orientation`, beside the optical reference and the reference
+/// Device motion of the trials in `shared/data/orientation` against the optical reference and the reference
 /// implementation.
 @Suite("Device motion of recordings", .enabled(if: sharedData != nil))
 struct RecordedMotionTests {
@@ -27,7 +27,8 @@ struct RecordedMotionTests {
             self.reference = reference
         }
 
-        /// What an agent would tell, from those samples that `keeps` says, by index, and at times that `jitter` moves.
+        /// Returns the device motion that an agent would report for the samples that `keeps` selects by index, at times
+        /// shifted by `jitter`.
         func motions(
             keeps: (Int) -> Bool = { _ in true }, jitter: (Int) -> Int64 = { _ in 0 }
         ) throws -> [DeviceMotion] {
@@ -58,7 +59,7 @@ struct RecordedMotionTests {
     }
 
     @Test(
-        "agrees with the reference implementation at every sample, and is as near to the truth",
+        "device motion agrees with the reference implementation at every sample and is as accurate",
         .enabled(if: VQFReferenceTests.python != nil, "Python with the package vqf is missing: run deploy/check"),
         arguments: VQFReferenceTests.trials)
     func agreement(_ name: String) throws {
@@ -85,7 +86,7 @@ struct RecordedMotionTests {
         #expect(our.inclination < their.inclination + 0.05 * Self.degree)
     }
 
-    @Test("stays near the truth where a fifth of all samples is lost", arguments: VQFReferenceTests.trials)
+    @Test("device motion remains accurate if a fifth of all samples is lost", arguments: VQFReferenceTests.trials)
     func losses(_ name: String) throws {
         let trial = try Trial(name)
         let whole = try trial.error(of: try trial.motions())
@@ -99,7 +100,7 @@ struct RecordedMotionTests {
         #expect(lossy.inclination < whole.inclination + 0.3 * Self.degree)
     }
 
-    @Test("stays near the truth at a third of the rate", arguments: VQFReferenceTests.trials)
+    @Test("device motion remains accurate at a third of the rate", arguments: VQFReferenceTests.trials)
     func slow(_ name: String) throws {
         let trial = try Trial(name)
         let whole = try trial.error(of: try trial.motions())
