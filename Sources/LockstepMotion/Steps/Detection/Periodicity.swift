@@ -14,12 +14,17 @@ struct Periodicity: Sendable {
     private static let maxLag = 2.0
     /// The smallest part of the window that a lag leaves for the comparison.
     private static let minOverlap = 0.4
+    /// The part of the largest correlation that makes a smaller lag the fundamental period.
+    private static let fundamentalRatio = 0.85
     /// The part of the window that must be filled before the first evaluation.
     private static let minFilled = 0.6
 
     /// The periodicity: 1 for an exactly periodic signal, about 0.3 for hand movements at a desk, 0 for a signal
     /// without period.
     private(set) var value = 0.0
+    /// The fundamental period of the signal in s: the smallest lag whose correlation is close to the largest one; nil
+    /// if no lag has a peak.
+    private(set) var fundamentalPeriod: Double?
 
     /// A ring buffer in which each value is stored twice, so that the newest `length` values are contiguous from
     /// `head`.
@@ -28,6 +33,8 @@ struct Periodicity: Sendable {
     private var head = 0
     private var count = 0
     private var ticks = 0
+    /// The peaks of the last evaluation: the lag in samples, with fraction, and the correlation.
+    private var peaks: [(lag: Double, correlation: Double)] = []
 
     /// - Parameter seconds: the length of the analysed window, in s.
     init(seconds: Double) {
@@ -49,20 +56,29 @@ struct Periodicity: Sendable {
 
     mutating func reset() {
         (value, head, count, ticks) = (0, 0, 0, 0)
+        fundamentalPeriod = nil
     }
 
     private mutating func evaluate() {
         let first = head + length - count
         let maxShift = min(Int(Self.maxLag * Self.rate), Int((1 - Self.minOverlap) * Double(count)))
         var largest = 0.0
+        peaks.removeAll(keepingCapacity: true)
         // A peak is larger than both neighbours. The ends of the range are therefore never peaks.
         var (before, middle) = (Double.infinity, Double.infinity)
         for shift in Int(Self.minLag * Self.rate)...maxShift {
             let after = correlation(first, shift: shift)
-            if middle > before, middle >= after { largest = max(largest, middle) }
+            if middle > before, middle >= after {
+                largest = max(largest, middle)
+                // The vertex of the parabola through the three values is more precise than the spacing of the lags.
+                let vertex = 0.5 * (before - after) / (before - 2 * middle + after)
+                peaks.append((Double(shift - 1) + vertex, middle))
+            }
             (before, middle) = (middle, after)
         }
         value = largest
+        let fundamental = peaks.first { $0.correlation >= Self.fundamentalRatio * largest }
+        fundamentalPeriod = fundamental.map { $0.lag / Self.rate }
     }
 
     /// Returns Pearson's correlation of the window, from index `first` on, with itself delayed by `shift` values.

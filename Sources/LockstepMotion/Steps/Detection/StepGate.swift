@@ -11,6 +11,7 @@ struct StepGate: Sendable {
     private(set) var isOpen = false
     /// Swings since the last pause that are not yet known to be steps. Empty while the gate is open.
     private var pending: PendingSwings
+    private var limiter = CadenceLimiter()
     private var last: Int64?
     /// The rises of the last three swings, oldest first, in g.
     private var rises = SIMD3(0.0, 0.0, 0.0)
@@ -24,11 +25,18 @@ struct StepGate: Sendable {
 
     /// Processes the next swing and appends newly recognised steps to `steps`.
     ///
-    /// - Parameter periodicity: the current periodicity of the signal, 0…1.
-    mutating func update(_ swing: Swing, periodicity: Double, into steps: inout [Step]) {
+    /// - Parameters:
+    ///   - periodicity: the current periodicity of the signal, 0…1.
+    ///   - period: the fundamental period of the signal in s; nil if it is unknown.
+    mutating func update(_ swing: Swing, periodicity: Double, period: Double?, into steps: inout [Step]) {
         let elapsed = last.map { Double(swing.time - $0) / 1e6 } ?? .infinity
         // Too close to the last swing: a second peak of the same step.
         guard elapsed >= parameters.minStepInterval else { return }
+        guard limiter.accepts(at: swing.time, period: period) else {
+            // The same step: its stronger peak counts for the strength of the walk.
+            rises.z = max(rises.z, swing.rise)
+            return
+        }
         let step = Step(time: swing.time, start: last ?? swing.time, rise: swing.rise)
         last = swing.time
         rises = SIMD3(rises.y, rises.z, swing.rise)
@@ -51,6 +59,7 @@ struct StepGate: Sendable {
     mutating func reset() {
         isOpen = false
         pending.removeAll()
+        limiter = CadenceLimiter()
         last = nil
         rises = SIMD3(0, 0, 0)
     }
