@@ -14,8 +14,8 @@ public struct DeviceMotionEstimator: Sendable {
     public struct Options: Sendable, Hashable {
         /// The requested frame of attitudes.
         public var referenceFrame: AttitudeReferenceFrame
-        /// The angle from true to magnetic north at this place in rad, east positive; nil if unknown. Without it true
-        /// north is unknown.
+        /// The angle from true to magnetic north at this place in rad, east positive. If nil, it is that of the World
+        /// Magnetic Model at the newest location, and unknown before the first one.
         public var declination: Double?
         /// Whether the device's own influence on the magnetic field is estimated and removed.
         public var calibratesMagneticField: Bool
@@ -43,6 +43,7 @@ public struct DeviceMotionEstimator: Sendable {
     /// The state before a gap.
     private var before: MotionFusion?
     private var last: Int64?
+    private var declination: DeclinationSource
 
     /// Creates an estimator in its initial state.
     ///
@@ -53,29 +54,49 @@ public struct DeviceMotionEstimator: Sendable {
     {
         self.options = options
         self.sensors = sensors
+        declination = DeclinationSource(given: options.declination)
         merger = MotionMerger(sensors: sensors)
     }
 
-    /// Processes samples of one of the three sensors.
+    /// The calibration of the magnetometer with its quality; nil before the first reading, or if the options exclude it.
+    public var magneticCalibration: MagneticCalibration? {
+        options.calibratesMagneticField ? (fusion ?? before)?.calibration : nil
+    }
+
+    /// Whether samples of the `location` stream are needed: for the declination of the frame `trueNorth`.
+    public var needsLocation: Bool { options.referenceFrame == .trueNorth && declination.needsLocation }
+
+    /// The origin of the declination, or the reason why there is none; nil unless the frame is `trueNorth`.
+    public var declinationStatus: DeclinationSource.Status? {
+        options.referenceFrame == .trueNorth ? declination.status : nil
+    }
+
+    /// Processes samples of one of the three sensors, or of the `location` stream.
     ///
     /// - Returns: the results that are now complete, in order of time; may be empty and may include earlier samples.
-    /// - Precondition: `samples` belongs to the accelerometer, the gyroscope or the magnetometer.
+    /// - Precondition: `samples` belongs to the accelerometer, the gyroscope, the magnetometer or the location.
     public mutating func update(_ samples: SampleBlock) -> [DeviceMotion] {
+        guard samples.stream != .location else {
+            declination.update(samples)
+            fusion?.declination = declination.declination
+            return []
+        }
         merger.append(samples)
         var motions: [DeviceMotion] = []
         while let moment = merger.next() { process(moment, into: &motions) }
         return motions
     }
 
-    /// Returns the pending results and restarts. Later samples may have earlier times. The gyroscope's bias and the
-    /// magnetic calibration are kept.
+    /// Returns the pending results and restarts. Later samples may have earlier times. The gyroscope's bias, the
+    /// magnetic calibration and the declination are kept.
     public mutating func finish() -> [DeviceMotion] {
         var motions: [DeviceMotion] = []
         while let moment = merger.nextWithoutWaiting() { process(moment, into: &motions) }
         if fusion == nil { startFusion(into: &motions) }
-        let before = fusion
+        let (before, declination) = (fusion, declination)
         self = DeviceMotionEstimator(options: options, sensors: sensors)
         self.before = before
+        self.declination = declination
         return motions
     }
 
@@ -97,6 +118,7 @@ public struct DeviceMotionEstimator: Sendable {
     /// Starts fusion with the moments from which the intervals were measured.
     private mutating func startFusion(into motions: inout [DeviceMotion]) {
         var fusion = MotionFusion(options: options, interval: startUp.interval, before: before)
+        fusion.declination = declination.declination
         before = nil
         for moment in startUp.moments {
             if let motion = fusion.update(moment) { motions.append(motion) }

@@ -7,10 +7,12 @@ struct MotionFusion: Sendable {
 
     private let options: DeviceMotionEstimator.Options
     private let interval: Double
+    /// The angle from true to magnetic north in rad, east positive; nil if it is unknown.
+    var declination: Double?
     private var vqf: VQF
     /// The estimator in use while there is no gyroscope.
     private var compass: TiltCompass? = TiltCompass()
-    private var calibration = FieldCalibration()
+    private var calibrator = MagneticCalibrator()
     private var gyroscope = LastSample()
     private var accelerometer = LastSample()
     private var magnetometer = LastSample()
@@ -42,7 +44,7 @@ struct MotionFusion: Sendable {
         self.options = options
         self.interval = interval
         vqf = VQF(interval: interval, gyroscopeBias: before?.vqf.gyroscopeBias ?? SIMD3(0, 0, 0))
-        if let before { calibration = before.calibration.restarted }
+        if let before { calibrator = before.calibrator.restarted }
     }
 
     /// Processes a moment.
@@ -62,7 +64,7 @@ struct MotionFusion: Sendable {
         if compass != nil {
             // The gyroscope is new, or was absent: only its bias is still valid.
             compass = nil
-            calibration = calibration.restarted
+            calibrator = calibrator.restarted
             vqf = VQF(interval: interval, gyroscopeBias: vqf.gyroscopeBias)
             gyroscope = LastSample()
             firstHeadingOffset = nil
@@ -84,12 +86,15 @@ struct MotionFusion: Sendable {
 
     private mutating func process(magnetometer reading: SIMD3<Double>, at time: Int64) {
         let elapsed = magnetometer.take(reading, at: time, first: interval)
-        if options.calibratesMagneticField { calibration.update(reading, attitude: uncorrectedAttitude(at: time)) }
-        let field = reading - calibration.offset
+        if options.calibratesMagneticField { calibrator.update(reading, attitude: uncorrectedAttitude(at: time)) }
+        let field = calibrator.corrected(reading)
         compass?.update(magnetometer: field, time: time)
         if compass == nil { vqf.update(magnetometer: field, elapsed: elapsed) }
         if firstHeadingOffset == nil { firstHeadingOffset = headingOffset }
     }
+
+    /// The calibration of the magnetometer with its quality; nil without readings.
+    var calibration: MagneticCalibration? { magnetometer.time == nil ? nil : calibrator.calibration }
 
     private var headingOffset: Double? { compass == nil ? vqf.headingOffset : compass?.headingOffset }
 
@@ -118,7 +123,7 @@ struct MotionFusion: Sendable {
         guard options.referenceFrame != .arbitrary, magnetometer.isPresent(at: time), let offset = headingOffset else {
             return (uncorrected, .arbitrary)
         }
-        switch (options.referenceFrame, options.declination) {
+        switch (options.referenceFrame, declination) {
         case (.arbitraryCorrected, _):
             return (
                 VQF.rotatedAboutVertical(uncorrected, by: offset - (firstHeadingOffset ?? offset)), .arbitraryCorrected
@@ -132,7 +137,7 @@ struct MotionFusion: Sendable {
     private func magneticField(at time: Int64) -> CalibratedMagneticField? {
         guard magnetometer.isPresent(at: time) else { return nil }
         let isDisturbed = compass == nil && vqf.isMagneticFieldDisturbed
-        let accuracy = isDisturbed ? min(calibration.accuracy, .low) : calibration.accuracy
-        return CalibratedMagneticField(field: magnetometer.value - calibration.offset, accuracy: accuracy)
+        let accuracy = isDisturbed ? min(calibrator.accuracy, .low) : calibrator.accuracy
+        return CalibratedMagneticField(field: calibrator.corrected(magnetometer.value), accuracy: accuracy)
     }
 }

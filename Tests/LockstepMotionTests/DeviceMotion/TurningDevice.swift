@@ -1,6 +1,7 @@
 import Glibc
 import LockstepModel
-import LockstepMotion
+
+@testable import LockstepMotion
 
 /// A device that rotates about all of its axes in one place, with known truth. Times in µs and s share the same origin.
 struct TurningDevice {
@@ -8,6 +9,8 @@ struct TurningDevice {
     var earthField = SIMD3(0.0, 20, -44)
     /// The device's own field in µT, along its axes.
     var hardIron = SIMD3(0.0, 0, 0)
+    /// The distortion of the earth's field along its axes (soft iron).
+    var softIron = SymmetricMatrix(diagonal: 1)
     /// The gyroscope's bias, in rad/s.
     var gyroscopeBias = SIMD3(0.0, 0, 0)
     /// A factor for the movement: 0 is at rest.
@@ -28,7 +31,7 @@ struct TurningDevice {
     func sample(_ stream: SensorStream, at time: Double) -> SIMD3<Double> {
         switch stream {
         case .gyroscope: rotationRate(at: time) + gyroscopeBias
-        case .magnetometer: attitude(at: time).inverse.rotate(earthField) + hardIron
+        case .magnetometer: softIron * attitude(at: time).inverse.rotate(earthField) + hardIron
         default: attitude(at: time).inverse.rotate(SIMD3(0, 0, -1))
         }
     }

@@ -6,15 +6,13 @@
 /// after a rotation, so a device at rest neither learns nor forgets.
 ///
 /// h is relative to the frame without magnetometer. Its slow heading drift does not matter if the sums fade faster.
-struct FieldCalibration: Sendable {
+struct HardIronEstimator: Sendable {
     /// The cosine of half the rotation after which a reading counts: 5°.
     private static let maxCosine = 0.999_048
     /// The time constant of the sums, in readings.
     private static let memory = 400.0
     /// The number of readings needed for an estimate.
     private static let minReadings = 20.0
-    /// The plausible range of the earth's field in µT, with some margin.
-    private static let plausibleStrength = 15.0...80.0
     /// The noise of a good magnetometer in µT: a lower limit for the estimated noise.
     private static let minNoise = 0.3
     /// The ridge (Tikhonov regularisation), relative to the information about an axis that was rotated through all
@@ -24,6 +22,8 @@ struct FieldCalibration: Sendable {
     /// The device's own field in µT along its axes; 0 until it is known to 3 µT.
     private(set) var offset = SIMD3<Double>(0, 0, 0)
     private(set) var accuracy = CalibratedMagneticField.Accuracy.uncalibrated
+    /// The root mean square of the residuals per axis, in µT; nil before there are enough readings.
+    private(set) var residual: Double?
 
     private var weight = 0.0
     /// Weighted sums of the device's axes in the frame, of the readings, of the readings in the frame, and of their
@@ -38,8 +38,8 @@ struct FieldCalibration: Sendable {
     private static let graceReadings = 100
 
     /// The calibration of the same device for a new frame: the result is kept, the sums restart.
-    var restarted: FieldCalibration {
-        var next = FieldCalibration()
+    var restarted: HardIronEstimator {
+        var next = HardIronEstimator()
         next.offset = offset
         next.accuracy = accuracy
         next.remainingGrace = accuracy > .uncalibrated ? Self.graceReadings : 0
@@ -51,10 +51,11 @@ struct FieldCalibration: Sendable {
     /// - Parameters:
     ///   - reading: in µT along the device's axes.
     ///   - attitude: from the device to a frame whose heading may drift.
-    mutating func update(_ reading: SIMD3<Double>, attitude: Quaternion) {
+    /// - Returns: whether the reading counts, because the device has rotated since the last one that did.
+    mutating func update(_ reading: SIMD3<Double>, attitude: Quaternion) -> Bool {
         if let last {
             let cosine = abs(last.scalar * attitude.scalar + dot(last.vector, attitude.vector))
-            guard cosine < Self.maxCosine else { return }
+            guard cosine < Self.maxCosine else { return false }
         }
         last = attitude
         let fading = 1 - 1 / Self.memory
@@ -66,6 +67,7 @@ struct FieldCalibration: Sendable {
         turnedReadings = fading * turnedReadings + attitude.rotate(reading)
         squares = fading * squares + dot(reading, reading)
         if weight >= Self.minReadings { solve() }
+        return true
     }
 
     private mutating func solve() {
@@ -86,23 +88,17 @@ struct FieldCalibration: Sendable {
         // The mean square of the residual. Because of the ridge, b is not exactly at its minimum.
         let ofEarth = SIMD3(dot(mean.x, earth), dot(mean.y, earth), dot(mean.z, earth))
         let residual = squares / weight - dot(earth, turned) - dot(found, 2 * reading - ofEarth - found)
-        let noise = max(Self.minNoise, (max(0, residual) / 3).squareRoot())
+        let rootMeanSquare = (max(0, residual) / 3).squareRoot()
+        self.residual = rootMeanSquare
+        let noise = max(Self.minNoise, rootMeanSquare)
         let trace = spread.xx + spread.yy + spread.zz
         let sigma = trace > 0 ? noise * (trace / weight).squareRoot() : .infinity
-        let present = Self.accuracy(sigma: sigma, noise: noise, strength: length(earth))
+        let present = CalibratedMagneticField.Accuracy(sigma: sigma, noise: noise, strength: length(earth))
         remainingGrace = max(0, remainingGrace - 1)
         accuracy = remainingGrace > 0 ? max(accuracy, present) : present
         guard present >= .medium, remainingGrace == 0 || offset == SIMD3(0, 0, 0) else { return }
         // Change the offset only by more than its uncertainty: the heading filter takes every change for one of the
         // field.
         if length(found - offset) > max(1, 2 * sigma) { offset = found }
-    }
-
-    /// - Parameters: all in µT.
-    private static func accuracy(sigma: Double, noise: Double, strength: Double) -> CalibratedMagneticField.Accuracy {
-        guard plausibleStrength.contains(strength) else { return .uncalibrated }
-        if sigma < 1, noise < 2 { return .high }
-        if sigma < 3, noise < 5 { return .medium }
-        return sigma < 10 ? .low : .uncalibrated
     }
 }
