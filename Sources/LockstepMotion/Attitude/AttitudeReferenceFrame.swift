@@ -9,7 +9,7 @@ public enum AttitudeReferenceFrame: String, Sendable, Hashable, CaseIterable, Co
     /// x points east and y to magnetic north, as on Android, in ROS and on the web. For Core Motion's frame, whose x
     /// axis points north, use ``Attitude/withXNorth``.
     case magneticNorth
-    /// x points east and y to true north. Requires the magnetic declination of the place.
+    /// x points east and y to true north. Requires the magnetic declination of the place, or a location.
     case trueNorth
 
     /// The value of the column `frame` of `motion/device`.
