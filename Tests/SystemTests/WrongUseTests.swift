@@ -77,7 +77,7 @@ struct WrongUseTests {
                 "lockstep-collector", ["--broker", system.broker.url, "--store", "sqlite:\(system.folder)/other.db"])
             // The one that finds out first waits, and so the other may never lose its connection often enough.
             await expectEventually("\(first.text)\(second.text)", within: .seconds(120)) {
-                (first.text + second.text).contains("give each its own --id")
+                (first.text + second.text).contains("give each collector its own --id")
             }
         }
     }

@@ -46,8 +46,9 @@ public final class BrokerLink {
     private var state: State
     private var nextKeepAlive = ContinuousClock.now
     private var upSince = ContinuousClock.now
-    /// The number of successive connections that ended soon after they were established.
-    private var shortLived = 0
+    private var takeover = TakeoverDetector()
+    /// The broker's address, to check whether it still listens after the connection is lost.
+    private var peer: PeerAddress?
 
     /// Makes a link. It starts to connect with the first ``read(limit:while:)``.
     /// - Parameters:
@@ -205,6 +206,9 @@ public final class BrokerLink {
                 guard case .handshaking(let connection, _) = state else { return nil }
                 state = .up(connection)
                 upSince = .now
+                peer = connection.descriptor.flatMap { PeerAddress(of: $0) }
+                takeover.didConnect(
+                    hasLostSession: connection.options.keepsSession && !sessionPresent, at: upSince)
                 return .connected(version, sessionPresent: sessionPresent)
             case .published(let id, let refusal): return .published(id: id, refusal: refusal)
             case .subscribed(let id, let isGranted): return .subscribed(id: id, isGranted: isGranted)
@@ -215,7 +219,7 @@ public final class BrokerLink {
 
     private func fail(_ error: MQTTError) -> Event {
         choice.didFail(error.code)
-        shortLived = 0
+        takeover.didFail()
         let wait = backoff.next(using: &generator)
         state = .waiting(until: .now + wait)
         return .failed(error, retryIn: wait)
@@ -230,16 +234,11 @@ public final class BrokerLink {
         return .disconnected(error, retryIn: wait)
     }
 
-    /// Detects a second client with the same id for brokers that do not report it: several successive connections end
-    /// soon after they were established.
     private func interpreted(_ error: MQTTError) -> MQTTError {
-        if ContinuousClock.now - upSince >= .seconds(10) {
-            backoff.reset()
-            shortLived = 0
-        } else if error.code == .connectionLost {
-            shortLived += 1
-        }
-        return shortLived < 3 ? error : MQTTError(.takenOver, "another client may be using the same client id")
+        if ContinuousClock.now - upSince >= TakeoverDetector.maxDuration { backoff.reset() }
+        let isTakenOver = takeover.didLose(error.code, isListening: peer?.isListening() ?? false, at: .now)
+        guard isTakenOver, error.code != .takenOver else { return error }
+        return MQTTError(.takenOver, "another client may be using the same client id")
     }
 }
 

@@ -108,6 +108,13 @@ public struct SensorGraph: Sendable {
         return outputs
     }
 
+    /// The statuses of the active derived sensors that report one, by their streams.
+    public var derivedStatuses: [SensorStream: SourceStatus] {
+        var statuses: [SensorStream: SourceStatus] = [:]
+        for node in derived where !node.inputs.isEmpty { statuses[node.sensor.stream] = node.sensor.status }
+        return statuses
+    }
+
     /// What is still under way; everything begins anew with the next samples, as after a step of the clock.
     /// - Parameter streams: only what is made of these, which a source gave that has ended; nil for everything.
     public mutating func restart(of streams: Set<SensorStream>? = nil) -> [SensorOutput] {

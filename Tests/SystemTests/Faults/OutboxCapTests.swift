@@ -12,7 +12,7 @@ struct OutboxCapTests {
         try await withSystem { system in
             let collector = try system.startCollector()
             let agent = try system.startAgent("walker", ["--outbox-size", "24K"])
-            #expect(await collector.waitForOutput("default/walker: active"))
+            #expect(await collector.waitForState("active", of: "default/walker"))
             await system.broker.stop(SIGKILL)
             #expect(await agent.waitForOutput("samples were dropped", within: .seconds(120)), "\(agent.text)")
             try await system.broker.start()
