@@ -39,7 +39,7 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
     @Option(help: "Magnetic declination for trueNorth, in degrees, east positive.")
     var declination: String?
 
-    @Flag(help: "Estimate the magnetic field of the device (hard iron) and subtract it, as agents do.")
+    @Flag(help: "Calibrate the magnetometer (hard and soft iron), as agents do.")
     var calibrate = false
 
     @Option(help: RecordingSign.help)

@@ -19,6 +19,7 @@ extension AttitudeReport {
         }
     }
 
+    /// Writes the calibration, if there is one.
     func addCalibration(to object: inout JSONObjectWriter) {
         guard let calibration else { return }
         object.member("calibration") { part in
