@@ -46,9 +46,15 @@ struct WatchDisplay {
     /// Returns the table with the full names of streams, or with abbreviated names if it is too wide for the screen.
     private func table(_ model: WatchModel, columns: Int, at moment: Moment) -> [String] {
         let plain = Terminal(isInteractive: false, hasColours: false)
-        let full = table(model, at: moment) { $0.table }
+        let full = table(model, at: moment) { Self.title(of: $0) }
         let isFitting = full.lines(for: plain).allSatisfy { $0.count <= columns }
-        return (isFitting ? full : table(model, at: moment) { String($0.table.prefix(4)) }).lines(for: terminal)
+        return (isFitting ? full : table(model, at: moment) { String(Self.title(of: $0).prefix(4)) })
+            .lines(for: terminal)
+    }
+
+    /// Returns the name of the stream's table, or the last level of the name of a user-declared stream such as `x/co2`.
+    static func title(of stream: SensorStream) -> String {
+        stream.name.hasPrefix("x/") ? String(stream.name.split(separator: "/").last ?? "") : stream.table
     }
 
     private func table(_ model: WatchModel, at moment: Moment, title: (SensorStream) -> String) -> Table {
