@@ -96,7 +96,7 @@ struct CollectorCommand: AsyncParsableCommand {
                     .init(
                         service: collector, successTerminationBehavior: .gracefullyShutdownGroup,
                         failureTerminationBehavior: .gracefullyShutdownGroup),
-                    .init(service: await EndSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: await TerminationSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
                 ],
                 logger: .quiet))
         try await group.run()

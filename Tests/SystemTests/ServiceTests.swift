@@ -52,7 +52,7 @@ struct ServiceTests {
         }
     }
 
-    // A collector's end leaves no time for a second one; both hear it through the same EndSignals.
+    // A collector's end leaves no time for a second one; both hear it through the same TerminationSignals.
     @Test("is ended at once by a second SIGTERM")
     func secondSignal() async throws {
         try await withSystem { system in

@@ -26,7 +26,7 @@ public final class Collector: Service {
     ///   - supervisor: receives the status from the collector's loop.
     ///   - makeStore: opens the store, on the collector's own thread.
     public init(
-        _ configuration: CollectorConfiguration, logger: Logger, supervisor: Supervisor = .nobody,
+        _ configuration: CollectorConfiguration, logger: Logger, supervisor: Supervisor = .disabled,
         makeStore: @escaping @Sendable () throws -> sending any SampleStore
     ) {
         self.configuration = configuration

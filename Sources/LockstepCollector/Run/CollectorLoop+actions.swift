@@ -11,7 +11,7 @@ extension CollectorLoop {
     func perform(_ action: TurnMachine.Action) -> TurnMachine.Event? {
         switch action {
         case .linger(let end):
-            link.rest(until: end)
+            link.waitForSignal(until: end)
             return .lingered
         case .read: return .read(read())
         case .waitToRead(let duration):
@@ -47,7 +47,7 @@ extension CollectorLoop {
             for event in link.write() { handle(event) }
             return .flushed
         case .endTurn(let upkeep):
-            if upkeep { writer.doUpkeep() }
+            if upkeep { writer.performMaintenance() }
             return nil
         }
     }
@@ -58,7 +58,7 @@ extension CollectorLoop {
         let partSamples = configuration.turn.partSamples
         let events = link.read(limit: TurnMachine.readLimit) { self.intake.pendingSamples < partSamples }
         for event in events { handle(event) }
-        supervisor.turned(summary)
+        supervisor.didTurn(summary)
         readResult.linkEvents = events.count
         readResult.pendingSamples = intake.pendingSamples
         readResult.isStoreIdle = writer.isIdle

@@ -66,11 +66,11 @@ final class CollectorLoop {
         }
         defer { link.onMessage = nil }
         while !isStopping() {
-            supervisor.turned(summary)
+            supervisor.didTurn(summary)
             let isReadable = waitForWork()
             runTurn(startingWith: .wokeUp(isReadable: isReadable, hasUnsentData: link.wantsWrite))
         }
-        supervisor.stopping()
+        supervisor.willStop()
         runTurn(startingWith: .stopping)
         report.publish(.offline, counting: fleet, over: link, at: .now())
         link.stop(until: .now + .seconds(3))

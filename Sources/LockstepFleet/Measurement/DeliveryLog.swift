@@ -1,25 +1,26 @@
 import LockstepModel
 
-/// What one device sent, and what of it a collector said that it has.
-struct DeliveryBook {
-    /// What of a device's batches has just been acknowledged for the first time.
-    struct Acknowledged: Equatable {
+/// The batches that one device has sent, and those that a collector has acknowledged.
+struct DeliveryLog {
+    /// The batches that one acknowledgement covers for the first time.
+    struct NewlyAcknowledged: Equatable {
         var batches = 0
         var samples = 0
-        /// µs that each live batch took from when it was due.
+        /// The time from completion to acknowledgement of each live batch, in µs.
         var liveLags: [Int64] = []
-        /// µs that each batch of the backlog took from when it was first published.
+        /// The time from the first publication to the acknowledgement of each backlog batch, in µs.
         var backlogLags: [Int64] = []
     }
 
-    /// Published at least once.
+    /// The batches that were published at least once.
     private(set) var sent = SequenceSet()
     private(set) var acknowledged = SequenceSet()
-    /// When backlog was first published, in µs since the begin: when it was due says nothing.
+    /// The time of the first publication of backlog batches, in µs since the start of live data. Backlog was complete
+    /// before the run, so its lag is measured from here.
     private var backlogSentAt: [Int64: Int64] = [:]
 
-    /// Notes a batch that goes out.
-    /// - Returns: whether it does so for the first time.
+    /// Records that a batch was published.
+    /// - Returns: whether this was its first publication.
     mutating func publish(_ seq: Int64, isBacklog: Bool, at elapsed: Int64) -> Bool {
         guard !sent.contains(seq) else { return false }
         sent.insert(seq)
@@ -27,11 +28,11 @@ struct DeliveryBook {
         return true
     }
 
-    /// Takes in what a collector has, and measures how long that took.
+    /// Records an acknowledgement and returns the lags of the newly acknowledged batches.
     mutating func handle(
         _ ack: Acknowledgement, of device: Int, plan: FleetPlan, at elapsed: Int64
-    ) -> Acknowledged {
-        var result = Acknowledged()
+    ) -> NewlyAcknowledged {
+        var result = NewlyAcknowledged()
         let new = ack.stored.subtracting(acknowledged).intersection(sent)
         for range in new.ranges {
             for seq in range {
@@ -40,7 +41,7 @@ struct DeliveryBook {
                 if let sentAt = backlogSentAt.removeValue(forKey: seq) {
                     result.backlogLags.append(elapsed - sentAt)
                 } else {
-                    result.liveLags.append(elapsed - plan.due(device: device, seq: seq))
+                    result.liveLags.append(elapsed - plan.completionTime(device: device, seq: seq))
                 }
             }
         }

@@ -2,25 +2,25 @@ import Glibc
 import LockstepCommandLine
 import Testing
 
-@Suite("End signals")
-struct EndSignalsTests {
-    @Test("are trapped before the service runs, so that none ends the process uncleanly")
+@Suite("TerminationSignals")
+struct TerminationSignalsTests {
+    @Test("signals are trapped before the service runs")
     func trapped() async {
         let numbers = [SIGTERM, SIGINT]
         let before = numbers.map(action)
-        // Whoever ends the tests is heard again afterwards. Dispatch traps a signal only once a process: no other test
-        // here can trap these again.
+        // Restore the actions, so that the test run can be interrupted. Dispatch traps a signal only once per process, so
+        // no other test in this process can trap these signals.
         defer {
             for (number, var action) in zip(numbers, before) { sigaction(number, &action, nil) }
         }
-        let signals = await EndSignals()
+        let signals = await TerminationSignals()
         withExtendedLifetime(signals) {
-            // Neither the default (0), nor ignored (1).
+            // Neither the default action (0) nor ignored (1).
             #expect(numbers.allSatisfy { handler(of: action(at: $0)) > 1 })
         }
     }
 
-    /// What the process does at a signal.
+    /// Returns the action of the process for a signal.
     private func action(at number: Int32) -> sigaction {
         var action = sigaction()
         sigaction(number, nil, &action)
