@@ -173,6 +173,13 @@ let package = Package(
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
                 "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector",
             ]),
+        // The examples and tables in docs/.
+        .testTarget(
+            name: "LockstepDocumentationTests",
+            dependencies: [
+                "LockstepAgent", "LockstepCollector", "LockstepDevice", "LockstepModel", "LockstepMotion",
+                "LockstepSensors", "LockstepStore", "LockstepWire", logging, serviceLifecycle,
+            ]),
         // Input damaged at random, for every decoder.
         .testTarget(
             name: "FuzzTests",
