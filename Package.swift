@@ -177,8 +177,9 @@ let package = Package(
         .testTarget(
             name: "LockstepDocumentationTests",
             dependencies: [
-                "LockstepAgent", "LockstepCollector", "LockstepDevice", "LockstepModel", "LockstepMotion",
-                "LockstepSensors", "LockstepStore", "LockstepWire", logging, serviceLifecycle,
+                "LockstepAgent", "LockstepCollector", "LockstepDevice", "LockstepMQTT", "LockstepModel",
+                "LockstepMotion",
+                "LockstepSensors", "LockstepStore", "LockstepWire", logging,
             ]),
         // Input damaged at random, for every decoder.
         .testTarget(

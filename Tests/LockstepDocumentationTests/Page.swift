@@ -38,7 +38,8 @@ struct Page {
             if line.hasPrefix("#") {
                 heading = String(line.drop { $0 == "#" || $0 == " " })
             } else if line.trimmingCharacters(in: .whitespaces).hasPrefix("```") {
-                let words = line.trimmingCharacters(in: .whitespaces).dropFirst(3).split(separator: " ").map(String.init)
+                let words = line.trimmingCharacters(in: .whitespaces).dropFirst(3).split(separator: " ").map(
+                    String.init)
                 let start = index
                 while index < lines.count, lines[index].trimmingCharacters(in: .whitespaces) != "```" { index += 1 }
                 blocks.append(

@@ -130,7 +130,8 @@ struct WireFormatTests {
         let table = try #require(page.tables.first { $0.heading == "Limits" })
         let documented = Dictionary(uniqueKeysWithValues: table.rows.map { ($0[0], $0[1]) })
         let format = { (number: Int) in
-            String(String(number).reversed().enumerated().flatMap { $0 > 0 && $0 % 3 == 0 ? [",", $1] : [$1] }.reversed())
+            String(
+                String(number).reversed().enumerated().flatMap { $0 > 0 && $0 % 3 == 0 ? [",", $1] : [$1] }.reversed())
         }
         #expect(documented["bytes of a payload"] == format(PayloadLimits().bytes))
         #expect(documented["samples of a batch"] == format(PayloadLimits().samples))
