@@ -68,7 +68,7 @@ let package = Package(
         .target(
             name: "LockstepAgent",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepMotion", "LockstepSensors",
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepSensors",
                 "LockstepSupervision", logging, serviceLifecycle,
             ]),
         // Broker to store: ingest, acknowledgement, life cycle.
