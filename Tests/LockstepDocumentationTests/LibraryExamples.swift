@@ -73,6 +73,26 @@ enum LibraryExamples {
         // END
     }
 
+    static func estimator(_ samples: SampleBlock) {
+        // EXAMPLE estimator
+        var estimator = DeviceMotionEstimator(sensors: [.accelerometer, .gyroscope])
+        for motion in estimator.update(samples) {
+            print(motion.attitude.roll, motion.userAcceleration)  // rad, g
+        }
+        // END
+    }
+
+    static func samples() {
+        // EXAMPLE samples
+        var samples = SampleBlock(stream: .accelerometer)
+        samples.append(time: Moment.now().wall, values: [0, 0, -1])
+        for column in samples.stream.columns { print(column.name, column.unit) }  // x g, y g, z g
+
+        let received = SequenceSet([1...40, 42...60])
+        print(received.watermark, received.gaps)  // 40 41
+        // END
+    }
+
     static func batch() throws {
         // EXAMPLE batch
         var samples = SampleBlock(stream: .accelerometer)
