@@ -125,6 +125,16 @@ struct WireFormatTests {
         }
     }
 
+    @Test("every channel is listed with its topic")
+    func channels() throws {
+        let table = try #require(page.tables.first { $0.header.first == "Channel" })
+        let listed = table.rows.flatMap { $0[0].split(separator: "`").map(String.init) }
+        let channels: [Channel] = [.presence, .state, .ack, .command, .commandReply, .clockPing, .clockPong]
+        for channel in channels { #expect(listed.contains(channel.name), "\(channel.name)") }
+        let names = listed.filter { Channel(name: $0) != nil }
+        #expect(names.count == channels.count + 1, "one stream stands for all: \(names)")
+    }
+
     @Test("the limits are those of the code")
     func limits() throws {
         let table = try #require(page.tables.first { $0.heading == "Limits" })
