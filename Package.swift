@@ -68,7 +68,7 @@ let package = Package(
         .target(
             name: "LockstepAgent",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepMotion", "LockstepSensors",
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepSensors",
                 "LockstepSupervision", logging, serviceLifecycle,
             ]),
         // From broker to store: ingest, acknowledgement, life cycle.
@@ -172,6 +172,14 @@ let package = Package(
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
                 "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector",
+            ]),
+        // The examples and tables in docs/.
+        .testTarget(
+            name: "LockstepDocumentationTests",
+            dependencies: [
+                "LockstepAgent", "LockstepCollector", "LockstepDevice", "LockstepMQTT", "LockstepModel",
+                "LockstepMotion",
+                "LockstepSensors", "LockstepStore", "LockstepWire", logging,
             ]),
         // Fuzz tests: randomly damaged input for every decoder.
         .testTarget(

@@ -7,7 +7,7 @@ struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query", abstract: "Print the samples of one stream, sorted by device and time.",
         discussion: """
-            Streams: \(SensorStream.all.map(\.name).joined(separator: ", ")). The name of a table is also accepted.
+            Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")). The name of a table is also accepted.
             Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
 
             With --every, each row summarises the samples of a device in one interval, and its time is the start of \
@@ -56,7 +56,7 @@ struct QueryCommand: ParsableCommand {
         guard let stream = SensorStream.named(self.stream) else {
             throw CommandFailure(
                 "unknown stream '\(self.stream)'; known streams: "
-                    + SensorStream.all.map(\.name).joined(separator: ", "))
+                    + SensorStream.builtIn.map(\.name).joined(separator: ", "))
         }
         if let limit, limit < 0 { throw CommandFailure("--limit must be at least 0") }
         let detail = try detail()

@@ -92,16 +92,16 @@ struct WatchModelTests {
 
     @Test("every defined stream has a column once its samples arrive")
     mutating func allStreams() throws {
-        for stream in SensorStream.all.reversed() {
+        for stream in SensorStream.builtIn.reversed() {
             let values = stream.columns.map { _ in 0.0 }
             var samples = SampleBlock(stream: stream)
             samples.append(time: moment(0).wall, values: values)
             _ = handle(stream.name, BatchJSON.encode(Batch(position: nil, samples: samples)), at: 0)
         }
-        #expect(model.streams == SensorStream.all)
+        #expect(model.streams == SensorStream.builtIn)
         let display = WatchDisplay(terminal: Terminal(isInteractive: true, hasColours: false))
         let header = display.lines(model, connection: "", columns: 500, at: moment(0))[2]
-        for stream in SensorStream.all { #expect(header.contains("  \(stream.table.uppercased())  ")) }
+        for stream in SensorStream.builtIn { #expect(header.contains("  \(stream.table.uppercased())  ")) }
     }
 
     @Test("rates are one line, as text or JSON, also for an active device without samples")

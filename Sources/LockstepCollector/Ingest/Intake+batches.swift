@@ -50,7 +50,7 @@ extension Intake {
         topics[route].run = group.runs.count
         group.runs.append(
             SampleRun(
-                device: address, stream: stream, roomForBatches: isSteady ? topics[route].batches : 0,
+                device: address, stream: stream, expectedBatches: isSteady ? topics[route].batches : 0,
                 samples: isSteady ? topics[route].samples : 0))
         topics[route].batches = 0
         topics[route].samples = 0
@@ -86,14 +86,14 @@ extension Intake {
         guard !isTimePlausible else { throw tooManyDevices(position: position) }
         throw PayloadError(
             "sample time \(newest) is in the future: check the clocks of the device and of the collector",
-            position: position, mayPass: true)
+            position: position, isRetryable: true)
     }
 
     /// Records the sequence number of a batch that can never be stored. Otherwise its agent would resend it forever.
     ///
     /// A batch that may be accepted later stays with the agent: recording its number would make the agent delete it.
     private mutating func recordUnstorable(_ error: PayloadError, route: Int) {
-        guard let position = error.position, !error.mayPass, admitDevice(of: route),
+        guard let position = error.position, !error.isRetryable, admitDevice(of: route),
             let address = topics[route].address
         else { return }
         group.dropped.append(

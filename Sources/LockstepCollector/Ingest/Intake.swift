@@ -143,7 +143,7 @@ struct Intake {
     func tooManyDevices(position: BatchPosition?) -> PayloadError {
         PayloadError(
             "too many devices: the limit of \(maximumDevices) is reached; raise the collector's --max-devices to accept more",
-            position: position, mayPass: true)
+            position: position, isRetryable: true)
     }
 
     private mutating func reject(_ message: IncomingMessage, reason: String, at moment: Moment) {

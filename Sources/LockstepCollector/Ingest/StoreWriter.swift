@@ -31,7 +31,7 @@ final class StoreWriter: Sendable {
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "lockstep.collector.store")
     private let pending = Atomic<Int>(0)
-    private let hasUpkeep = Atomic<Bool>(false)
+    private let needsMaintenance = Atomic<Bool>(false)
 
     init(_ store: sending any SampleStore) { state = Mutex(State(store: store)) }
 
@@ -55,15 +55,15 @@ final class StoreWriter: Sendable {
         return state.withLock { state in
             if !group.isEmpty { state.add(group) }
             let result = state.commit()
-            hasUpkeep.store(state.store.hasUpkeep, ordering: .releasing)
+            needsMaintenance.store(state.store.needsMaintenance, ordering: .releasing)
             return result
         }
     }
 
     /// Queues the store's deferred maintenance, if the last commit left any.
-    func doUpkeep() {
-        guard hasUpkeep.exchange(false, ordering: .acquiringAndReleasing) else { return }
-        enqueue { $0.store.doUpkeep() }
+    func performMaintenance() {
+        guard needsMaintenance.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        enqueue { $0.store.performMaintenance() }
     }
 
     private func enqueue(_ work: @escaping @Sendable (inout State) -> Void) {

@@ -89,7 +89,7 @@ public struct LifecycleMachine: Sendable {
         }
         lastMessageAt = moment.boot
         snapshot.phase = presence.phase
-        if let at = presence.at { snapshot.restsOn = clamped(at, to: moment) }
+        if let at = presence.at { snapshot.evidenceTime = clamped(at, to: moment) }
         guard let next = Self.state(after: state, phase: presence.phase), next != state else { return nil }
         if next == .resumed { resumedAt = moment.boot }
         return move(
@@ -97,10 +97,10 @@ public struct LifecycleMachine: Sendable {
     }
 
     private mutating func handleLiveSamples(newest: Timestamp, at moment: Moment) -> LifecycleTransition? {
-        if let restsOn = snapshot.restsOn, newest <= restsOn { return nil }
+        if let evidenceTime = snapshot.evidenceTime, newest <= evidenceTime { return nil }
         lastMessageAt = moment.boot
         // A timestamp in the future must not make all later messages look outdated.
-        snapshot.restsOn = clamped(newest, to: moment)
+        snapshot.evidenceTime = clamped(newest, to: moment)
         switch state {
         case .active, .inactive: return nil
         case nil, .resumed: return move(to: .active, since: clamped(newest, to: moment), reason: "live-sample")
@@ -126,17 +126,20 @@ public struct LifecycleMachine: Sendable {
             guard presence.phase != .lost else { return true }
             if let after = presence.after, after == snapshot.epoch { return false }
             // Session numbers come from a clock that was set in between. Only timestamps order the two epochs.
-            guard let at = presence.at, let restsOn = snapshot.restsOn else { return false }
-            return at <= restsOn
+            guard let at = presence.at, let evidenceTime = snapshot.evidenceTime else { return false }
+            return at <= evidenceTime
         }
         if let session = presence.session, let known = snapshot.session {
             if session != known { return session < known }
         }
         // The time of a last will is the time of its connection, not of the loss.
-        guard presence.phase != .lost, let at = presence.at, let restsOn = snapshot.restsOn else { return false }
+        guard presence.phase != .lost, let at = presence.at, let evidenceTime = snapshot.evidenceTime else {
+            return false
+        }
         // A repeated message, such as a retained one, is no sign of life. A different phase is a new message, even with
         // the same timestamp: an agent may publish both within one microsecond.
-        return at < restsOn || (at == restsOn && (presence.phase == snapshot.phase || snapshot.phase == .lost))
+        return at < evidenceTime
+            || (at == evidenceTime && (presence.phase == snapshot.phase || snapshot.phase == .lost))
     }
 
     private func isOfAnotherEpoch(_ presence: Presence) -> Bool {

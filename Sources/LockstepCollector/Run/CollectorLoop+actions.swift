@@ -47,7 +47,7 @@ extension CollectorLoop {
             for event in link.write() { handle(event) }
             return .flushed
         case .endTurn(let upkeep):
-            if upkeep { writer.doUpkeep() }
+            if upkeep { writer.performMaintenance() }
             return nil
         }
     }

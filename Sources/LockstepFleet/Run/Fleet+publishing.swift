@@ -11,7 +11,7 @@ extension Fleet {
         outcome.accepted.batches += 1
         outcome.accepted.samples += plan.sampleCount(seq)
         outcome.lateness.record(lateness)
-        guard devices[device].delivery.flyingCount < Delivery.mostFlying,
+        guard devices[device].delivery.inFlightCount < Delivery.maxInFlight,
             publish(seq, of: device) != nil
         else { return devices[device].delivery.enqueue(BatchPosition(epoch: devices[device].epoch, seq: seq)) }
     }
@@ -21,7 +21,7 @@ extension Fleet {
         devices[device].delivery.tick(at: boot)
         let connection = connections[connectionNumber(of: device)]
         guard boot >= connection.backlogFrom else { return }
-        while devices[device].delivery.takesBacklog, devices[device].budget.isOpen(at: boot),
+        while devices[device].delivery.canSendBacklog, devices[device].budget.isOpen(at: boot),
             let position = devices[device].delivery.nextBacklog(limit: 1).first,
             let bytes = publish(position.seq, of: device, asBacklogAt: boot)
         {
@@ -49,7 +49,7 @@ extension Fleet {
             }
         } catch {
             outcome.refusals.insert("\(error)")
-            if error.code == .tooLarge { devices[device].delivery.setAside(position) }
+            if error.code == .tooLarge { devices[device].delivery.markTooLarge(position) }
             return nil
         }
         touched.insert(number + 1)

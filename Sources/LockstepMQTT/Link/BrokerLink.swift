@@ -234,11 +234,12 @@ public final class BrokerLink {
         return .disconnected(error, retryIn: wait)
     }
 
+    /// Reports a second client with the same id for brokers that do not report it themselves.
     private func interpreted(_ error: MQTTError) -> MQTTError {
         if ContinuousClock.now - upSince >= TakeoverDetector.maxDuration { backoff.reset() }
         let isTakenOver = takeover.didLose(error.code, isListening: peer?.isListening() ?? false, at: .now)
         guard isTakenOver, error.code != .takenOver else { return error }
-        return MQTTError(.takenOver, "another client may be using the same client id")
+        return MQTTError(.takenOver, "another client seems to use the same client id")
     }
 }
 

@@ -112,7 +112,7 @@ private func streamList(_ text: String) throws -> [SensorStream] {
     try text.split(separator: ",").reduce(into: []) { streams, name in
         guard let stream = SensorStream.named(String(name)) else {
             throw CommandFailure(
-                "unknown stream '\(name)'; known streams: \(SensorStream.all.map(\.name).joined(separator: ", "))")
+                "unknown stream '\(name)'; known streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", "))")
         }
         if !streams.contains(stream) { streams.append(stream) }
     }

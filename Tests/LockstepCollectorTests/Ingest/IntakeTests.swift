@@ -30,7 +30,7 @@ struct IntakeTests {
         #expect(group.rejected.isEmpty && group.dropped.isEmpty && group.seen.isEmpty)
         #expect(group.transitions.map(\.transition.to) == [.active])
         #expect(group.transitions.map(\.transition.since) == [time(10)])
-        #expect(group.lifecycles[device]?.restsOn == time(10))
+        #expect(group.lifecycles[device]?.evidenceTime == time(10))
         let rest = intake.takeGroup(&registry, at: moment(11))
         #expect(rest.isEmpty)
     }
@@ -73,7 +73,7 @@ struct IntakeTests {
             intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: Double(seconds))), &registry, 13)
         }
         let group = intake.takeGroup(&registry, at: moment(13))
-        #expect(group.lifecycles[device]?.restsOn == time(12))
+        #expect(group.lifecycles[device]?.evidenceTime == time(12))
         #expect(group.transitions.map(\.transition.to) == [.active])
     }
 
@@ -89,7 +89,7 @@ struct IntakeTests {
         }
         let group = intake.takeGroup(&registry, at: moment(20))
         #expect(group.transitions.map(\.transition.to) == [.active, .background, .resumed, .active])
-        #expect(group.lifecycles[device]?.restsOn == time(16.75))
+        #expect(group.lifecycles[device]?.evidenceTime == time(16.75))
     }
 
     @Test("the transitions equal those of a life cycle that receives every message at once, in any order and grouping")
@@ -337,7 +337,7 @@ struct PresenceIntakeTests {
         let first = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
         #expect(!first.canWait)
         let heartbeat = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10)))
-        #expect(heartbeat.canWait && heartbeat.lifecycles[device]?.restsOn == time(10))
+        #expect(heartbeat.canWait && heartbeat.lifecycles[device]?.evidenceTime == time(10))
         #expect(!ingest(Presence(epoch: epoch, session: 1, phase: .background, at: time(11))).canWait)
         #expect(!IngestGroup(dropped: [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet())]).canWait)
     }

@@ -35,7 +35,7 @@ struct DeclinationStatusTests {
         var options = DerivedOptions()
         options.deviceMotion.referenceFrame = .trueNorth
         var graph = SensorGraph(sources: [Sensors()], options: options)
-        let asker = graph.addAsker()
+        let asker = graph.addSubscriber()
         #expect(graph.derivedStatuses.isEmpty)
         _ = graph.ask(asker, for: [.deviceMotion: SensorRequest(rate: 50)])
         #expect((graph.sourceRates[.location] ?? 0) > 0)
@@ -64,7 +64,7 @@ struct DeclinationStatusTests {
             var options = DerivedOptions()
             options.deviceMotion = .init(referenceFrame: frame, declination: declination)
             var graph = SensorGraph(sources: [Sensors()], options: options)
-            _ = graph.ask(graph.addAsker(), for: [.deviceMotion: SensorRequest(rate: 50)])
+            _ = graph.ask(graph.addSubscriber(), for: [.deviceMotion: SensorRequest(rate: 50)])
             #expect(graph.sourceRates[.location] == nil && graph.derivedStatuses.isEmpty)
         }
     }
