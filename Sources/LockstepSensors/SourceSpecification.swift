@@ -17,11 +17,11 @@ public struct SourceOptions: Sendable, Hashable {
     public var gathering: Int64
 
     /// Short enough for someone who watches: 50 ms.
-    public static let usualGathering: Int64 = 50_000
+    public static let defaultLinger: Int64 = 50_000
 
     public init(
         speed: ReplaySpeed = .realTime, stamping: Stamping = .now, simulatedRate: Double = 100,
-        sysfsRoot: String = "/sys", devRoot: String = "/dev", gathering: Int64 = usualGathering
+        sysfsRoot: String = "/sys", devRoot: String = "/dev", gathering: Int64 = defaultLinger
     ) {
         self.speed = speed
         self.stamping = stamping

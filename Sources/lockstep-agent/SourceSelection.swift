@@ -31,7 +31,7 @@ struct SourceSelection: ParsableArguments {
     ///   - gathering: how long samples gather in them, in µs.
     /// - Throws: ``CommandFailure``
     func sources(
-        _ settings: Settings, standard: String? = nil, gathering: Int64 = SourceOptions.usualGathering
+        _ settings: Settings, standard: String? = nil, gathering: Int64 = SourceOptions.defaultLinger
     ) throws -> [any SensorSource] {
         var options = SourceOptions(gathering: gathering)
         if let speed = try settings.value("speed", speed, parse: replaySpeed) { options.speed = speed }

@@ -11,7 +11,7 @@ struct HubStateTests {
     func step() async throws {
         let source = ScriptedSource([.accelerometer])
         var state = HubState(graph: SensorGraph(sources: [source]), now: moment(boot: 1_000_000))
-        let asker = state.graph.addAsker()
+        let asker = state.graph.addSubscriber()
         var continuation: HubState.Continuation?
         let updates = AsyncThrowingStream<SensorUpdate, any Error> { continuation = $0 }
         state.readers[asker] = HubState.Reader(continuation: try #require(continuation), awaited: [0])

@@ -98,7 +98,7 @@ struct WireFormatTests {
     @Test("the columns of every stream are listed with kind, unit and whether they are required")
     func columns() throws {
         let tables = page.tables.filter { $0.header.first == "Column" }
-        for stream in SensorStream.all {
+        for stream in SensorStream.builtIn {
             let table = try #require(tables.first { $0.heading == stream.name }, "\(stream) is not documented")
             let rows = table.rows.map { Array($0.prefix(4)) }
             let expected = stream.columns.map { column in
@@ -145,7 +145,7 @@ struct WireFormatTests {
         }
         #expect(documented["bytes of a payload"] == format(PayloadLimits().bytes))
         #expect(documented["samples of a batch"] == format(PayloadLimits().samples))
-        #expect(documented["bytes of a request"] == format(RequestJSON.longest))
+        #expect(documented["bytes of a request"] == format(RequestJSON.maxBytes))
         #expect(documented["ranges in `dropped` of a presence"] == format(PresenceJSON.mostRanges))
     }
 

@@ -62,7 +62,7 @@ struct SourceSpecificationTests {
     }
 
     @Test("samples gather for 50 ms unless told otherwise")
-    func usualGathering() async throws {
+    func defaultLinger() async throws {
         #expect(SourceOptions().gathering == 50_000)
         #expect(SimulatedSource().gathering == 50_000)
         #expect(IIOSource(sysfsRoot: "/a", devRoot: "/b").gathering == 50_000)

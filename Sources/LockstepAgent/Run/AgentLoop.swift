@@ -19,7 +19,7 @@ final class AgentLoop {
     let supervisor: Supervisor
     let outbox: Outbox
     let link: BrokerLink
-    let announcement: Announcement
+    let announcement: PresencePublisher
 
     var line: TimeLine
     var suspend: SuspendDetector
@@ -27,8 +27,8 @@ final class AgentLoop {
     var coalescer: Coalescer
     /// Who wants which samples of which sensor; the publisher is the one who asks here.
     var graph: SensorGraph
-    let publisher: Asker
-    var leases = LeaseBook()
+    let publisher: Subscriber
+    var leases = LeaseRegistry()
     /// What was asked on the `command` topic and is not yet answered.
     var requests: [Data] = []
     /// What the sources were last told of rates.
@@ -69,12 +69,12 @@ final class AgentLoop {
         suspend = SuspendDetector(at: now)
         coalescer = Coalescer(limits: configuration.coalescing)
         graph = SensorGraph(sources: configuration.sources, options: configuration.derived)
-        publisher = graph.addAsker()
+        publisher = graph.addSubscriber()
         delivery = Delivery(
             pending: try outbox.pending(), waitsForCollector: configuration.acknowledgedBy == .collector)
         budget = ByteBudget(rate: configuration.backlogRate, at: now.boot)
         runningSources = configuration.sources.count
-        let announcement = Announcement(configuration: configuration, outbox: outbox, logger: logger)
+        let announcement = PresencePublisher(configuration: configuration, outbox: outbox, logger: logger)
         self.announcement = announcement
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
             announcement.connectionOptions(version: version)
@@ -91,11 +91,11 @@ final class AgentLoop {
         }
         askSensors(at: .now())
         while !isStopping {
-            supervisor.turned(summary)
+            supervisor.didTurn(summary)
             waitForWork()
             step()
         }
-        supervisor.stopping()
+        supervisor.willStop()
         finish()
         if let sourceError { throw sourceError }
     }
@@ -114,7 +114,7 @@ final class AgentLoop {
         let due = min(
             boot + 1_000_000, coalescer.nextDue ?? .max, isOutboxFailing ? .max : removeBy ?? .max,
             leases.nextExpiry ?? .max)
-        return delivery.takesBacklog && link.isUp ? min(due, boot + 50_000) : due
+        return delivery.canSendBacklog && link.isUp ? min(due, boot + 50_000) : due
     }
 
     /// One turn of the loop; `moment` is the present.
@@ -214,6 +214,9 @@ final class AgentLoop {
         for output in graph.update(stamped) {
             let age = output.samples.times.first.map { now.microseconds - $0 } ?? 0
             coalescer.add(output.samples, at: moment.boot, age: age)
+        }
+        for (stream, status) in graph.derivedStatuses where announcement.note(status, of: stream.name) {
+            logger.info("\(stream.name): \(status)")
         }
     }
 

@@ -12,7 +12,7 @@ struct HubState {
     }
 
     var graph: SensorGraph
-    var readers: [Asker: Reader] = [:]
+    var readers: [Subscriber: Reader] = [:]
     var tasks: [Int: Task<Void, Never>] = [:]
     /// Cancelled, and perhaps not yet at their end: a source runs once at a time.
     var stopping: [Int: Task<Void, Never>] = [:]
@@ -33,8 +33,8 @@ struct HubState {
     /// The sources that these requests take samples of, be it through derived streams.
     func inputs(of requests: [SensorStream: SensorRequest], from sources: [any SensorSource]) -> Set<Int> {
         var alone = graph
-        alone.forgetAskers()
-        _ = alone.ask(alone.addAsker(), for: requests)
+        alone.removeAllSubscribers()
+        _ = alone.ask(alone.addSubscriber(), for: requests)
         let streams = Set(alone.sourceRates.keys)
         return Set(sources.indices.filter { !streams.isDisjoint(with: sources[$0].streams) })
     }

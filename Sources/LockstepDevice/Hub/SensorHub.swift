@@ -58,11 +58,11 @@ public final class SensorHub: Sendable {
     /// - Returns: nil where all sources that would take part have come to their end.
     private func subscribe(
         _ requests: [SensorStream: SensorRequest], _ continuation: HubState.Continuation
-    ) -> Asker? {
+    ) -> Subscriber? {
         state.withLock { state in
             let awaited = state.inputs(of: requests, from: sources).subtracting(state.ended)
             guard !awaited.isEmpty else { return nil }
-            let asker = state.graph.addAsker()
+            let asker = state.graph.addSubscriber()
             state.readers[asker] = HubState.Reader(continuation: continuation, awaited: awaited)
             state.deliver(state.graph.ask(asker, for: requests))
             runWhatIsWanted(&state)
@@ -73,7 +73,7 @@ public final class SensorHub: Sendable {
         }
     }
 
-    private func unsubscribe(_ asker: Asker) {
+    private func unsubscribe(_ asker: Subscriber) {
         state.withLock { state in
             guard state.readers.removeValue(forKey: asker) != nil else { return }
             state.deliver(state.graph.ask(asker, for: [:]))

@@ -132,7 +132,7 @@ private struct LocationListener {
                 case .accepted(let previous, let current):
                     news.append(.location(current: current, previous: previous))
                 case .failed(let error): news.append(.failed(error))
-                case .withheld: break
+                case .rejected: break
                 }
             }
             return news

@@ -109,7 +109,8 @@ public final class MotionManager: Sendable {
         get { settings.withLock { $0.deviceMotionInterval } }
         set { settings.withLock { $0.deviceMotionInterval = Self.checked(newValue) } }
     }
-    /// The angle from true to magnetic north at this place, in rad, east positive; nil while it is not known.
+    /// The angle from true to magnetic north at this place in rad, east positive. If nil, it is that of the World Magnetic
+    /// Model at the newest location, and unknown before the first one.
     public var declination: Double? {
         get { settings.withLock { $0.declination } }
         set { settings.withLock { $0.declination = newValue } }
@@ -120,7 +121,9 @@ public final class MotionManager: Sendable {
             switch frame {
             case .arbitrary: isDeviceMotionAvailable
             case .arbitraryCorrected, .magneticNorth: isDeviceMotionAvailable && isMagnetometerAvailable
-            case .trueNorth: isDeviceMotionAvailable && isMagnetometerAvailable && declination != nil
+            case .trueNorth:
+                isDeviceMotionAvailable && isMagnetometerAvailable
+                    && (declination != nil || hub.streams.contains(.location))
             }
         }
     }
@@ -146,7 +149,8 @@ public final class MotionManager: Sendable {
         let fast = SensorRequest(rate: max(100, 1 / interval))
         // Every sample as it comes: a low pass to a rate of its own would make all of it late.
         let field = SensorRequest(rate: .infinity, minimum: 25)
-        let wanted: [SensorStream: SensorRequest] = [.accelerometer: fast, .gyroscope: fast, .magnetometer: field]
+        var wanted: [SensorStream: SensorRequest] = [.accelerometer: fast, .gyroscope: fast, .magnetometer: field]
+        if frame == .trueNorth, declination == nil { wanted[.location] = SensorRequest(rate: 1.0 / 60) }
         let requests = wanted.filter { $0.key == .accelerometer || hub.streams.contains($0.key) }
         return SensorUpdates {
             hub.updates(for: requests)

@@ -1,7 +1,7 @@
 /// One kind of sample of a device: its topic channel, its table and its columns.
 ///
-/// ``all`` is the one place that defines streams: topics, payloads, tables and the command line follow from it. A new
-/// stream is one more constant, named in ``all``.
+/// ``builtIn`` is the one place that defines streams: topics, payloads, tables and the command line follow from it. A new
+/// stream is one more constant, named in ``builtIn``.
 public struct SensorStream: Sendable {
     /// The channel below `{root}/{group}/{device}/`: `motion/accelerometer`.
     public let name: String
@@ -143,7 +143,7 @@ extension SensorStream {
         ], pausesInBackground: false)
 
     /// Every stream there is.
-    public static let all: [SensorStream] = [
+    public static let builtIn: [SensorStream] = [
         accelerometer, gyroscope, magnetometer, deviceMotion, steps, location, orientation,
     ]
 
@@ -151,7 +151,7 @@ extension SensorStream {
     public static func named(_ name: String) -> SensorStream? { byName[name] }
 
     private static let byName: [String: SensorStream] = Dictionary(
-        all.flatMap { stream in [(stream.name, stream), (stream.table, stream)] },
+        builtIn.flatMap { stream in [(stream.name, stream), (stream.table, stream)] },
         uniquingKeysWith: { first, _ in first })
 }
 

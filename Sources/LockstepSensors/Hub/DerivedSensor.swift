@@ -17,4 +17,11 @@ protocol DerivedSensor: Sendable {
 
     /// What has not been told yet; begins anew.
     mutating func finish() -> SampleBlock
+
+    /// The status of the sensor, if it has more to report than its samples.
+    var status: SourceStatus? { get }
+}
+
+extension DerivedSensor {
+    var status: SourceStatus? { nil }
 }

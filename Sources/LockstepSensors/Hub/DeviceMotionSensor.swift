@@ -21,12 +21,21 @@ struct DeviceMotionSensor: DerivedSensor {
 
     func inputs(for rate: Double) -> [SensorStream: Double] {
         let fast = max(rate, Self.leastRate)
-        return [.accelerometer: fast, .gyroscope: fast, .magnetometer: Self.fieldRate]
+        var inputs: [SensorStream: Double] = [.accelerometer: fast, .gyroscope: fast, .magnetometer: Self.fieldRate]
+        // The declination changes slowly with the place.
+        if estimator.needsLocation { inputs[.location] = 1.0 / 60 }
+        return inputs
     }
 
     mutating func update(_ samples: SampleBlock) -> SampleBlock { block(estimator.update(samples)) }
 
     mutating func finish() -> SampleBlock { block(estimator.finish()) }
+
+    var status: SourceStatus? {
+        guard let declination = estimator.declinationStatus, declination != .given else { return nil }
+        if case .model(_, isDateValid: true) = declination { return .running }
+        return .degraded("\(declination)")
+    }
 
     private func block(_ motions: [DeviceMotion]) -> SampleBlock {
         var block = SampleBlock(stream: .deviceMotion)

@@ -12,9 +12,9 @@ public struct SensorGraph: Sendable {
     public let streams: [SensorStream]
 
     private let given: Set<SensorStream>
-    private let ownRates: [SensorStream: Double]
+    private let nativeRates: [SensorStream: Double]
     private var derived: [Node]
-    private var askers: [Asker: [SensorStream: Wanted]] = [:]
+    private var askers: [Subscriber: [SensorStream: Wanted]] = [:]
     private var nextNumber = 0
 
     private struct Node: Sendable {
@@ -31,35 +31,37 @@ public struct SensorGraph: Sendable {
     public init(sources: [any SensorSource], options: DerivedOptions = DerivedOptions()) {
         let given = Set(sources.flatMap(\.streams))
         self.given = given
-        var ownRates: [SensorStream: Double] = [:]
+        var nativeRates: [SensorStream: Double] = [:]
         for source in sources {
             for stream in source.streams {
-                if let rate = source.ownRate(of: stream) { ownRates[stream] = max(ownRates[stream] ?? 0, rate) }
+                if let rate = source.nativeRate(of: stream) {
+                    nativeRates[stream] = max(nativeRates[stream] ?? 0, rate)
+                }
             }
         }
-        self.ownRates = ownRates
+        self.nativeRates = nativeRates
         derived = options.sensors(given: given)
             .filter { !given.contains($0.stream) && $0.needs.isSubset(of: given) }
             .map { Node(sensor: $0) }
         let all = given.union(derived.map(\.sensor.stream))
-        self.streams = SensorStream.all.filter(all.contains)
+        self.streams = SensorStream.builtIn.filter(all.contains)
     }
 
     /// A new asker, that asks for nothing yet.
-    public mutating func addAsker() -> Asker {
+    public mutating func addSubscriber() -> Subscriber {
         nextNumber += 1
-        return Asker(number: nextNumber)
+        return Subscriber(number: nextNumber)
     }
 
     /// Makes it as if nobody had asked for anything: to find out what some requests alone come to.
-    package mutating func forgetAskers() {
+    package mutating func removeAllSubscribers() {
         askers = [:]
         tune()
     }
 
     /// Puts `requests` in the place of all that `asker` asked for before; none of them: it is gone.
     /// - Returns: what was still under way of streams that end or change their rate by this.
-    public mutating func ask(_ asker: Asker, for requests: [SensorStream: SensorRequest]) -> [SensorOutput] {
+    public mutating func ask(_ asker: Subscriber, for requests: [SensorStream: SensorRequest]) -> [SensorOutput] {
         var outputs: [SensorOutput] = []
         let before = askers[asker] ?? [:]
         // Sorted, so that the same calls always give the same order.
@@ -92,7 +94,7 @@ public struct SensorGraph: Sendable {
         for (stream, rate) in derived.map(\.inputs).joined() { want(stream, SensorRequest(rate: rate)) }
         for stream in atOwnPace {
             // A pace that can't be changed is all that there is.
-            let own = ownRates[stream] ?? .infinity
+            let own = nativeRates[stream] ?? .infinity
             if finite[stream] ?? 0 <= own { finite[stream] = .infinity }
         }
         return finite
@@ -106,6 +108,13 @@ public struct SensorGraph: Sendable {
             outputs += deliver(derived[index].sensor.update(samples))
         }
         return outputs
+    }
+
+    /// The statuses of the active derived sensors that report one, by their streams.
+    public var derivedStatuses: [SensorStream: SourceStatus] {
+        var statuses: [SensorStream: SourceStatus] = [:]
+        for node in derived where !node.inputs.isEmpty { statuses[node.sensor.stream] = node.sensor.status }
+        return statuses
     }
 
     /// What is still under way; everything begins anew with the next samples, as after a step of the clock.
@@ -127,7 +136,7 @@ public struct SensorGraph: Sendable {
     }
 
     /// Ends the derived sensor of a stream, if `asker` is the last who asks for it.
-    private mutating func finishDerived(_ stream: SensorStream, for asker: Asker) -> [SensorOutput] {
+    private mutating func finishDerived(_ stream: SensorStream, for asker: Subscriber) -> [SensorOutput] {
         guard let index = derived.firstIndex(where: { $0.sensor.stream == stream }),
             !askers.contains(where: { $0.key != asker && $0.value[stream] != nil })
         else { return [] }
@@ -145,7 +154,7 @@ public struct SensorGraph: Sendable {
 
     /// Samples a second that a request comes to; `.infinity` where nobody but the source knows.
     public func rate(of request: SensorRequest, for stream: SensorStream) -> Double {
-        request.rate.isInfinite && request.minimum > ownRates[stream] ?? .infinity ? request.minimum : request.rate
+        request.rate.isInfinite && request.minimum > nativeRates[stream] ?? .infinity ? request.minimum : request.rate
     }
 
     private mutating func deliver(_ samples: SampleBlock) -> [SensorOutput] {
@@ -158,7 +167,7 @@ public struct SensorGraph: Sendable {
         return outputs
     }
 
-    private func append(_ samples: SampleBlock, for asker: Asker, to outputs: inout [SensorOutput]) {
+    private func append(_ samples: SampleBlock, for asker: Subscriber, to outputs: inout [SensorOutput]) {
         if !samples.isEmpty { outputs.append(SensorOutput(asker: asker, samples: samples)) }
     }
 }

@@ -20,12 +20,12 @@ public struct SensorRequest: Sendable, Hashable {
 }
 
 /// One who asks sensors for samples.
-public struct Asker: Hashable, Sendable {
+public struct Subscriber: Hashable, Sendable {
     let number: Int
 }
 
 /// Samples for one asker.
 public struct SensorOutput: Sendable, Equatable {
-    public let asker: Asker
+    public let asker: Subscriber
     public let samples: SampleBlock
 }

@@ -6,17 +6,17 @@ public struct IIOError: Error, Hashable, CustomStringConvertible {
     public let description: String
 
     /// Whether it is about a setting of a buffer, so that a sensor can still be polled.
-    let isAboutBuffer: Bool
+    let isBufferProblem: Bool
 
-    package init(_ description: String, isAboutBuffer: Bool = false) {
+    package init(_ description: String, isBufferProblem: Bool = false) {
         self.description = description
-        self.isAboutBuffer = isAboutBuffer
+        self.isBufferProblem = isBufferProblem
     }
 
     /// What it means that the system refused `path` with `code`, an `errno`.
     package init(path: String, errno code: Int32) {
         let reason = "\(path): \(String(cString: strerror(code)))"
-        isAboutBuffer = code == EACCES || code == EPERM || code == EINVAL
+        isBufferProblem = code == EACCES || code == EPERM || code == EINVAL
         switch code {
         case EACCES, EPERM: description = "\(reason): \(Self.permissionAdvice(for: path))"
         case EBUSY:

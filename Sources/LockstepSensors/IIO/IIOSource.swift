@@ -20,11 +20,11 @@ public struct IIOSource: SensorSource {
 
     private let tree: IIOTree
     private let selection: IIOSelection
-    private let rates = IIORates()
+    private let rates = IIORateRequests()
 
     /// Looks which sensors there are; those that appear later are not used.
     public init(
-        sysfsRoot: String = "/sys", devRoot: String = "/dev", gathering: Int64 = SourceOptions.usualGathering
+        sysfsRoot: String = "/sys", devRoot: String = "/dev", gathering: Int64 = SourceOptions.defaultLinger
     ) {
         self.sysfsRoot = sysfsRoot
         self.devRoot = devRoot
@@ -45,7 +45,7 @@ public struct IIOSource: SensorSource {
     /// Why nothing can be read, with what to do about it; nil where something can.
     public var failure: IIOError? { selection.failure(in: tree) }
 
-    public func ownRate(of stream: SensorStream) -> Double? { selection.ownRates[stream] }
+    public func nativeRate(of stream: SensorStream) -> Double? { selection.nativeRates[stream] }
 
     public func setRates(_ rates: [SensorStream: Double]) { self.rates.set(rates) }
 

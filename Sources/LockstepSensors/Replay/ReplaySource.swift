@@ -31,7 +31,7 @@ public struct ReplaySource: SensorSource {
     /// - Throws: ``ReplayError`` if the file can't be read, is empty, has no header that names a stream, or no rows.
     public init(
         file: String, speed: ReplaySpeed = .realTime, stamping: Stamping = .now,
-        gathering: Int64 = SourceOptions.usualGathering
+        gathering: Int64 = SourceOptions.defaultLinger
     ) throws(ReplayError) {
         let reader = try RecordingReader.open(file)
         self.file = file

@@ -17,14 +17,14 @@ public struct SimulatedSource: SensorSource {
     /// How often it looks whether something is wanted again.
     private static let idleInterval = Duration.milliseconds(250)
 
-    private let wanted = WantedRates()
+    private let wanted = RequestedRates()
 
     /// A simulated source.
     /// - Parameters:
     ///   - rate: samples a second of each motion stream: above 0, at most 10,000.
     ///   - gathering: how long samples gather before they are handed over, in µs, 1,000 at the least.
     /// - Precondition: `rate` is within its bounds.
-    public init(seed: UInt64 = 1, rate: Double = 100, gathering: Int64 = SourceOptions.usualGathering) {
+    public init(seed: UInt64 = 1, rate: Double = 100, gathering: Int64 = SourceOptions.defaultLinger) {
         precondition(rate > 0 && rate <= 10_000, "a rate of \(rate) samples a second can't be simulated")
         self.seed = seed
         self.rate = rate
@@ -44,7 +44,7 @@ public struct SimulatedSource: SensorSource {
         }
     }
 
-    public func ownRate(of stream: SensorStream) -> Double? { stream == .location ? nil : rate }
+    public func nativeRate(of stream: SensorStream) -> Double? { stream == .location ? nil : rate }
 
     public func setRates(_ rates: [SensorStream: Double]) { wanted.set(rates) }
 

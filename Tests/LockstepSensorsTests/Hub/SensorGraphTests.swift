@@ -11,7 +11,7 @@ struct SensorGraphTests {
         var streams: [SensorStream] = [.accelerometer, .gyroscope, .location]
         var own: Double? = 100
 
-        func ownRate(of stream: SensorStream) -> Double? { own }
+        func nativeRate(of stream: SensorStream) -> Double? { own }
         func run(into sink: any SampleSink) async throws {}
     }
 
@@ -31,7 +31,7 @@ struct SensorGraphTests {
     @Test("runs a sensor at the fastest rate that anyone asks for, and stops it when nobody asks")
     func fastest() {
         var graph = graph()
-        let (slow, fast) = (graph.addAsker(), graph.addAsker())
+        let (slow, fast) = (graph.addSubscriber(), graph.addSubscriber())
         #expect(graph.sourceRates.isEmpty)
         _ = graph.ask(slow, for: [.accelerometer: SensorRequest(rate: 10), .location: .everything])
         #expect(graph.sourceRates == [.accelerometer: 10, .location: .infinity])
@@ -46,7 +46,7 @@ struct SensorGraphTests {
     @Test("leaves a source its own pace, unless someone wants more than that")
     func ownPace() {
         var graph = graph()
-        let (all, fast) = (graph.addAsker(), graph.addAsker())
+        let (all, fast) = (graph.addSubscriber(), graph.addSubscriber())
         _ = graph.ask(all, for: [.gyroscope: .everything])
         _ = graph.ask(fast, for: [.gyroscope: SensorRequest(rate: 50)])
         #expect(graph.sourceRates == [.gyroscope: .infinity])
@@ -57,7 +57,7 @@ struct SensorGraphTests {
         #expect(graph.sourceRates == [.gyroscope: 300])
         // A pace that can't be changed is all that there is.
         var fixed = self.graph(Sensors(own: nil))
-        let asker = fixed.addAsker()
+        let asker = fixed.addSubscriber()
         _ = fixed.ask(asker, for: [.gyroscope: SensorRequest(rate: .infinity, minimum: 300)])
         #expect(fixed.sourceRates == [.gyroscope: .infinity])
     }
@@ -65,11 +65,11 @@ struct SensorGraphTests {
     @Test("gives each asker its own rate from one sensor")
     func rates() {
         var graph = graph()
-        let (slow, fast, all) = (graph.addAsker(), graph.addAsker(), graph.addAsker())
+        let (slow, fast, all) = (graph.addSubscriber(), graph.addSubscriber(), graph.addSubscriber())
         _ = graph.ask(slow, for: [.accelerometer: SensorRequest(rate: 10)])
         _ = graph.ask(fast, for: [.accelerometer: SensorRequest(rate: 50)])
         _ = graph.ask(all, for: [.accelerometer: .everything])
-        var counts: [Asker: Int] = [:]
+        var counts: [Subscriber: Int] = [:]
         for second in 0..<10 as Range<Int64> {
             for output in graph.update(resting(at: 200, from: second)) {
                 counts[output.asker, default: 0] += output.samples.count
@@ -92,7 +92,7 @@ struct SensorGraphTests {
     @Test("asks for what a derived stream needs, only while someone asks for that stream")
     func derivedInputs() throws {
         var graph = graph()
-        let asker = graph.addAsker()
+        let asker = graph.addSubscriber()
         _ = graph.ask(asker, for: [.steps: .everything])
         let rate = try #require(graph.sourceRates[.accelerometer])
         #expect(rate >= 25 && rate <= 100)
@@ -107,7 +107,7 @@ struct SensorGraphTests {
     func leftovers() {
         var schedule = SimulationSchedule(body: WalkingBody(seed: 3), rate: 100, start: start)
         var graph = graph()
-        let asker = graph.addAsker()
+        let asker = graph.addSubscriber()
         _ = graph.ask(asker, for: [.steps: .everything])
         var told = 0.0
         // Into the first walk, and then no more.
@@ -124,7 +124,7 @@ struct SensorGraphTests {
     @Test("changes a rate without a gap and without going back in time")
     func changingRates() {
         var graph = graph()
-        let asker = graph.addAsker()
+        let asker = graph.addSubscriber()
         var times: [Int64] = []
         for second in 0..<12 as Range<Int64> {
             let rates: [Double] = [.infinity, 50, 20, 100]
@@ -142,7 +142,7 @@ struct SensorGraphTests {
     @Test("gives a location only where it has moved as far as asked")
     func significantChange() {
         var graph = graph()
-        let asker = graph.addAsker()
+        let asker = graph.addSubscriber()
         _ = graph.ask(asker, for: [.location: SensorRequest(rate: .infinity, distance: 500)])
         var given: [Double] = []
         for second in 0..<100 as Range<Int64> {
@@ -161,7 +161,7 @@ struct SensorGraphTests {
     @Test("tells how a device is held, once for each change")
     func orientation() {
         var graph = graph()
-        let asker = graph.addAsker()
+        let asker = graph.addSubscriber()
         _ = graph.ask(asker, for: [.orientation: .everything])
         var values: [Double] = []
         for second in 0..<5 as Range<Int64> {
@@ -173,7 +173,7 @@ struct SensorGraphTests {
     @Test("after a restart takes earlier times, at every rate")
     func earlier() {
         var graph = SensorGraph(sources: [Sensors(streams: [.accelerometer, .gyroscope, .location])])
-        let (all, slow) = (graph.addAsker(), graph.addAsker())
+        let (all, slow) = (graph.addSubscriber(), graph.addSubscriber())
         _ = graph.ask(all, for: [.accelerometer: .everything])
         _ = graph.ask(slow, for: [.accelerometer: SensorRequest(rate: 20), .deviceMotion: SensorRequest(rate: 50)])
         func count(from second: Int64) -> [SensorStream: Int] {
@@ -199,7 +199,7 @@ struct SensorGraphTests {
     @Test("restarts what is made of a source that has ended, and nothing else")
     func partly() {
         var graph = SensorGraph(sources: [Sensors(streams: [.accelerometer, .gyroscope, .location])])
-        let asker = graph.addAsker()
+        let asker = graph.addSubscriber()
         _ = graph.ask(asker, for: [.accelerometer: SensorRequest(rate: 20), .location: SensorRequest(rate: 1)])
         for second in 0..<3 as Range<Int64> { _ = graph.update(resting(at: 100, from: second)) }
         #expect(graph.restart(of: [.location]).isEmpty)

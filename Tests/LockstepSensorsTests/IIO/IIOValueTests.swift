@@ -164,7 +164,7 @@ struct SamplingRateTests {
 struct AxisConversionTests {
     @Test("9.8 m/s² upward at rest is -1 g")
     func acceleration() {
-        let conversion = AxisConversion(
+        let conversion = UnitConversion(
             scale: SIMD3(repeating: 0.000598205), offset: .zero, mount: nil,
             factor: IIOQuantity.acceleration.factor)
         let values = conversion.values(of: SIMD3(0, 0, 16393.46))
@@ -173,10 +173,10 @@ struct AxisConversionTests {
 
     @Test("gauss become µT, rad/s stay")
     func others() {
-        let field = AxisConversion(
+        let field = UnitConversion(
             scale: SIMD3(repeating: 0.0015), offset: .zero, mount: nil, factor: IIOQuantity.field.factor)
         #expect(field.values(of: SIMD3(100, -200, 0)) == [15, -30, 0])
-        let rotation = AxisConversion(
+        let rotation = UnitConversion(
             scale: SIMD3(0.001, 0.002, 0.003), offset: SIMD3(0, 10, 0), mount: nil,
             factor: IIOQuantity.rotation.factor)
         #expect(rotation.values(of: SIMD3(1000, 990, -1000)) == [1, 2, -3])
@@ -184,7 +184,7 @@ struct AxisConversionTests {
 
     @Test("the mount matrix turns what was scaled")
     func mount() throws {
-        let conversion = AxisConversion(
+        let conversion = UnitConversion(
             scale: SIMD3(0.001, 0.002, 0.003), offset: .zero, mount: try MountMatrix("0, 1, 0; -1, 0, 0; 0, 0, 1"),
             factor: 1)
         #expect(conversion.values(of: SIMD3(1000, 1000, 1000)) == [2, -1, 3])
@@ -193,7 +193,7 @@ struct AxisConversionTests {
     @Test("no count of 16 bits is lost by rounding")
     func resolution() {
         let scale = 9.80665 / 16384
-        let conversion = AxisConversion(
+        let conversion = UnitConversion(
             scale: SIMD3(repeating: scale), offset: .zero, mount: nil, factor: IIOQuantity.acceleration.factor)
         var wrong = 0
         for count in -32768...32767 {

@@ -33,7 +33,7 @@ struct DeviceReader {
         if !single.isComplete, !scan.isComplete { problem = "it does not measure along three axes" }
 
         let access = access(single, scan, problem: &problem)
-        var conversion = AxisConversion(scale: .one, offset: .zero, mount: nil, factor: quantity.factor)
+        var conversion = UnitConversion(scale: .one, offset: .zero, mount: nil, factor: quantity.factor)
         do throws(IIOError) {
             conversion = try self.conversion(quantity, isProcessed: !access.isBuffered && single.isProcessed)
         } catch {
@@ -80,10 +80,10 @@ struct DeviceReader {
         return (0...2).flatMap { wanted in names.filter { place($0) == wanted } }
     }
 
-    private func conversion(_ quantity: IIOQuantity, isProcessed: Bool) throws(IIOError) -> AxisConversion {
+    private func conversion(_ quantity: IIOQuantity, isProcessed: Bool) throws(IIOError) -> UnitConversion {
         let mount = try mountMatrix(quantity)
         if isProcessed {
-            return AxisConversion(
+            return UnitConversion(
                 scale: .one, offset: .zero, mount: mount, factor: quantity.factor, isProcessed: true)
         }
         var scale = SIMD3<Double>.zero
@@ -95,7 +95,7 @@ struct DeviceReader {
             scale[axis] = found
             offset[axis] = try number("offset", quantity, axis) ?? 0
         }
-        return AxisConversion(scale: scale, offset: offset, mount: mount, factor: quantity.factor)
+        return UnitConversion(scale: scale, offset: offset, mount: mount, factor: quantity.factor)
     }
 
     /// The attribute `kind` of an axis, or that of all axes.

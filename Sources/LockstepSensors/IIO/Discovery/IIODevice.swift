@@ -21,7 +21,7 @@ package struct IIODevice: Sendable, Hashable {
 /// One quantity that a device measures along three axes.
 package struct IIOSensor: Sendable, Hashable {
     package let quantity: IIOQuantity
-    package let conversion: AxisConversion
+    package let conversion: UnitConversion
     /// How its rate is set; nil where it has a pace of its own.
     package let rate: RateControl?
     package private(set) var access: IIOAccess

@@ -14,7 +14,7 @@ struct BufferSession: IIOSession {
     private let layout: ScanLayout
     private let file: DeviceFile
     private var stamper: ScanStamper
-    private var watches: [SensorStream: SensorWatch] = [:]
+    private var watches: [SensorStream: ReadingMonitor] = [:]
     /// What was read of a scan that is not whole.
     private var rest: [UInt8] = []
     /// How long it may say nothing, in µs, and until when it may now.
@@ -44,7 +44,7 @@ struct BufferSession: IIOSession {
             stamper = ScanStamper(clock: result.clock, began: Moment.now().boot, rate: result.rate)
             for sensor in sensors {
                 let stream = sensor.quantity.stream
-                var watch = SensorWatch(
+                var watch = ReadingMonitor(
                     label: device.label, quantity: sensor.quantity, range: sensor.range,
                     notes: result.notes[stream] ?? [], isProven: proven.contains(stream))
                 if let note = stamper.note { watch.note(note) }
@@ -82,7 +82,7 @@ struct BufferSession: IIOSession {
         return watches.compactMapValues(\.status)
     }
 
-    mutating func next(_ waker: IIOWaker) throws(IIOError) -> [SampleBlock] {
+    mutating func next(_ waker: WakePipe) throws(IIOError) -> [SampleBlock] {
         let deadline = isSilent ? checkAt : min(silentAt, checkAt)
         let readiness = waker.wait(for: file.descriptor, until: deadline)
         if readiness == .woken { return [] }

@@ -33,7 +33,7 @@ struct BufferSetup {
             for axis in IIOQuantity.axes where layout["\(sensor.quantity.rawValue)_\(axis)"] == nil {
                 throw IIOError(
                     "\(device.label) does not let \(sensor.quantity.prefix)_\(axis) be read in its buffer",
-                    isAboutBuffer: true)
+                    isBufferProblem: true)
             }
         }
         try setTrigger()
@@ -109,7 +109,7 @@ struct BufferSetup {
             guard let index = Int(index), let type = ScanType(type) else {
                 throw IIOError(
                     "\(scan.path): in_\(name) has the index '\(index)' and the type '\(type)', which mean nothing",
-                    isAboutBuffer: true)
+                    isBufferProblem: true)
             }
             elements.append(ScanLayout.Element(name: name, index: index, type: type))
         }
@@ -119,7 +119,7 @@ struct BufferSetup {
     private func setTrigger() throws(IIOError) {
         let file = "trigger/current_trigger"
         guard device.folder.contains(file), device.folder.text(file) ?? "" == "" else { return }
-        var refusal = IIOError("\(device.label) has no trigger for its buffer", isAboutBuffer: true)
+        var refusal = IIOError("\(device.label) has no trigger for its buffer", isBufferProblem: true)
         for trigger in triggers {
             do throws(IIOError) { return try device.folder.write(file, trigger) } catch { refusal = error }
         }

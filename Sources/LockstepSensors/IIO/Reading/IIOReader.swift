@@ -3,13 +3,13 @@ import LockstepModel
 /// Runs one part of a device on a thread of its own: sets it up when someone wants its samples, stops it when nobody does,
 /// and looks for it again when it has gone.
 actor IIOReader {
-    nonisolated let waker: IIOWaker
+    nonisolated let waker: WakePipe
     private nonisolated let executor: ThreadExecutor
-    private let part: IIOPart
+    private let part: IIOChannelGroup
     private let tree: IIOTree
     /// Devices that were there beside this one: none of them is this one come back.
     private let others: Set<String>
-    private let rates: IIORates
+    private let rates: IIORateRequests
     private let sourceName: String
     /// How long samples gather before they are handed over, in µs.
     private let gathering: Int64
@@ -23,10 +23,10 @@ actor IIOReader {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(
-        part: IIOPart, tree: IIOTree, others: Set<String>, rates: IIORates, sourceName: String,
+        part: IIOChannelGroup, tree: IIOTree, others: Set<String>, rates: IIORateRequests, sourceName: String,
         gathering: Int64
     ) throws(IIOError) {
-        waker = try IIOWaker()
+        waker = try WakePipe()
         executor = ThreadExecutor(label: "lockstep.\(part.deviceID)")
         self.part = part
         self.tree = tree
@@ -109,7 +109,7 @@ actor IIOReader {
                 rates: part.resolved(wanted), gathering: gathering, proven: proven)
         } catch {
             // A trigger or a setting that the driver refuses leaves the sensor itself as it is.
-            guard error.isAboutBuffer else { throw error }
+            guard error.isBufferProblem else { throw error }
             return try PolledSession(
                 device: device, sensors: device.polling(wanted, because: error), rates: wanted,
                 gathering: gathering, proven: proven)

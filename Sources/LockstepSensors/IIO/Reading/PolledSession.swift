@@ -13,7 +13,7 @@ struct PolledSession: IIOSession {
         let files: [AttributeFile]
         let period: Int64
         var due: Int64
-        var watch: SensorWatch
+        var watch: ReadingMonitor
         var block: SampleBlock
     }
 
@@ -45,7 +45,7 @@ struct PolledSession: IIOSession {
             polled.append(
                 Polled(
                     sensor: sensor, files: files, period: Int64((1e6 / rate).rounded()), due: start,
-                    watch: SensorWatch(
+                    watch: ReadingMonitor(
                         label: device.label, quantity: sensor.quantity, range: sensor.range,
                         notes: [note.map { "polled: \($0)" }, rateNote].compactMap { $0 },
                         isProven: proven.contains(sensor.quantity.stream)),
@@ -69,7 +69,7 @@ struct PolledSession: IIOSession {
             uniqueKeysWithValues: polled.compactMap { item in item.watch.status.map { (item.block.stream, $0) } })
     }
 
-    mutating func next(_ waker: IIOWaker) throws(IIOError) -> [SampleBlock] {
+    mutating func next(_ waker: WakePipe) throws(IIOError) -> [SampleBlock] {
         let until = Moment.now().boot + gathering
         repeat {
             guard let due = polled.map(\.due).min() else { return [] }

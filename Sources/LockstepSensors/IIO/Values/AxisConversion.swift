@@ -2,7 +2,7 @@ import Glibc
 import LockstepMotion
 
 /// Takes what a sensor counts along three axes to our units along the axes of the device.
-package struct AxisConversion: Sendable, Hashable {
+package struct UnitConversion: Sendable, Hashable {
     /// The kernel's unit for a count, along each axis.
     package let scale: SIMD3<Double>
     /// Counts to add before scaling.

@@ -29,9 +29,9 @@ package struct ScanStamper: Sendable {
     }
 
     /// So many doubtful times in a row, and a sensor's clock is not used any more.
-    package static let doubtfulUntilGivenUp = 10
+    package static let maxConsecutiveImplausible = 10
     /// So many scans without a time in a row, and no more times are expected.
-    package static let timelessUntilGivenUp = 3
+    package static let maxConsecutiveUntimed = 3
     /// A scan can't be older than its buffer, which is emptied when it is switched on, but clocks are read one after the
     /// other. µs. There is no other bound: during a suspend or a stop scans wait for as long as it lasts.
     static let longestBefore: Int64 = 1_000_000
@@ -99,7 +99,7 @@ package struct ScanStamper: Sendable {
     /// Triggers that are fired by software leave the time at 0, but a driver may also fail to tell one time.
     private mutating func noteTimeless(_ count: Int) {
         timeless += count
-        guard timeless >= Self.timelessUntilGivenUp else { return }
+        guard timeless >= Self.maxConsecutiveUntimed else { return }
         clock = .arrival("stamped on arrival, because its trigger tells no times")
     }
 
@@ -120,7 +120,7 @@ package struct ScanStamper: Sendable {
             return .time(time)
         }
         doubtful += 1
-        if doubtful >= Self.doubtfulUntilGivenUp {
+        if doubtful >= Self.maxConsecutiveImplausible {
             let fault = isPlausible ? "go backward" : "are \(abs(now - time) / 1_000_000) s off"
             clock = .arrival("stamped on arrival, because its own times \(fault)")
         }

@@ -20,7 +20,7 @@ final class FakeIIO: Sendable {
     }
 
     /// A source that looks here.
-    var source: IIOSource { source(gathering: SourceOptions.usualGathering) }
+    var source: IIOSource { source(gathering: SourceOptions.defaultLinger) }
 
     /// The same, with samples that gather for so many µs.
     func source(gathering: Int64) -> IIOSource {
