@@ -2,6 +2,9 @@
 # shellcheck disable=SC2034 # the variables are used by the scripts that source this file
 # Functions shared by the deploy scripts. Source this file; it runs nothing by itself.
 
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname -- "${BASH_SOURCE[0]}")/lifetime.sh"
+
 # The root of the checkout, independent of the current folder.
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 # The build folder. LOCKSTEP_SCRATCH overrides it.
