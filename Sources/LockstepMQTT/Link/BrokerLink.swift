@@ -1,6 +1,3 @@
-import Dispatch
-import Synchronization
-
 /// Keeps a program connected to its broker: it connects, and reconnects with exponential backoff and jitter.
 ///
 /// It must be used by one loop on one thread: wait with ``wait(until:)``, then call ``read(limit:while:)``, then
@@ -22,7 +19,7 @@ public final class BrokerLink {
 
     private enum State {
         case waiting(until: ContinuousClock.Instant)
-        case connecting(Attempt)
+        case connecting(ConnectAttempt)
         /// Connected by TCP, waiting for the broker's CONNACK.
         case handshaking(MQTTConnection, until: ContinuousClock.Instant)
         case up(MQTTConnection)
@@ -122,7 +119,7 @@ public final class BrokerLink {
                 state = .waiting(until: now + backoff.next(using: &generator))
                 return []
             }
-            state = .connecting(Attempt(makeOptions(version), wakeup: wakeup))
+            state = .connecting(ConnectAttempt(makeOptions(version), wakeup: wakeup))
             return []
         case .connecting(let attempt):
             switch attempt.outcome {
@@ -240,31 +237,5 @@ public final class BrokerLink {
         let isTakenOver = takeover.didLose(error.code, isListening: peer?.isListening() ?? false, at: .now)
         guard isTakenOver, error.code != .takenOver else { return error }
         return MQTTError(.takenOver, "another client seems to use the same client id")
-    }
-}
-
-/// A TCP and TLS connect on another thread.
-private final class Attempt: Sendable {
-    /// The outcome; locked while the attempt is running.
-    private let result = Mutex<Result<MQTTConnection, MQTTError>?>(nil)
-
-    init(_ options: MQTTOptions, wakeup: Wakeup) {
-        DispatchQueue.global().async { [self] in
-            result.withLock { result in
-                do throws(MQTTError) {
-                    let connection = try MQTTConnection(options)
-                    try connection.connect()
-                    result = .success(connection)
-                } catch {
-                    result = .failure(error)
-                }
-            }
-            wakeup.signal()
-        }
-    }
-
-    /// The outcome, or nil while the attempt is running. Reading it removes it.
-    var outcome: Result<MQTTConnection, MQTTError>? {
-        result.withLockIfAvailable { $0.take() } ?? nil
     }
 }

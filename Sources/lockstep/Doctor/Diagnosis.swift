@@ -7,12 +7,6 @@ import LockstepWire
 struct Diagnosis {
     /// The age of a collector's health report above which it is outdated, in µs. Reports are sent every 30 s.
     private static let maxHealthAge: Int64 = 120_000_000
-    /// The normal maximum of the time from sample to arrival, in µs: a window of one second and a margin.
-    private static let maxLag: Int64 = 10_000_000
-    /// The normal maximum of the difference between two clocks, in µs.
-    private static let maxClockError: Int64 = 1_000_000
-    /// The normal maximum of batches without an acknowledgement; collectors acknowledge about once per second.
-    private static let maxBehind: Int64 = 100
     /// The free space below which a disk is nearly full, in bytes.
     private static let minFree: Int64 = 1 << 30
 
@@ -126,97 +120,5 @@ struct Diagnosis {
         return free < Self.minFree
             ? [Finding(.warning, "disk", text, "free disk space; on a full disk the collector stores no data")]
             : [Finding(.ok, "disk", text)]
-    }
-
-    /// The findings about one device.
-    private struct DeviceDiagnosis {
-        let device: Observations.Device
-        let seconds: Double
-        let now: Timestamp
-
-        var findings: [Finding] {
-            let found = [state, clock, gaps, backlog, dropped].compactMap(\.self) + sources
-            if !found.isEmpty { return found }
-            let state = device.state.map { "\($0.to.rawValue) for \($0.since.age(at: now))" } ?? "known"
-            return [Finding(.ok, "", lag.map { "\(state), latency \($0 / 1000) ms" } ?? state)]
-        }
-
-        /// The median of the time from a sample to its arrival, in µs.
-        private var lag: Int64? {
-            device.lags.isEmpty ? nil : device.lags.sorted()[device.lags.count / 2]
-        }
-
-        private var state: Finding? {
-            guard let state = device.state else {
-                return device.lags.isEmpty
-                    ? nil
-                    : Finding(
-                        .warning, "", "publishes samples, but no collector publishes its state",
-                        "check that a collector is running for its group")
-            }
-            let since = state.since.age(at: now)
-            switch state.to {
-            case .background where state.reason == "silent" || state.reason == "connection-lost":
-                return Finding(
-                    .warning, "", "no messages for \(since) (\(state.reason.printable))",
-                    "check its power and network; its agent keeps recorded samples")
-            case .active where device.lags.isEmpty && seconds >= 5:
-                return Finding(
-                    .warning, "", "active for \(since), but no samples in \(Int(seconds)) s",
-                    "check its sensors: lockstep command DEVICE --describe")
-            default: return nil
-            }
-        }
-
-        private var clock: Finding? {
-            guard let lag else { return nil }
-            if lag < -Diagnosis.maxClockError {
-                return Finding(
-                    .failure, "", "its clock is \(seconds(-lag)) s ahead of the clock of this machine",
-                    "synchronise both clocks with NTP: chronyc tracking, or timedatectl")
-            }
-            if lag > Diagnosis.maxLag {
-                return Finding(
-                    .warning, "", "samples arrive with a latency of \(seconds(lag)) s",
-                    "check its clock (timedatectl), its window (--window) and the network")
-            }
-            return nil
-        }
-
-        private var gaps: Finding? {
-            guard let ack = device.ack, !ack.missing.isEmpty else { return nil }
-            let count = ack.missing.reduce(Int64(0)) { $0 + $1.upperBound - $1.lowerBound + 1 }
-            return Finding(
-                .warning, "", "\(count) batches are missing, the first is \(ack.missing[0].lowerBound)",
-                "a running agent sends them again; batches that stay missing are lost, for instance if the store was "
-                    + "restored from an older copy")
-        }
-
-        private var backlog: Finding? {
-            guard let ack = device.ack, let highest = device.highest[ack.epoch],
-                highest - ack.highest > Diagnosis.maxBehind
-            else { return nil }
-            return Finding(
-                .warning, "", "the collector has stored batches up to \(ack.highest) of \(highest)",
-                "check that the collector is running and fast enough")
-        }
-
-        private var dropped: Finding? {
-            guard let presence = device.presence, presence.droppedSamples > 0 else { return nil }
-            return Finding(
-                .failure, "", "outbox full, \(presence.droppedSamples) samples dropped",
-                "the samples are lost; raise the limits (--outbox-size, --outbox-age), and check the collector")
-        }
-
-        private var sources: [Finding] {
-            (device.presence?.sources ?? [:]).filter { $0.value != "running" && $0.value != "ended" }
-                .sorted { $0.key < $1.key }.map { name, status in
-                    Finding(
-                        .warning, "", "\(name.printable): \(status.printable)",
-                        "list the sensors on the device: lockstep-agent sensors")
-                }
-        }
-
-        private func seconds(_ microseconds: Int64) -> String { fixed(Double(microseconds) / 1e6, 1) }
     }
 }
