@@ -11,11 +11,11 @@ struct HubStateTests {
     func step() async throws {
         let source = ScriptedSource([.accelerometer])
         var state = HubState(graph: SensorGraph(sources: [source]), now: moment(boot: 1_000_000))
-        let asker = state.graph.addAsker()
+        let subscriber = state.graph.addSubscriber()
         var continuation: HubState.Continuation?
         let updates = AsyncThrowingStream<SensorUpdate, any Error> { continuation = $0 }
-        state.readers[asker] = HubState.Reader(continuation: try #require(continuation), awaited: [0])
-        _ = state.graph.ask(asker, for: [.accelerometer: .everything])
+        state.readers[subscriber] = HubState.Reader(continuation: try #require(continuation), awaited: [0])
+        _ = state.graph.ask(subscriber, for: [.accelerometer: .everything])
         state.accept(block([1_500_000]), clock: .boot, at: moment(boot: 1_600_000))
         // An hour back.
         state.accept(block([2_500_000]), clock: .boot, at: moment(boot: 2_600_000, offset: -3_600_000_000))

@@ -26,7 +26,7 @@ final class ScriptedSource: SensorSource {
         self.name = name
     }
 
-    func ownRate(of stream: SensorStream) -> Double? { 100 }
+    func nativeRate(of stream: SensorStream) -> Double? { 100 }
     func setRates(_ rates: [SensorStream: Double]) { state.withLock { $0.rates = rates } }
 
     func run(into sink: any SampleSink) async throws {

@@ -43,31 +43,31 @@ struct SourceSpecificationTests {
     @Test("options reach the source")
     func options() async throws {
         let options = SourceOptions(
-            speed: .maximum, stamping: .own, simulatedRate: 25, sysfsRoot: "/a", devRoot: "/b", gathering: 70_000)
+            speed: .maximum, stamping: .own, simulatedRate: 25, sysfsRoot: "/a", devRoot: "/b", linger: 70_000)
         try await withFile("t_us,x_g,y_g,z_g\n0,0,0,-1\n") { file in
             let replay = try #require(SensorSources.make("replay:\(file)", options: options) as? ReplaySource)
             #expect(replay.speed == .maximum && replay.stamping == .own && replay.file == file)
-            #expect(replay.gathering == 70_000)
+            #expect(replay.linger == 70_000)
         }
         #expect(try (SensorSources.make("gpsd", options: options) as? GpsdSource)?.stamping == .own)
         for text in ["simulate", "simulate:7"] {
             let simulator = try #require(SensorSources.make(text, options: options) as? SimulatedSource)
-            #expect(simulator.rate == 25 && simulator.gathering == 70_000)
+            #expect(simulator.rate == 25 && simulator.linger == 70_000)
         }
         let iio = try #require(SensorSources.make("iio", options: options) as? IIOSource)
-        #expect(iio.sysfsRoot == "/a" && iio.devRoot == "/b" && iio.gathering == 70_000)
+        #expect(iio.sysfsRoot == "/a" && iio.devRoot == "/b" && iio.linger == 70_000)
         #expect(throws: SourceSpecificationError.self) {
             _ = try SensorSources.make("simulate", options: SourceOptions(simulatedRate: 0))
         }
     }
 
     @Test("samples gather for 50 ms unless told otherwise")
-    func usualGathering() async throws {
-        #expect(SourceOptions().gathering == 50_000)
-        #expect(SimulatedSource().gathering == 50_000)
-        #expect(IIOSource(sysfsRoot: "/a", devRoot: "/b").gathering == 50_000)
+    func defaultLinger() async throws {
+        #expect(SourceOptions().linger == 50_000)
+        #expect(SimulatedSource().linger == 50_000)
+        #expect(IIOSource(sysfsRoot: "/a", devRoot: "/b").linger == 50_000)
         let replay = try await withFile("t_us,x_g,y_g,z_g\n0,0,0,-1\n") { try ReplaySource(file: $0) }
-        #expect(replay.gathering == 50_000)
+        #expect(replay.linger == 50_000)
     }
 
     @Test("speeds are max or a number above 0")

@@ -12,7 +12,7 @@ struct HubState {
     }
 
     var graph: SensorGraph
-    var readers: [Asker: Reader] = [:]
+    var readers: [Subscriber: Reader] = [:]
     var tasks: [Int: Task<Void, Never>] = [:]
     /// Cancelled, and perhaps not yet at their end: a source runs once at a time.
     var stopping: [Int: Task<Void, Never>] = [:]
@@ -33,8 +33,8 @@ struct HubState {
     /// The sources that these requests take samples of, be it through derived streams.
     func inputs(of requests: [SensorStream: SensorRequest], from sources: [any SensorSource]) -> Set<Int> {
         var alone = graph
-        alone.forgetAskers()
-        _ = alone.ask(alone.addAsker(), for: requests)
+        alone.removeAllSubscribers()
+        _ = alone.ask(alone.addSubscriber(), for: requests)
         let streams = Set(alone.sourceRates.keys)
         return Set(sources.indices.filter { !streams.isDisjoint(with: sources[$0].streams) })
     }
@@ -55,17 +55,17 @@ struct HubState {
     /// Takes leave of the readers that get nothing more when `source` has ended.
     mutating func endReaders(of source: Int, byFailure isFailure: Bool) -> [Continuation] {
         var done: [Continuation] = []
-        for (asker, reader) in readers where reader.awaited.contains(source) {
-            readers[asker]?.awaited.remove(source)
+        for (subscriber, reader) in readers where reader.awaited.contains(source) {
+            readers[subscriber]?.awaited.remove(source)
             guard isFailure || reader.awaited.count == 1 else { continue }
-            readers[asker] = nil
-            _ = graph.ask(asker, for: [:])
+            readers[subscriber] = nil
+            _ = graph.ask(subscriber, for: [:])
             done.append(reader.continuation)
         }
         return done
     }
 
     func deliver(_ outputs: [SensorOutput]) {
-        for output in outputs { readers[output.asker]?.continuation.yield(.samples(output.samples)) }
+        for output in outputs { readers[output.subscriber]?.continuation.yield(.samples(output.samples)) }
     }
 }

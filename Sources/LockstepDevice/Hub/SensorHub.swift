@@ -47,36 +47,36 @@ public final class SensorHub: Sendable {
                 continuation.finish(throwing: SensorHubError.notAvailable(missing, sensors()))
                 return
             }
-            guard let asker = subscribe(requests, continuation) else {
+            guard let subscriber = subscribe(requests, continuation) else {
                 continuation.finish()
                 return
             }
-            continuation.onTermination = { _ in self.unsubscribe(asker) }
+            continuation.onTermination = { _ in self.unsubscribe(subscriber) }
         }
     }
 
     /// - Returns: nil where all sources that would take part have come to their end.
     private func subscribe(
         _ requests: [SensorStream: SensorRequest], _ continuation: HubState.Continuation
-    ) -> Asker? {
+    ) -> Subscriber? {
         state.withLock { state in
             let awaited = state.inputs(of: requests, from: sources).subtracting(state.ended)
             guard !awaited.isEmpty else { return nil }
-            let asker = state.graph.addAsker()
-            state.readers[asker] = HubState.Reader(continuation: continuation, awaited: awaited)
-            state.deliver(state.graph.ask(asker, for: requests))
+            let subscriber = state.graph.addSubscriber()
+            state.readers[subscriber] = HubState.Reader(continuation: continuation, awaited: awaited)
+            state.deliver(state.graph.ask(subscriber, for: requests))
             runWhatIsWanted(&state)
             for source in awaited {
                 if let status = state.statuses[source] { continuation.yield(update(status, of: source)) }
             }
-            return asker
+            return subscriber
         }
     }
 
-    private func unsubscribe(_ asker: Asker) {
+    private func unsubscribe(_ subscriber: Subscriber) {
         state.withLock { state in
-            guard state.readers.removeValue(forKey: asker) != nil else { return }
-            state.deliver(state.graph.ask(asker, for: [:]))
+            guard state.readers.removeValue(forKey: subscriber) != nil else { return }
+            state.deliver(state.graph.ask(subscriber, for: [:]))
             runWhatIsWanted(&state)
         }
     }

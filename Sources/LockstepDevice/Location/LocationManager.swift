@@ -11,7 +11,7 @@ import Synchronization
 public final class LocationManager: Sendable {
     private let hub: SensorHub
     private let state = Mutex(LocationFilter.Settings())
-    private let latest = Latest<Known>()
+    private let latest = LatestValue<Known>()
 
     private struct Known: Sendable {
         var current: LocationFix?
@@ -59,10 +59,10 @@ public final class LocationManager: Sendable {
             SensorUpdates {
                 hub.updates(for: [.location: .everything])
             } makeTransform: {
-                var listener = LocationListener(settings)
+                var listener = LocationReceiver(settings)
                 var known = Known()
                 return { update in
-                    let news = listener.hear(update)
+                    let news = listener.receive(update)
                     for update in news {
                         switch update {
                         case .location(let current, let previous):
@@ -83,8 +83,8 @@ public final class LocationManager: Sendable {
         return SensorUpdates {
             hub.updates(for: [.location: .everything])
         } makeTransform: {
-            var listener = LocationListener(settings)
-            return { listener.hear($0) }
+            var listener = LocationReceiver(settings)
+            return { listener.receive($0) }
         }
     }
 
@@ -113,7 +113,7 @@ public enum LocationUpdate: Sendable, Hashable {
 }
 
 /// What one reader of locations hears.
-private struct LocationListener {
+private struct LocationReceiver {
     private let settings: LocationFilter.Settings
     private var filter: LocationFilter
 
@@ -122,7 +122,7 @@ private struct LocationListener {
         filter = LocationFilter(settings)
     }
 
-    mutating func hear(_ update: SensorUpdate) -> [LocationUpdate] {
+    mutating func receive(_ update: SensorUpdate) -> [LocationUpdate] {
         switch update {
         case .samples(let samples):
             var news: [LocationUpdate] = []

@@ -12,10 +12,10 @@ import Synchronization
 public final class MotionManager: Sendable {
     private let hub: SensorHub
     private let settings = Mutex(Settings())
-    private let latestAccelerometer = Latest<AccelerometerData>()
-    private let latestGyro = Latest<GyroData>()
-    private let latestMagnetometer = Latest<MagnetometerData>()
-    private let latestDeviceMotion = Latest<DeviceMotion>()
+    private let latestAccelerometer = LatestValue<AccelerometerData>()
+    private let latestGyro = LatestValue<GyroData>()
+    private let latestMagnetometer = LatestValue<MagnetometerData>()
+    private let latestDeviceMotion = LatestValue<DeviceMotion>()
 
     private struct Settings {
         var accelerometerInterval = 0.02

@@ -8,11 +8,11 @@ import LockstepSensors
 /// there is only what is counted while a sequence of updates is read.
 public final class Pedometer: Sendable {
     /// Rows may end after an interval that they have a part in, by so many µs.
-    private static let longestRow: Int64 = 60_000_000
+    private static let maxRowDuration: Int64 = 60_000_000
 
     private let hub: SensorHub
     private let history: (any SampleHistory)?
-    private let latest = Latest<PedometerData>()
+    private let latest = LatestValue<PedometerData>()
 
     /// - Parameter history: this device's past; nil where none is kept.
     public init(hub: SensorHub, history: (any SampleHistory)? = nil) {
@@ -75,7 +75,7 @@ public final class Pedometer: Sendable {
     /// - Throws: ``PedometerError``; what keeps the past from being read.
     public func data(from start: Timestamp, to end: Timestamp) throws -> PedometerData {
         guard let history else { throw PedometerError.noHistory }
-        let rows = try history.samples(of: .steps, from: start, to: end + Self.longestRow)
+        let rows = try history.samples(of: .steps, from: start, to: end + Self.maxRowDuration)
         guard let data = PedometerData(rows: rows, from: start, to: end) else {
             throw PedometerError.emptyInterval(start, end)
         }

@@ -16,7 +16,7 @@ public struct GpsdSource: SensorSource {
     /// The age of the last fix, in s, from which on the source is reported as stale.
     public let staleAfter: Double
 
-    private let interest = Interest()
+    private let interest = DemandSignal()
 
     /// - Parameters:
     ///   - stamping: ``Stamping/now``: a sample's timestamp is when its first report arrived. ``Stamping/own``: the

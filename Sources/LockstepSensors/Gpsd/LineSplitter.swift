@@ -1,7 +1,7 @@
 /// Bytes in, whole lines out.
 struct LineSplitter: Sendable {
     /// A longer line, in bytes, is thrown away and counted. A sky report of a hundred satellites has 10,000.
-    static let longestLine = 262_144
+    static let maxLineLength = 262_144
 
     /// Lines that were too long.
     private(set) var dropped = 0
@@ -23,7 +23,7 @@ struct LineSplitter: Sendable {
             rest = rest[rest.index(after: end)...]
         }
         if !isSkipping { buffer += rest }
-        if buffer.count > Self.longestLine {
+        if buffer.count > Self.maxLineLength {
             buffer = []
             isSkipping = true
             dropped += 1

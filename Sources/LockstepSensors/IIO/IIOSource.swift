@@ -16,19 +16,19 @@ public struct IIOSource: SensorSource {
     /// Where the character devices are.
     public let devRoot: String
     /// How long samples gather before they are handed over, in µs: in the device where it has a buffer.
-    public let gathering: Int64
+    public let linger: Int64
 
     private let tree: IIOTree
     private let selection: IIOSelection
-    private let rates = IIORates()
+    private let rates = IIORateRequests()
 
     /// Looks which sensors there are; those that appear later are not used.
     public init(
-        sysfsRoot: String = "/sys", devRoot: String = "/dev", gathering: Int64 = SourceOptions.usualGathering
+        sysfsRoot: String = "/sys", devRoot: String = "/dev", linger: Int64 = SourceOptions.defaultLinger
     ) {
         self.sysfsRoot = sysfsRoot
         self.devRoot = devRoot
-        self.gathering = gathering
+        self.linger = linger
         tree = IIOTree(sysfsRoot: sysfsRoot, devRoot: devRoot)
         selection = IIOSelection(tree.devices())
     }
@@ -45,7 +45,7 @@ public struct IIOSource: SensorSource {
     /// Why nothing can be read, with what to do about it; nil where something can.
     public var failure: IIOError? { selection.failure(in: tree) }
 
-    public func ownRate(of stream: SensorStream) -> Double? { selection.ownRates[stream] }
+    public func nativeRate(of stream: SensorStream) -> Double? { selection.nativeRates[stream] }
 
     public func setRates(_ rates: [SensorStream: Double]) { self.rates.set(rates) }
 
@@ -61,7 +61,7 @@ public struct IIOSource: SensorSource {
             let others = selection.deviceIDs.subtracting([part.deviceID])
             readers.append(
                 try IIOReader(
-                    part: part, tree: tree, others: others, rates: rates, sourceName: name, gathering: gathering))
+                    part: part, tree: tree, others: others, rates: rates, sourceName: name, linger: linger))
         }
         let wakers = readers.map(\.waker)
         rates.add(wakers)

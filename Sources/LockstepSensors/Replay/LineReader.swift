@@ -3,7 +3,7 @@ import Glibc
 /// Reads a file line by line, with a buffer of fixed size; owns the file.
 struct LineReader: ~Copyable {
     /// A line longer than this, in bytes, is not one of a recording.
-    static let longestLine = 65_536
+    static let maxLineLength = 65_536
 
     let file: String
     /// Number of the line that was read last, from 1.
@@ -40,8 +40,8 @@ struct LineReader: ~Copyable {
         while true {
             if let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) { return take(to: end) }
             if isRead { return position < buffer.count ? take(to: buffer.count) : nil }
-            guard buffer.count - position < Self.longestLine else {
-                throw ReplayError(file: file, line: line + 1, reason: "longer than \(Self.longestLine) bytes: not CSV")
+            guard buffer.count - position < Self.maxLineLength else {
+                throw ReplayError(file: file, line: line + 1, reason: "longer than \(Self.maxLineLength) bytes: not CSV")
             }
             try fill()
         }
@@ -58,7 +58,7 @@ struct LineReader: ~Copyable {
         var tail: [UInt8] = []
         var size = stat()
         guard fstat(descriptor, &size) == 0 else { throw failure() }
-        var place = max(0, Int(size.st_size) - Self.longestLine)
+        var place = max(0, Int(size.st_size) - Self.maxLineLength)
         while true {
             let piece = try read(at: place)
             if piece.isEmpty { break }
@@ -90,7 +90,7 @@ struct LineReader: ~Copyable {
 
     private func read(at offset: Int) throws(ReplayError) -> [UInt8] {
         var result = 0
-        let piece = [UInt8](unsafeUninitializedCapacity: Self.longestLine) { bytes, count in
+        let piece = [UInt8](unsafeUninitializedCapacity: Self.maxLineLength) { bytes, count in
             repeat {
                 result = pread(descriptor, bytes.baseAddress, bytes.count, off_t(offset))
             } while result < 0 && errno == EINTR

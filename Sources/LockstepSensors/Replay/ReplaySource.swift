@@ -21,7 +21,7 @@ public struct ReplaySource: SensorSource {
     public let speed: ReplaySpeed
     public let stamping: Stamping
     /// How long rows gather before they are handed over, in µs: the shortest pause while waiting for what is due.
-    public let gathering: Int64
+    public let linger: Int64
     public let streams: [SensorStream]
 
     /// Rows are handed over when there are so many, or when the next is not yet due.
@@ -31,13 +31,13 @@ public struct ReplaySource: SensorSource {
     /// - Throws: ``ReplayError`` if the file can't be read, is empty, has no header that names a stream, or no rows.
     public init(
         file: String, speed: ReplaySpeed = .realTime, stamping: Stamping = .now,
-        gathering: Int64 = SourceOptions.usualGathering
+        linger: Int64 = SourceOptions.defaultLinger
     ) throws(ReplayError) {
         let reader = try RecordingReader.open(file)
         self.file = file
         self.speed = speed
         self.stamping = stamping
-        self.gathering = gathering
+        self.linger = linger
         streams = reader.layout.parts.map(\.stream)
     }
 
@@ -51,32 +51,32 @@ public struct ReplaySource: SensorSource {
         var pending = PendingRows(layout: reader.layout, clock: stamping == .own ? .own : .boot)
         var timing: ReplayTiming?
         sink.report(.running, from: name)
-        while let row = try await Self.next(of: &reader, orHandOver: &pending, to: sink) {
+        while let row = try await Self.next(of: &reader, orDeliver: &pending, to: sink) {
             var schedule =
                 timing
                 ?? ReplayTiming(
                     speed: speed, stamping: stamping, began: Moment.now().boot, first: row.time, last: reader.lastTime)
-            if let pause = schedule.pause(before: row.time, at: Moment.now().boot, gathering: gathering) {
-                await pending.handOver(to: sink)
+            if let pause = schedule.pause(before: row.time, at: Moment.now().boot, linger: linger) {
+                await pending.deliver(to: sink)
                 try? await Task.sleep(for: .microseconds(pause))
             }
             if Task.isCancelled { return }
             pending.append(row, stamp: schedule.stamp(row.time))
-            if pending.rows >= Self.blockRows { await pending.handOver(to: sink) }
+            if pending.rows >= Self.blockRows { await pending.deliver(to: sink) }
             timing = schedule
         }
-        await pending.handOver(to: sink)
+        await pending.deliver(to: sink)
         sink.report(.ended, from: name)
     }
 
     /// The next row; where it is wrong, what was read before it is handed over first.
     private static func next(
-        of reader: inout RecordingReader, orHandOver pending: inout PendingRows, to sink: any SampleSink
+        of reader: inout RecordingReader, orDeliver pending: inout PendingRows, to sink: any SampleSink
     ) async throws -> RecordingRow? {
         do {
             return try reader.next()
         } catch {
-            await pending.handOver(to: sink)
+            await pending.deliver(to: sink)
             throw error
         }
     }
@@ -101,7 +101,7 @@ private struct PendingRows {
         rows += 1
     }
 
-    mutating func handOver(to sink: any SampleSink) async {
+    mutating func deliver(to sink: any SampleSink) async {
         for index in blocks.indices where !blocks[index].isEmpty {
             let block = blocks[index]
             blocks[index] = SampleBlock(stream: block.stream)

@@ -27,10 +27,10 @@ package struct ReplayTiming: Sendable {
     /// How long, in µs, to wait for the row of `time`; nil where it is due.
     /// - Parameters:
     ///   - boot: the present on the boot clock.
-    ///   - gathering: the shortest wait: rows that are due by then come together.
-    package func pause(before time: Int64, at boot: Int64, gathering: Int64) -> Int64? {
+    ///   - linger: the shortest wait: rows that are due by then come together.
+    package func pause(before time: Int64, at boot: Int64, linger: Int64) -> Int64? {
         guard let due = due(time), due > boot else { return nil }
-        return max(due - boot, gathering)
+        return max(due - boot, linger)
     }
 
     /// The stamp of the row of `time`: rows of the same time are put 1 µs apart.

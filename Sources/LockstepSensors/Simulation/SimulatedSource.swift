@@ -12,24 +12,24 @@ public struct SimulatedSource: SensorSource {
     /// Samples a second of the motion streams.
     public let rate: Double
     /// How long samples gather before they are handed over, in µs.
-    public let gathering: Int64
+    public let linger: Int64
 
     /// How often it looks whether something is wanted again.
     private static let idleInterval = Duration.milliseconds(250)
 
-    private let wanted = WantedRates()
+    private let wanted = RequestedRates()
 
     /// A simulated source.
     /// - Parameters:
     ///   - rate: samples a second of each motion stream: above 0, at most 10,000.
-    ///   - gathering: how long samples gather before they are handed over, in µs, 1,000 at the least.
+    ///   - linger: how long samples gather before they are handed over, in µs, 1,000 at the least.
     /// - Precondition: `rate` is within its bounds.
-    public init(seed: UInt64 = 1, rate: Double = 100, gathering: Int64 = SourceOptions.usualGathering) {
+    public init(seed: UInt64 = 1, rate: Double = 100, linger: Int64 = SourceOptions.defaultLinger) {
         precondition(rate > 0 && rate <= 10_000, "a rate of \(rate) samples a second can't be simulated")
         self.seed = seed
         self.rate = rate
         // Nothing wakes it when a sample is due: it looks every so often.
-        self.gathering = max(gathering, 1000)
+        self.linger = max(linger, 1000)
     }
 
     /// `simulate:SEED`.
@@ -44,7 +44,7 @@ public struct SimulatedSource: SensorSource {
         }
     }
 
-    public func ownRate(of stream: SensorStream) -> Double? { stream == .location ? nil : rate }
+    public func nativeRate(of stream: SensorStream) -> Double? { stream == .location ? nil : rate }
 
     public func setRates(_ rates: [SensorStream: Double]) { wanted.set(rates) }
 
@@ -56,7 +56,7 @@ public struct SimulatedSource: SensorSource {
             if let rates = wanted.takeChange() { schedule.setRates(rates) }
             for block in schedule.take(through: Moment.now().boot) { await sink.accept(block, clock: .boot) }
             // Only a cancelled task wakes early, and the loop sees that.
-            try? await Task.sleep(for: schedule.isIdle ? Self.idleInterval : .microseconds(gathering))
+            try? await Task.sleep(for: schedule.isIdle ? Self.idleInterval : .microseconds(linger))
         }
     }
 }

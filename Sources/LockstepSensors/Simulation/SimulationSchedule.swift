@@ -8,7 +8,7 @@ import LockstepMotion
 package struct SimulationSchedule: Sendable {
     /// A sample older than this when it comes up, in µs, is left out: after a suspend nobody wants a flood of what was
     /// not measured.
-    package static let longestDelay: Int64 = 10_000_000
+    package static let maxDelay: Int64 = 10_000_000
 
     package let body: WalkingBody
     /// Time of the first sample of each stream, in µs.
@@ -63,7 +63,7 @@ package struct SimulationSchedule: Sendable {
         guard let rate = rates[stream] else { return (0..<0, 1) }
         let elapsed = now - start
         let end = Self.end(elapsed: elapsed, rate: rate)
-        let oldest = Int64((Double(elapsed - Self.longestDelay) * rate / 1e6).rounded(.up))
+        let oldest = Int64((Double(elapsed - Self.maxDelay) * rate / 1e6).rounded(.up))
         let first = max(next[stream] ?? 0, oldest)
         next[stream] = max(next[stream] ?? 0, end)
         return (first..<max(first, end), rate)

@@ -3,8 +3,8 @@ import Testing
 
 @Suite("The size of a device's buffer")
 struct BufferSizeTests {
-    private func watermark(_ rate: Double?, _ gathering: Int64, chipScans: Int? = nil) -> Int {
-        let size = BufferSize(rate: rate, gathering: gathering, chipScans: chipScans)
+    private func watermark(_ rate: Double?, _ linger: Int64, chipScans: Int? = nil) -> Int {
+        let size = BufferSize(rate: rate, linger: linger, chipScans: chipScans)
         return size.watermark(of: size.length)
     }
 
@@ -13,8 +13,8 @@ struct BufferSizeTests {
         arguments: [
             (100.0, Int64(50_000), 5), (100, 100_000, 10), (100, 10_000, 1), (104, 100_000, 10), (6660, 100_000, 666),
         ])
-    func gathering(rate: Double, gathering: Int64, watermark: Int) {
-        #expect(self.watermark(rate, gathering) == watermark)
+    func linger(rate: Double, linger: Int64, watermark: Int) {
+        #expect(self.watermark(rate, linger) == watermark)
     }
 
     @Test("a scan that comes more seldom than that wakes it by itself", arguments: [15.0, 9.9, 1, 0.01, 0])
@@ -38,16 +38,16 @@ struct BufferSizeTests {
     @Test("the buffer holds two seconds, within bounds, and twice what gathers")
     func length() {
         let lengths = [(0.5, Int64(100_000)), (100, 50_000), (100, 100_000), (1e9, 100_000), (100, 4_000_000)].map {
-            BufferSize(rate: $0.0, gathering: $0.1).length
+            BufferSize(rate: $0.0, linger: $0.1).length
         }
         #expect(lengths == [16, 200, 200, 8192, 800])
-        #expect(BufferSize(rate: nil, gathering: 100_000).length == 200)
+        #expect(BufferSize(rate: nil, linger: 100_000).length == 200)
     }
 
     @Test("half of what a buffer holds is left for a reader that is late")
     func room() {
         #expect(watermark(1e9, 100_000) == 4096)
-        let size = BufferSize(rate: 200, gathering: 100_000)
+        let size = BufferSize(rate: 200, linger: 100_000)
         #expect([400, 30, 2, 1, 0].map(size.watermark) == [20, 15, 1, 1, 1])
     }
 }

@@ -219,13 +219,13 @@ struct IIOBufferTests {
     }
 
     @Test("scans gather in the buffer for as long as they may, and no longer than a chip's memory lasts")
-    func gathering() async throws {
+    func linger() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
             _ = try fake.makeNode(device)
             for (memory, watermark) in [(nil, "20"), ("32", "16"), ("1", "1")] {
                 if let memory { try fake.add(device, ["buffer/hwfifo_watermark_max": memory]) }
-                let source = fake.source(gathering: 100_000)
+                let source = fake.source(linger: 100_000)
                 source.setRates([.accelerometer: 200])
                 try await withRunning(source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
                 #expect(fake.text(device, "buffer/watermark") == watermark)
@@ -243,7 +243,7 @@ struct IIOBufferTests {
             try fake.link(device, "buffer/length", to: "/proc/sys/kernel/cap_last_cap")
             let length = try #require(Int(fake.text(device, "buffer/length")))
             #expect(length < 100)
-            let source = fake.source(gathering: 1_000_000)
+            let source = fake.source(linger: 1_000_000)
             source.setRates([.accelerometer: 200])
             try await withRunning(source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
             #expect(fake.text(device, "buffer/watermark") == "\(length / 2)")

@@ -18,8 +18,8 @@ struct IIODiscoveryTests {
             }
             #expect(fake.source.sensors() == expected)
             #expect(fake.source.streams == [.accelerometer, .gyroscope])
-            #expect(fake.source.ownRate(of: .accelerometer) == 100)
-            #expect(fake.source.ownRate(of: .steps) == nil)
+            #expect(fake.source.nativeRate(of: .accelerometer) == 100)
+            #expect(fake.source.nativeRate(of: .steps) == nil)
         }
     }
 
@@ -34,7 +34,7 @@ struct IIODiscoveryTests {
                         name: "lis3dh", stream: .accelerometer, rates: 0.001...100, access: "polled"),
                     SensorDescription(name: "lis3dh", stream: .steps, access: "polled"),
                 ])
-            #expect(fake.source.ownRate(of: .accelerometer) == 50)
+            #expect(fake.source.nativeRate(of: .accelerometer) == 50)
         }
     }
 

@@ -7,8 +7,8 @@ import Testing
 struct SensorWatchTests {
     private func watch(
         _ quantity: IIOQuantity = .acceleration, range: ClosedRange<Double>? = -2048...2047, notes: [String] = []
-    ) -> SensorWatch {
-        SensorWatch(label: "iio:device0 (bmi160)", quantity: quantity, range: range, notes: notes)
+    ) -> ReadingMonitor {
+        ReadingMonitor(label: "iio:device0 (bmi160)", quantity: quantity, range: range, notes: notes)
     }
 
     @Test("zeros on all axes are never published, and reported after some")
@@ -39,11 +39,11 @@ struct SensorWatchTests {
 
     @Test("a gyroscope that has said anything else before may say zero from the first on")
     func provenGyroscope() {
-        var watch = SensorWatch(label: "g", quantity: .rotation, range: nil, isProven: true)
+        var watch = ReadingMonitor(label: "g", quantity: .rotation, range: nil, isProven: true)
         #expect(watch.status == nil)
         let isPublished = watch.take(.zero, at: 0)
         #expect(isPublished && watch.status == .running)
-        var field = SensorWatch(label: "m", quantity: .field, range: nil, isProven: true)
+        var field = ReadingMonitor(label: "m", quantity: .field, range: nil, isProven: true)
         let isFieldPublished = field.take(.zero, at: 0)
         #expect(!isFieldPublished && field.status == nil)
     }
@@ -75,8 +75,8 @@ struct SensorWatchTests {
     func notes() {
         var watch = watch(notes: ["polled: no buffer"])
         _ = watch.take(SIMD3(1, 1, 1), at: 0)
-        watch.dropLate(at: 1)
-        watch.dropLate(at: 2)
+        watch.noteLateSample(at: 1)
+        watch.noteLateSample(at: 2)
         #expect(
             watch.status
                 == .degraded("iio:device0 (bmi160): polled: no buffer; 2 samples dropped whose time went backward"))

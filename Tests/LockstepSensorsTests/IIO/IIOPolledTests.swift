@@ -46,10 +46,10 @@ struct IIOPolledTests {
     }
 
     @Test("samples are handed over no more often than they are to gather")
-    func gathering() async throws {
+    func linger() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()
-            let source = fake.source(gathering: 300_000)
+            let source = fake.source(linger: 300_000)
             source.setRates([.accelerometer: 100])
             let before = Moment.now().boot
             try await withRunning(source) { sink in

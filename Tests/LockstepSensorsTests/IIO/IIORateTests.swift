@@ -38,13 +38,13 @@ struct IIORateTests {
     }
 
     @Test("the own rate is the one that was found, not the one that was set last")
-    func ownRate() async throws {
+    func nativeRate() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
             try fake.remove(device, "sampling_frequency_available")
             _ = try fake.makeNode(device)
             let source = fake.source
-            #expect(source.ownRate(of: .accelerometer) == 25)
+            #expect(source.nativeRate(of: .accelerometer) == 25)
             source.setRates([.accelerometer: 80])
             try await withRunning(source) { _ in
                 try await fake.wait(device, "buffer/enable", for: "1")

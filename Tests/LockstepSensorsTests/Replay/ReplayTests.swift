@@ -118,10 +118,10 @@ struct ReplayTests {
     }
 
     @Test("rows that are due are handed over together, no more often than they are to gather, with their own stamps")
-    func gathering() async throws {
+    func linger() async throws {
         let rows = (0...100).map { "\($0 * 10_000),0,0,-1" }.joined(separator: "\n")
         let seen = try await withFile("t_us,x_g,y_g,z_g\n\(rows)\n") {
-            try await play(ReplaySource(file: $0, gathering: 250_000))
+            try await play(ReplaySource(file: $0, linger: 250_000))
         }
         // The first row at once, then four pauses at the most until the last is due.
         #expect(seen.blocks.count <= 5)
@@ -133,13 +133,13 @@ struct ReplayTests {
     @Test("rows are waited for until the first of them is due, and for as long as they gather at the least")
     func pauses() {
         let timing = ReplayTiming(speed: .times(2), stamping: .now, began: 1_000, first: 70, last: 60_000_070)
-        func pause(before time: Int64) -> Int64? { timing.pause(before: time, at: 1_000_000, gathering: 70_000) }
+        func pause(before time: Int64) -> Int64? { timing.pause(before: time, at: 1_000_000, linger: 70_000) }
         // At twice the speed, of what is recorded until 1,998,070 all is due.
         #expect(pause(before: 1_998_070) == nil)
         #expect(pause(before: 1_998_072) == 70_000)
         #expect(pause(before: 2_298_070) == 150_000)
         let unhurried = ReplayTiming(speed: .maximum, stamping: .now, began: 1_000, first: 70, last: 60_000_070)
-        #expect(unhurried.pause(before: 2_298_070, at: 1_000_000, gathering: 70_000) == nil)
+        #expect(unhurried.pause(before: 2_298_070, at: 1_000_000, linger: 70_000) == nil)
     }
 
     @Test("stamps at any speed are never later than the time the row is due", arguments: [0.25, 1, 3, 100])

@@ -26,8 +26,8 @@ struct SimulatedSourceTests {
     }
 
     @Test("samples are handed over no more often than they are to gather")
-    func gathering() async throws {
-        try await withRunning(SimulatedSource(gathering: 500_000)) { sink in
+    func linger() async throws {
+        try await withRunning(SimulatedSource(linger: 500_000)) { sink in
             #expect(await sink.wait { $0.samples(.accelerometer).count >= 100 })
             // The one of the start, and 50 of each half of a second.
             #expect(sink.seen.blocks.count { $0.stream == .accelerometer } <= 3)

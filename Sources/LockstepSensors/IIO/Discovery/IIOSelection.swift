@@ -3,18 +3,18 @@ package import LockstepModel
 /// Which device gives which stream, as a value: of several that give one, the first that can be used.
 package struct IIOSelection: Sendable {
     /// What is to be read.
-    package private(set) var parts: [IIOPart] = []
+    package private(set) var parts: [IIOChannelGroup] = []
     /// All sensors that were found, and why those that aren't read aren't.
     package private(set) var descriptions: [SensorDescription] = []
     /// The streams that there are.
     package private(set) var streams: [SensorStream] = []
     /// Samples a second that each goes by itself; none for one with a pace of its own.
-    package private(set) var ownRates: [SensorStream: Double] = [:]
+    package private(set) var nativeRates: [SensorStream: Double] = [:]
 
     /// All devices that were looked at, also those of which nothing is read.
     package let deviceIDs: Set<String>
 
-    private var givers: [SensorStream: String] = [:]
+    private var providers: [SensorStream: String] = [:]
 
     package init(_ devices: [IIODevice]) {
         deviceIDs = Set(devices.map(\.id))
@@ -22,12 +22,12 @@ package struct IIOSelection: Sendable {
     }
 
     private mutating func take(_ device: IIODevice) {
-        var streams: [IIOPart.Kind: [SensorStream]] = [:]
+        var streams: [IIOChannelGroup.Kind: [SensorStream]] = [:]
         for sensor in device.sensors {
-            let kind: IIOPart.Kind = sensor.access.isBuffered ? .buffered : .polled
+            let kind: IIOChannelGroup.Kind = sensor.access.isBuffered ? .buffered : .polled
             if add(sensor.description(in: device), of: device) {
                 streams[kind, default: []].append(sensor.quantity.stream)
-                ownRates[sensor.quantity.stream] = sensor.ownRate
+                nativeRates[sensor.quantity.stream] = sensor.nativeRate
             }
         }
         if let counter = device.stepCounter {
@@ -35,12 +35,12 @@ package struct IIOSelection: Sendable {
                 name: device.name, stream: .steps, access: "polled", problem: counter.problem)
             if add(description, of: device) { streams[.steps] = [.steps] }
         }
-        for kind in [IIOPart.Kind.buffered, .polled, .steps] {
+        for kind in [IIOChannelGroup.Kind.buffered, .polled, .steps] {
             guard let streams = streams[kind] else { continue }
             parts.append(
-                IIOPart(
+                IIOChannelGroup(
                     deviceID: device.id, deviceName: device.name, kind: kind, streams: streams,
-                    ownRates: ownRates.filter { streams.contains($0.key) }))
+                    nativeRates: nativeRates.filter { streams.contains($0.key) }))
         }
     }
 
@@ -49,11 +49,11 @@ package struct IIOSelection: Sendable {
         var description = found
         defer { descriptions.append(description) }
         guard description.problem == nil else { return false }
-        if let giver = givers[description.stream] {
-            description.problem = "not used: \(giver) gives \(description.stream) already"
+        if let provider = providers[description.stream] {
+            description.problem = "not used: \(provider) gives \(description.stream) already"
             return false
         }
-        givers[description.stream] = device.id
+        providers[description.stream] = device.id
         streams.append(description.stream)
         return true
     }
@@ -69,7 +69,7 @@ package struct IIOSelection: Sendable {
 
 extension IIOSensor {
     /// Samples a second that it goes by unless told otherwise.
-    var ownRate: Double? { access.isBuffered ? rate?.own : PolledSession.usualRate }
+    var nativeRate: Double? { access.isBuffered ? rate?.own : PolledSession.defaultRate }
 
     func description(in device: IIODevice) -> SensorDescription {
         var description = SensorDescription(
@@ -81,7 +81,7 @@ extension IIOSensor {
             description.rates = rate?.available?.bounds ?? rate?.current.map { $0...$0 }
         case .polled(_, let note):
             description.access = note.map { "polled: \($0)" } ?? "polled"
-            description.rates = PolledSession.slowestRate...PolledSession.fastestRate
+            description.rates = PolledSession.minRate...PolledSession.maxRate
         }
         return description
     }

@@ -20,11 +20,11 @@ final class FakeIIO: Sendable {
     }
 
     /// A source that looks here.
-    var source: IIOSource { source(gathering: SourceOptions.usualGathering) }
+    var source: IIOSource { source(linger: SourceOptions.defaultLinger) }
 
     /// The same, with samples that gather for so many µs.
-    func source(gathering: Int64) -> IIOSource {
-        IIOSource(sysfsRoot: sysfs, devRoot: dev, gathering: gathering)
+    func source(linger: Int64) -> IIOSource {
+        IIOSource(sysfsRoot: sysfs, devRoot: dev, linger: linger)
     }
 
     var tree: IIOTree { IIOTree(sysfsRoot: sysfs, devRoot: dev) }

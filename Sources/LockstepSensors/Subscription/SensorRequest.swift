@@ -20,12 +20,12 @@ public struct SensorRequest: Sendable, Hashable {
 }
 
 /// One who asks sensors for samples.
-public struct Asker: Hashable, Sendable {
+public struct Subscriber: Hashable, Sendable {
     let number: Int
 }
 
-/// Samples for one asker.
+/// Samples for one subscriber.
 public struct SensorOutput: Sendable, Equatable {
-    public let asker: Asker
+    public let subscriber: Subscriber
     public let samples: SampleBlock
 }

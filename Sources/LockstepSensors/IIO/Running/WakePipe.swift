@@ -3,7 +3,7 @@ import LockstepModel
 import Synchronization
 
 /// Lets a thread wait for a file, for a time, or for a word from elsewhere.
-package final class IIOWaker: Sendable {
+package final class WakePipe: Sendable {
     /// What a wait ended with.
     enum Readiness { case ready, deadline, woken }
 

@@ -2,11 +2,11 @@ import LockstepModel
 import Synchronization
 
 /// The rates that a source was told, for the threads of its devices.
-final class IIORates: Sendable {
+final class IIORateRequests: Sendable {
     private struct State {
         /// nil before anything was said: everything is wanted.
         var rates: [SensorStream: Double]?
-        var wakers: [IIOWaker] = []
+        var wakers: [WakePipe] = []
     }
 
     private let state = Mutex(State())
@@ -21,9 +21,9 @@ final class IIORates: Sendable {
     }
 
     /// Adds those who are to hear of changes.
-    func add(_ wakers: [IIOWaker]) { state.withLock { $0.wakers += wakers } }
+    func add(_ wakers: [WakePipe]) { state.withLock { $0.wakers += wakers } }
 
-    func remove(_ wakers: [IIOWaker]) {
+    func remove(_ wakers: [WakePipe]) {
         state.withLock { state in state.wakers.removeAll { waker in wakers.contains { $0 === waker } } }
     }
 

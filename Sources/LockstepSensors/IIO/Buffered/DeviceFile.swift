@@ -3,7 +3,7 @@ import Glibc
 /// A character device with scans; closes it when the last reference goes.
 final class DeviceFile: Sendable {
     /// Bytes that are read at once.
-    private static let mostBytes = 65_536
+    private static let maxReadSize = 65_536
 
     let descriptor: Int32
     private let path: String
@@ -22,7 +22,7 @@ final class DeviceFile: Sendable {
     func read() throws(IIOError) -> [UInt8] {
         var count = 0
         var code: Int32 = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: Self.mostBytes) { buffer, filled in
+        let bytes = [UInt8](unsafeUninitializedCapacity: Self.maxReadSize) { buffer, filled in
             repeat {
                 count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
             } while count < 0 && errno == EINTR

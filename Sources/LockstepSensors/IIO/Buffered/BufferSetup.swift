@@ -9,7 +9,7 @@ struct BufferSetup {
     /// The triggers that there are, by name.
     let triggerFolders: [(name: String, folder: AttributeFolder)]
     /// How long scans gather before the reader is woken, in µs.
-    let gathering: Int64
+    let linger: Int64
 
     /// What came of it.
     struct Result {
@@ -150,7 +150,7 @@ struct BufferSetup {
     /// A buffer whose depth is fixed refuses, and works all the same.
     private func setSize(rate: Double?) {
         let size = BufferSize(
-            rate: rate, gathering: gathering,
+            rate: rate, linger: linger,
             chipScans: device.folder.text("buffer/hwfifo_watermark_max").flatMap { Int($0) })
         try? device.folder.write("buffer/length", "\(size.length)")
         let length = device.folder.text("buffer/length").flatMap { Int($0) } ?? size.length

@@ -1,9 +1,9 @@
 /// Looks at what a sensor counts: holds back what is no measurement, and says what is to be doubted.
-package struct SensorWatch: Sendable {
+package struct ReadingMonitor: Sendable {
     /// Readings of zero along all axes, one after the other, after which they are reported.
-    package static let zerosUntilReported = 20
+    package static let zerosBeforeWarning = 20
     /// How long, in µs, a doubt is told after its last cause.
-    package static let doubtLasts: Int64 = 5_000_000
+    package static let warningDuration: Int64 = 5_000_000
 
     /// The sensor, for people: `iio:device0 (bmi160)`.
     private let label: String
@@ -54,7 +54,7 @@ package struct SensorWatch: Sendable {
     }
 
     /// A sample was dropped at `time`, in µs, because its own time was not later than the one before.
-    package mutating func dropLate(at time: Int64) {
+    package mutating func noteLateSample(at time: Int64) {
         now = max(now, time)
         late = ((late?.count ?? 0) + 1, time)
     }
@@ -66,18 +66,18 @@ package struct SensorWatch: Sendable {
 
     /// How the sensor is; nil before it has said anything.
     package var status: SourceStatus? {
-        if zeros >= Self.zerosUntilReported, !isAlive || quantity != .rotation {
+        if zeros >= Self.zerosBeforeWarning, !isAlive || quantity != .rotation {
             return .waiting(
                 "\(label) reads zero on all axes: check the sensor's power and wiring; zeros are not published")
         }
         guard isAlive else { return nil }
         var doubts = notes
-        if let saturated, now - saturated.at < Self.doubtLasts, let range {
+        if let saturated, now - saturated.at < Self.warningDuration, let range {
             let ends = "\(Int64(exactly: range.lowerBound) ?? .min) or \(Int64(exactly: range.upperBound) ?? .max)"
             doubts.append(
                 "\(saturated.axes) at the end of the range (\(ends)): choose a larger \(quantity.prefix)_scale")
         }
-        if let late, now - late.at < Self.doubtLasts {
+        if let late, now - late.at < Self.warningDuration {
             doubts.append("\(late.count) sample\(late.count == 1 ? "" : "s") dropped whose time went backward")
         }
         return doubts.isEmpty ? .running : .degraded("\(label): \(doubts.joined(separator: "; "))")

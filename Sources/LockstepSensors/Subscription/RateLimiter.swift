@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepMotion
 
-/// Gives one asker its rate of one stream.
+/// Gives one subscriber its rate of one stream.
 struct RateLimiter: Sendable {
     private let stream: SensorStream
     private let request: SensorRequest

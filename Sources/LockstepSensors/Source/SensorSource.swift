@@ -12,7 +12,7 @@ public protocol SensorSource: Sendable {
     func sensors() -> [SensorDescription]
 
     /// Samples a second of a stream that the source goes by unless told otherwise; nil where its pace can't be changed.
-    func ownRate(of stream: SensorStream) -> Double?
+    func nativeRate(of stream: SensorStream) -> Double?
 
     /// Says how many samples a second are wanted of each stream; of one that is not named nobody wants any, and its
     /// sensor may stop. `.infinity` is as fast as the source goes by itself.
@@ -35,7 +35,7 @@ extension SensorSource {
     public func sensors() -> [SensorDescription] { streams.map { SensorDescription(name: name, stream: $0) } }
 
     /// None that could be changed.
-    public func ownRate(of stream: SensorStream) -> Double? { nil }
+    public func nativeRate(of stream: SensorStream) -> Double? { nil }
 
     /// Keeps its own pace.
     public func setRates(_ rates: [SensorStream: Double]) {}

@@ -4,7 +4,7 @@ import LockstepMotion
 /// Attitude and what it tells apart, from an accelerometer and whatever there is of gyroscope and magnetometer.
 struct DeviceMotionSensor: DerivedSensor {
     /// Samples a second that rotation is followed well in.
-    private static let leastRate = 100.0
+    private static let minRate = 100.0
     /// Samples a second of the field: its heading is followed over seconds.
     private static let fieldRate = 25.0
 
@@ -20,7 +20,7 @@ struct DeviceMotionSensor: DerivedSensor {
     var needs: Set<SensorStream> { [.accelerometer] }
 
     func inputs(for rate: Double) -> [SensorStream: Double] {
-        let fast = max(rate, Self.leastRate)
+        let fast = max(rate, Self.minRate)
         return [.accelerometer: fast, .gyroscope: fast, .magnetometer: Self.fieldRate]
     }
 

@@ -28,24 +28,24 @@ package struct ScanStamper: Sendable {
         case dropped
     }
 
-    /// So many doubtful times in a row, and a sensor's clock is not used any more.
-    package static let doubtfulUntilGivenUp = 10
+    /// So many implausible times in a row, and a sensor's clock is not used any more.
+    package static let maxConsecutiveImplausible = 10
     /// So many scans without a time in a row, and no more times are expected.
-    package static let timelessUntilGivenUp = 3
+    package static let maxConsecutiveUntimed = 3
     /// A scan can't be older than its buffer, which is emptied when it is switched on, but clocks are read one after the
     /// other. µs. There is no other bound: during a suspend or a stop scans wait for as long as it lasts.
-    static let longestBefore: Int64 = 1_000_000
+    static let maxBeforeStart: Int64 = 1_000_000
     /// A scan can't be of the future, but clocks are read one after the other. µs.
-    static let longestAhead: Int64 = 1_000_000
+    static let maxAhead: Int64 = 1_000_000
 
     package private(set) var clock: Clock
     private let began: Int64
     /// µs between scans stamped on arrival, at the most.
-    private let longestStep: Int64
+    private let maxStep: Int64
     private var last: Int64?
-    private var doubtful = 0
+    private var implausible = 0
     /// Scans in a row without a time.
-    private var timeless = 0
+    private var untimed = 0
     /// When scans were last read, on a clock that stands during suspend, and how far the boot clock was ahead of it.
     private var lastRead: (awake: Int64, ahead: Int64)?
 
@@ -55,7 +55,7 @@ package struct ScanStamper: Sendable {
     package init(clock: Clock, began: Int64, rate: Double? = nil) {
         self.clock = clock
         // A sensor may be slower than it says, but after a pause its scans are not spread over the pause.
-        longestStep = rate.map { Int64(2e6 / max($0, 1e-3)) } ?? .max
+        maxStep = rate.map { Int64(2e6 / max($0, 1e-3)) } ?? .max
         self.began = began
     }
 
@@ -78,18 +78,18 @@ package struct ScanStamper: Sendable {
         let read = lastRead
         lastRead = (now.awake, now.boot - now.awake)
         if own.allSatisfy({ $0 <= 0 }) {
-            noteTimeless(own.count)
+            countUntimed(own.count)
             return stampArrivals(count, at: now.boot)
         }
         var stamps: [Stamp] = []
         for nanoseconds in own {
             if note != nil { break }
             if nanoseconds > 0 {
-                timeless = 0
+                untimed = 0
                 stamps.append(stamp(onBootClock(nanoseconds / 1000, at: now, after: read), at: now.boot))
             } else {
                 // A time of its arrival would be later than those of the scans that came after it.
-                noteTimeless(1)
+                countUntimed(1)
                 stamps.append(.dropped)
             }
         }
@@ -97,9 +97,9 @@ package struct ScanStamper: Sendable {
     }
 
     /// Triggers that are fired by software leave the time at 0, but a driver may also fail to tell one time.
-    private mutating func noteTimeless(_ count: Int) {
-        timeless += count
-        guard timeless >= Self.timelessUntilGivenUp else { return }
+    private mutating func countUntimed(_ count: Int) {
+        untimed += count
+        guard untimed >= Self.maxConsecutiveUntimed else { return }
         clock = .arrival("stamped on arrival, because its trigger tells no times")
     }
 
@@ -113,14 +113,14 @@ package struct ScanStamper: Sendable {
 
     /// One scan by its own time, in µs of the boot clock.
     private mutating func stamp(_ time: Int64, at now: Int64) -> Stamp {
-        let isPlausible = time > began - Self.longestBefore && time < now + Self.longestAhead
+        let isPlausible = time > began - Self.maxBeforeStart && time < now + Self.maxAhead
         if isPlausible, time > last ?? .min {
-            doubtful = 0
+            implausible = 0
             last = time
             return .time(time)
         }
-        doubtful += 1
-        if doubtful >= Self.doubtfulUntilGivenUp {
+        implausible += 1
+        if implausible >= Self.maxConsecutiveImplausible {
             let fault = isPlausible ? "go backward" : "are \(abs(now - time) / 1_000_000) s off"
             clock = .arrival("stamped on arrival, because its own times \(fault)")
         }
@@ -132,7 +132,7 @@ package struct ScanStamper: Sendable {
         guard count > 0 else { return [] }
         let last = last ?? began
         let span = max(now - last, Int64(count))
-        let taken = max(Int64(count), span / Int64(count) > longestStep ? longestStep * Int64(count) : span)
+        let taken = max(Int64(count), span / Int64(count) > maxStep ? maxStep * Int64(count) : span)
         let end = last + span
         self.last = end
         return (1...count).map { .time(end - taken + taken * Int64($0) / Int64(count)) }

@@ -14,21 +14,21 @@ public struct SourceOptions: Sendable, Hashable {
     public var devRoot: String
     /// How long, in µs, samples gather in a source before they are handed over: each time wakes who takes them. Where
     /// they come more seldom than that, none waits for the next. Fixes of gpsd never wait.
-    public var gathering: Int64
+    public var linger: Int64
 
     /// Short enough for someone who watches: 50 ms.
-    public static let usualGathering: Int64 = 50_000
+    public static let defaultLinger: Int64 = 50_000
 
     public init(
         speed: ReplaySpeed = .realTime, stamping: Stamping = .now, simulatedRate: Double = 100,
-        sysfsRoot: String = "/sys", devRoot: String = "/dev", gathering: Int64 = usualGathering
+        sysfsRoot: String = "/sys", devRoot: String = "/dev", linger: Int64 = defaultLinger
     ) {
         self.speed = speed
         self.stamping = stamping
         self.simulatedRate = simulatedRate
         self.sysfsRoot = sysfsRoot
         self.devRoot = devRoot
-        self.gathering = gathering
+        self.linger = linger
     }
 }
 
@@ -57,13 +57,13 @@ public enum SensorSources {
             guard rest.isEmpty else {
                 throw SourceSpecificationError("'\(text)' says more than 'iio', which are all sensors of this machine")
             }
-            return IIOSource(sysfsRoot: options.sysfsRoot, devRoot: options.devRoot, gathering: options.gathering)
+            return IIOSource(sysfsRoot: options.sysfsRoot, devRoot: options.devRoot, linger: options.linger)
         case "simulate": return try simulator(rest, in: text, options: options)
         case "replay":
             guard rest.count > 1 else { throw SourceSpecificationError("'\(text)' names no file: use replay:FILE.csv") }
             return try ReplaySource(
                 file: String(rest.dropFirst()), speed: options.speed, stamping: options.stamping,
-                gathering: options.gathering)
+                linger: options.linger)
         case "gpsd": return GpsdSource(address: try address(rest, in: text), stamping: options.stamping)
         default: throw SourceSpecificationError("unknown source '\(text)': use \(forms)")
         }
@@ -75,12 +75,12 @@ public enum SensorSources {
         guard rate > 0, rate <= 10_000 else {
             throw SourceSpecificationError("can't simulate \(rate) samples a second: use a rate above 0 up to 10000")
         }
-        if rest.isEmpty { return SimulatedSource(rate: rate, gathering: options.gathering) }
+        if rest.isEmpty { return SimulatedSource(rate: rate, linger: options.linger) }
         guard let seed = UInt64(rest.dropFirst()) else {
             throw SourceSpecificationError(
                 "the seed in '\(text)' is not a whole number from 0 to \(UInt64.max): use simulate[:seed]")
         }
-        return SimulatedSource(seed: seed, rate: rate, gathering: options.gathering)
+        return SimulatedSource(seed: seed, rate: rate, linger: options.linger)
     }
 
     private static func address(_ rest: Substring, in text: String) throws -> GpsdAddress {

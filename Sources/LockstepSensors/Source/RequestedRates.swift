@@ -2,7 +2,7 @@ import LockstepModel
 import Synchronization
 
 /// The rates that a source was last told, for its loop to pick up.
-final class WantedRates: Sendable {
+final class RequestedRates: Sendable {
     private struct State {
         var rates: [SensorStream: Double]?
         var isNew = false

@@ -11,7 +11,7 @@ struct SensorGraphTests {
         var streams: [SensorStream] = [.accelerometer, .gyroscope, .location]
         var own: Double? = 100
 
-        func ownRate(of stream: SensorStream) -> Double? { own }
+        func nativeRate(of stream: SensorStream) -> Double? { own }
         func run(into sink: any SampleSink) async throws {}
     }
 
@@ -31,7 +31,7 @@ struct SensorGraphTests {
     @Test("runs a sensor at the fastest rate that anyone asks for, and stops it when nobody asks")
     func fastest() {
         var graph = graph()
-        let (slow, fast) = (graph.addAsker(), graph.addAsker())
+        let (slow, fast) = (graph.addSubscriber(), graph.addSubscriber())
         #expect(graph.sourceRates.isEmpty)
         _ = graph.ask(slow, for: [.accelerometer: SensorRequest(rate: 10), .location: .everything])
         #expect(graph.sourceRates == [.accelerometer: 10, .location: .infinity])
@@ -46,7 +46,7 @@ struct SensorGraphTests {
     @Test("leaves a source its own pace, unless someone wants more than that")
     func ownPace() {
         var graph = graph()
-        let (all, fast) = (graph.addAsker(), graph.addAsker())
+        let (all, fast) = (graph.addSubscriber(), graph.addSubscriber())
         _ = graph.ask(all, for: [.gyroscope: .everything])
         _ = graph.ask(fast, for: [.gyroscope: SensorRequest(rate: 50)])
         #expect(graph.sourceRates == [.gyroscope: .infinity])
@@ -57,26 +57,26 @@ struct SensorGraphTests {
         #expect(graph.sourceRates == [.gyroscope: 300])
         // A pace that can't be changed is all that there is.
         var fixed = self.graph(Sensors(own: nil))
-        let asker = fixed.addAsker()
-        _ = fixed.ask(asker, for: [.gyroscope: SensorRequest(rate: .infinity, minimum: 300)])
+        let subscriber = fixed.addSubscriber()
+        _ = fixed.ask(subscriber, for: [.gyroscope: SensorRequest(rate: .infinity, minimum: 300)])
         #expect(fixed.sourceRates == [.gyroscope: .infinity])
     }
 
-    @Test("gives each asker its own rate from one sensor")
+    @Test("gives each subscriber its own rate from one sensor")
     func rates() {
         var graph = graph()
-        let (slow, fast, all) = (graph.addAsker(), graph.addAsker(), graph.addAsker())
+        let (slow, fast, all) = (graph.addSubscriber(), graph.addSubscriber(), graph.addSubscriber())
         _ = graph.ask(slow, for: [.accelerometer: SensorRequest(rate: 10)])
         _ = graph.ask(fast, for: [.accelerometer: SensorRequest(rate: 50)])
         _ = graph.ask(all, for: [.accelerometer: .everything])
-        var counts: [Asker: Int] = [:]
+        var counts: [Subscriber: Int] = [:]
         for second in 0..<10 as Range<Int64> {
             for output in graph.update(resting(at: 200, from: second)) {
-                counts[output.asker, default: 0] += output.samples.count
+                counts[output.subscriber, default: 0] += output.samples.count
                 #expect(output.samples.columns[2].allSatisfy { abs($0 + 1) < 1e-9 })
             }
         }
-        for output in graph.restart() { counts[output.asker, default: 0] += output.samples.count }
+        for output in graph.restart() { counts[output.subscriber, default: 0] += output.samples.count }
         #expect(counts[all] == 2000)
         #expect((498...501).contains(counts[fast] ?? 0))
         #expect((98...101).contains(counts[slow] ?? 0))
@@ -92,14 +92,14 @@ struct SensorGraphTests {
     @Test("asks for what a derived stream needs, only while someone asks for that stream")
     func derivedInputs() throws {
         var graph = graph()
-        let asker = graph.addAsker()
-        _ = graph.ask(asker, for: [.steps: .everything])
+        let subscriber = graph.addSubscriber()
+        _ = graph.ask(subscriber, for: [.steps: .everything])
         let rate = try #require(graph.sourceRates[.accelerometer])
         #expect(rate >= 25 && rate <= 100)
         #expect(graph.sourceRates.count == 1)
         // Nobody asked for the accelerometer itself.
         #expect(graph.update(resting(at: 50, from: 0)).isEmpty)
-        _ = graph.ask(asker, for: [:])
+        _ = graph.ask(subscriber, for: [:])
         #expect(graph.sourceRates.isEmpty)
     }
 
@@ -107,8 +107,8 @@ struct SensorGraphTests {
     func leftovers() {
         var schedule = SimulationSchedule(body: WalkingBody(seed: 3), rate: 100, start: start)
         var graph = graph()
-        let asker = graph.addAsker()
-        _ = graph.ask(asker, for: [.steps: .everything])
+        let subscriber = graph.addSubscriber()
+        _ = graph.ask(subscriber, for: [.steps: .everything])
         var told = 0.0
         // Into the first walk, and then no more.
         for tick in 1...180 as ClosedRange<Int64> {
@@ -116,7 +116,7 @@ struct SensorGraphTests {
                 for output in graph.update(block) { told += output.samples.columns[1].reduce(0, +) }
             }
         }
-        let rest = graph.ask(asker, for: [:]).flatMap(\.samples.columns[1]).reduce(0, +)
+        let rest = graph.ask(subscriber, for: [:]).flatMap(\.samples.columns[1]).reduce(0, +)
         let truth = Double(WalkingBody(seed: 3).steps(at: 18))
         #expect(abs(told + rest - truth) <= 2, "\(told) and \(rest) of \(truth)")
     }
@@ -124,12 +124,12 @@ struct SensorGraphTests {
     @Test("changes a rate without a gap and without going back in time")
     func changingRates() {
         var graph = graph()
-        let asker = graph.addAsker()
+        let subscriber = graph.addSubscriber()
         var times: [Int64] = []
         for second in 0..<12 as Range<Int64> {
             let rates: [Double] = [.infinity, 50, 20, 100]
             let request = SensorRequest(rate: rates[Int(second / 3)])
-            for output in graph.ask(asker, for: [.accelerometer: request]) { times += output.samples.times }
+            for output in graph.ask(subscriber, for: [.accelerometer: request]) { times += output.samples.times }
             for output in graph.update(resting(at: 100, from: second)) { times += output.samples.times }
         }
         for output in graph.restart() { times += output.samples.times }
@@ -142,8 +142,8 @@ struct SensorGraphTests {
     @Test("gives a location only where it has moved as far as asked")
     func significantChange() {
         var graph = graph()
-        let asker = graph.addAsker()
-        _ = graph.ask(asker, for: [.location: SensorRequest(rate: .infinity, distance: 500)])
+        let subscriber = graph.addSubscriber()
+        _ = graph.ask(subscriber, for: [.location: SensorRequest(rate: .infinity, distance: 500)])
         var given: [Double] = []
         for second in 0..<100 as Range<Int64> {
             var fix = SampleBlock(stream: .location)
@@ -161,8 +161,8 @@ struct SensorGraphTests {
     @Test("tells how a device is held, once for each change")
     func orientation() {
         var graph = graph()
-        let asker = graph.addAsker()
-        _ = graph.ask(asker, for: [.orientation: .everything])
+        let subscriber = graph.addSubscriber()
+        _ = graph.ask(subscriber, for: [.orientation: .everything])
         var values: [Double] = []
         for second in 0..<5 as Range<Int64> {
             values += graph.update(resting(at: 100, from: second)).flatMap { $0.samples.columns[0] }
@@ -173,7 +173,7 @@ struct SensorGraphTests {
     @Test("after a restart takes earlier times, at every rate")
     func earlier() {
         var graph = SensorGraph(sources: [Sensors(streams: [.accelerometer, .gyroscope, .location])])
-        let (all, slow) = (graph.addAsker(), graph.addAsker())
+        let (all, slow) = (graph.addSubscriber(), graph.addSubscriber())
         _ = graph.ask(all, for: [.accelerometer: .everything])
         _ = graph.ask(slow, for: [.accelerometer: SensorRequest(rate: 20), .deviceMotion: SensorRequest(rate: 50)])
         func count(from second: Int64) -> [SensorStream: Int] {
@@ -182,11 +182,11 @@ struct SensorGraphTests {
                 let block = resting(at: 100, from: next)
                 let turning = SampleBlock(
                     stream: .gyroscope, times: block.times, columns: block.columns.map { $0.map { _ in 0 } })
-                for output in graph.update(block) + graph.update(turning) where output.asker == slow {
+                for output in graph.update(block) + graph.update(turning) where output.subscriber == slow {
                     counts[output.samples.stream, default: 0] += output.samples.count
                 }
             }
-            for output in graph.restart() where output.asker == slow {
+            for output in graph.restart() where output.subscriber == slow {
                 counts[output.samples.stream, default: 0] += output.samples.count
             }
             return counts
@@ -199,8 +199,8 @@ struct SensorGraphTests {
     @Test("restarts what is made of a source that has ended, and nothing else")
     func partly() {
         var graph = SensorGraph(sources: [Sensors(streams: [.accelerometer, .gyroscope, .location])])
-        let asker = graph.addAsker()
-        _ = graph.ask(asker, for: [.accelerometer: SensorRequest(rate: 20), .location: SensorRequest(rate: 1)])
+        let subscriber = graph.addSubscriber()
+        _ = graph.ask(subscriber, for: [.accelerometer: SensorRequest(rate: 20), .location: SensorRequest(rate: 1)])
         for second in 0..<3 as Range<Int64> { _ = graph.update(resting(at: 100, from: second)) }
         #expect(graph.restart(of: [.location]).isEmpty)
         let rest = graph.restart(of: [.accelerometer])

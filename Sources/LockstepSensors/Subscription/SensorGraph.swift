@@ -2,7 +2,7 @@ public import LockstepModel
 
 /// Sensors and those who ask for their samples, as a value: one sensor, one rate.
 ///
-/// Each sensor is to run at the fastest rate that anyone asks for (``sourceRates``), each asker gets its own rate from
+/// Each sensor is to run at the fastest rate that anyone asks for (``sourceRates``), each subscriber gets its own rate from
 /// it, and a sensor of which nobody asks anything is to stop. Streams that no source gives are worked out where their
 /// inputs are there: `motion/device`, `steps` and `orientation`; what they take asks like everyone else.
 ///
@@ -12,9 +12,9 @@ public struct SensorGraph: Sendable {
     public let streams: [SensorStream]
 
     private let given: Set<SensorStream>
-    private let ownRates: [SensorStream: Double]
+    private let nativeRates: [SensorStream: Double]
     private var derived: [Node]
-    private var askers: [Asker: [SensorStream: Wanted]] = [:]
+    private var subscribers: [Subscriber: [SensorStream: Wanted]] = [:]
     private var nextNumber = 0
 
     private struct Node: Sendable {
@@ -31,13 +31,13 @@ public struct SensorGraph: Sendable {
     public init(sources: [any SensorSource], options: DerivedOptions = DerivedOptions()) {
         let given = Set(sources.flatMap(\.streams))
         self.given = given
-        var ownRates: [SensorStream: Double] = [:]
+        var nativeRates: [SensorStream: Double] = [:]
         for source in sources {
             for stream in source.streams {
-                if let rate = source.ownRate(of: stream) { ownRates[stream] = max(ownRates[stream] ?? 0, rate) }
+                if let rate = source.nativeRate(of: stream) { nativeRates[stream] = max(nativeRates[stream] ?? 0, rate) }
             }
         }
-        self.ownRates = ownRates
+        self.nativeRates = nativeRates
         derived = options.sensors(given: given)
             .filter { !given.contains($0.stream) && $0.needs.isSubset(of: given) }
             .map { Node(sensor: $0) }
@@ -45,35 +45,35 @@ public struct SensorGraph: Sendable {
         self.streams = SensorStream.all.filter(all.contains)
     }
 
-    /// A new asker, that asks for nothing yet.
-    public mutating func addAsker() -> Asker {
+    /// A new subscriber, that asks for nothing yet.
+    public mutating func addSubscriber() -> Subscriber {
         nextNumber += 1
-        return Asker(number: nextNumber)
+        return Subscriber(number: nextNumber)
     }
 
     /// Makes it as if nobody had asked for anything: to find out what some requests alone come to.
-    package mutating func forgetAskers() {
-        askers = [:]
+    package mutating func removeAllSubscribers() {
+        subscribers = [:]
         tune()
     }
 
-    /// Puts `requests` in the place of all that `asker` asked for before; none of them: it is gone.
+    /// Puts `requests` in the place of all that `subscriber` asked for before; none of them: it is gone.
     /// - Returns: what was still under way of streams that end or change their rate by this.
-    public mutating func ask(_ asker: Asker, for requests: [SensorStream: SensorRequest]) -> [SensorOutput] {
+    public mutating func ask(_ subscriber: Subscriber, for requests: [SensorStream: SensorRequest]) -> [SensorOutput] {
         var outputs: [SensorOutput] = []
-        let before = askers[asker] ?? [:]
+        let before = subscribers[subscriber] ?? [:]
         // Sorted, so that the same calls always give the same order.
         let ending = before.filter { $0.value.request != requests[$0.key] }.keys.sorted { $0.name < $1.name }
         for stream in ending {
-            if (requests[stream]?.rate ?? 0) <= 0 { outputs += finishDerived(stream, for: asker) }
-            if let rest = askers[asker]?[stream]?.limiter.finish() { append(rest, for: asker, to: &outputs) }
-            askers[asker]?[stream] = nil
+            if (requests[stream]?.rate ?? 0) <= 0 { outputs += finishDerived(stream, for: subscriber) }
+            if let rest = subscribers[subscriber]?[stream]?.limiter.finish() { append(rest, for: subscriber, to: &outputs) }
+            subscribers[subscriber]?[stream] = nil
         }
-        for (stream, request) in requests where request.rate > 0 && askers[asker]?[stream] == nil {
-            askers[asker, default: [:]][stream] = Wanted(
+        for (stream, request) in requests where request.rate > 0 && subscribers[subscriber]?[stream] == nil {
+            subscribers[subscriber, default: [:]][stream] = Wanted(
                 request: request, limiter: RateLimiter(stream: stream, request: request))
         }
-        if askers[asker]?.isEmpty == true { askers[asker] = nil }
+        if subscribers[subscriber]?.isEmpty == true { subscribers[subscriber] = nil }
         tune()
         return outputs
     }
@@ -88,11 +88,11 @@ public struct SensorGraph: Sendable {
             if request.rate.isInfinite { atOwnPace.insert(stream) }
             finite[stream] = max(finite[stream] ?? 0, request.rate.isInfinite ? request.minimum : request.rate)
         }
-        for (stream, item) in askers.values.joined() { want(stream, item.request) }
+        for (stream, item) in subscribers.values.joined() { want(stream, item.request) }
         for (stream, rate) in derived.map(\.inputs).joined() { want(stream, SensorRequest(rate: rate)) }
         for stream in atOwnPace {
             // A pace that can't be changed is all that there is.
-            let own = ownRates[stream] ?? .infinity
+            let own = nativeRates[stream] ?? .infinity
             if finite[stream] ?? 0 <= own { finite[stream] = .infinity }
         }
         return finite
@@ -117,19 +117,19 @@ public struct SensorGraph: Sendable {
             outputs += deliver(derived[index].sensor.finish())
             ending.insert(derived[index].sensor.stream)
         }
-        for asker in askers.keys.sorted(by: { $0.number < $1.number }) {
-            for stream in (askers[asker] ?? [:]).keys.filter(ending.contains).sorted(by: { $0.name < $1.name }) {
-                guard let rest = askers[asker]?[stream]?.limiter.finish() else { continue }
-                append(rest, for: asker, to: &outputs)
+        for subscriber in subscribers.keys.sorted(by: { $0.number < $1.number }) {
+            for stream in (subscribers[subscriber] ?? [:]).keys.filter(ending.contains).sorted(by: { $0.name < $1.name }) {
+                guard let rest = subscribers[subscriber]?[stream]?.limiter.finish() else { continue }
+                append(rest, for: subscriber, to: &outputs)
             }
         }
         return outputs
     }
 
-    /// Ends the derived sensor of a stream, if `asker` is the last who asks for it.
-    private mutating func finishDerived(_ stream: SensorStream, for asker: Asker) -> [SensorOutput] {
+    /// Ends the derived sensor of a stream, if `subscriber` is the last who asks for it.
+    private mutating func finishDerived(_ stream: SensorStream, for subscriber: Subscriber) -> [SensorOutput] {
         guard let index = derived.firstIndex(where: { $0.sensor.stream == stream }),
-            !askers.contains(where: { $0.key != asker && $0.value[stream] != nil })
+            !subscribers.contains(where: { $0.key != subscriber && $0.value[stream] != nil })
         else { return [] }
         return deliver(derived[index].sensor.finish())
     }
@@ -138,27 +138,27 @@ public struct SensorGraph: Sendable {
     private mutating func tune() {
         for index in derived.indices {
             let sensor = derived[index].sensor
-            let rate = askers.values.compactMap { $0[sensor.stream]?.request.rate }.max()
+            let rate = subscribers.values.compactMap { $0[sensor.stream]?.request.rate }.max()
             derived[index].inputs = rate.map { sensor.inputs(for: $0).filter { given.contains($0.key) } } ?? [:]
         }
     }
 
     /// Samples a second that a request comes to; `.infinity` where nobody but the source knows.
     public func rate(of request: SensorRequest, for stream: SensorStream) -> Double {
-        request.rate.isInfinite && request.minimum > ownRates[stream] ?? .infinity ? request.minimum : request.rate
+        request.rate.isInfinite && request.minimum > nativeRates[stream] ?? .infinity ? request.minimum : request.rate
     }
 
     private mutating func deliver(_ samples: SampleBlock) -> [SensorOutput] {
         guard !samples.isEmpty else { return [] }
         var outputs: [SensorOutput] = []
-        for asker in askers.keys.sorted(by: { $0.number < $1.number }) {
-            guard let limited = askers[asker]?[samples.stream]?.limiter.update(samples) else { continue }
-            append(limited, for: asker, to: &outputs)
+        for subscriber in subscribers.keys.sorted(by: { $0.number < $1.number }) {
+            guard let limited = subscribers[subscriber]?[samples.stream]?.limiter.update(samples) else { continue }
+            append(limited, for: subscriber, to: &outputs)
         }
         return outputs
     }
 
-    private func append(_ samples: SampleBlock, for asker: Asker, to outputs: inout [SensorOutput]) {
-        if !samples.isEmpty { outputs.append(SensorOutput(asker: asker, samples: samples)) }
+    private func append(_ samples: SampleBlock, for subscriber: Subscriber, to outputs: inout [SensorOutput]) {
+        if !samples.isEmpty { outputs.append(SensorOutput(subscriber: subscriber, samples: samples)) }
     }
 }

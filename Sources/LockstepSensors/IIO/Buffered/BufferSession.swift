@@ -4,9 +4,9 @@ import LockstepModel
 /// Whole scans from a device's buffer.
 struct BufferSession: IIOSession {
     /// How long, in µs, a sensor may say nothing before that is reported.
-    private static let longestSilence: Int64 = 5_000_000
+    private static let minSilence: Int64 = 5_000_000
     /// The same where nobody knows how often scans come.
-    private static let longestUnknownSilence: Int64 = 30_000_000
+    private static let silenceAtUnknownRate: Int64 = 30_000_000
     /// How long, in µs, it is taken for granted that a sensor that says nothing is still there.
     private static let checkPeriod: Int64 = 20_000_000
 
@@ -14,7 +14,7 @@ struct BufferSession: IIOSession {
     private let layout: ScanLayout
     private let file: DeviceFile
     private var stamper: ScanStamper
-    private var watches: [SensorStream: SensorWatch] = [:]
+    private var watches: [SensorStream: ReadingMonitor] = [:]
     /// What was read of a scan that is not whole.
     private var rest: [UInt8] = []
     /// How long it may say nothing, in µs, and until when it may now.
@@ -25,15 +25,15 @@ struct BufferSession: IIOSession {
     private var isSilent = false
 
     /// Opens the device, sets its buffer up and switches it on.
-    /// - Parameter gathering: how long scans gather before they are read, in µs.
+    /// - Parameter linger: how long scans gather before they are read, in µs.
     /// - Throws: ``IIOError``; the buffer is off then.
     init(
         device: IIODevice, sensors: [IIOSensor], triggers: [String], tree: IIOTree, rates: [SensorStream: Double],
-        gathering: Int64, proven: Set<SensorStream>
+        linger: Int64, proven: Set<SensorStream>
     ) throws(IIOError) {
         setup = BufferSetup(
             device: device, sensors: sensors, triggers: triggers, triggerFolders: tree.triggers(),
-            gathering: gathering)
+            linger: linger)
         // Opening first: where another program has the device, its settings stay as they are.
         file = try DeviceFile(device.node)
         let rate: Double?
@@ -44,7 +44,7 @@ struct BufferSession: IIOSession {
             stamper = ScanStamper(clock: result.clock, began: Moment.now().boot, rate: result.rate)
             for sensor in sensors {
                 let stream = sensor.quantity.stream
-                var watch = SensorWatch(
+                var watch = ReadingMonitor(
                     label: device.label, quantity: sensor.quantity, range: sensor.range,
                     notes: result.notes[stream] ?? [], isProven: proven.contains(stream))
                 if let note = stamper.note { watch.note(note) }
@@ -55,7 +55,7 @@ struct BufferSession: IIOSession {
             setup.disable()
             throw error
         }
-        silence = rate.map { max(Self.longestSilence, Int64(5e6 / max($0, 1e-3))) } ?? Self.longestUnknownSilence
+        silence = rate.map { max(Self.minSilence, Int64(5e6 / max($0, 1e-3))) } ?? Self.silenceAtUnknownRate
         let now = Moment.now().boot
         silentAt = now + silence
         checkAt = now + Self.checkPeriod
@@ -82,7 +82,7 @@ struct BufferSession: IIOSession {
         return watches.compactMapValues(\.status)
     }
 
-    mutating func next(_ waker: IIOWaker) throws(IIOError) -> [SampleBlock] {
+    mutating func next(_ waker: WakePipe) throws(IIOError) -> [SampleBlock] {
         let deadline = isSilent ? checkAt : min(silentAt, checkAt)
         let readiness = waker.wait(for: file.descriptor, until: deadline)
         if readiness == .woken { return [] }
@@ -130,7 +130,7 @@ struct BufferSession: IIOSession {
             var block = SampleBlock(stream: stream)
             for (index, stamp) in stamps.enumerated() {
                 guard case .time(let time) = stamp else {
-                    watch.dropLate(at: now.boot)
+                    watch.noteLateSample(at: now.boot)
                     continue
                 }
                 let scan = bytes.dropFirst(index * layout.byteCount)

@@ -12,12 +12,12 @@ package struct BufferSize: Sendable, Hashable {
 
     /// - Parameters:
     ///   - rate: scans a second; nil where nobody knows.
-    ///   - gathering: how long scans gather before the reader is woken, in µs.
+    ///   - linger: how long scans gather before the reader is woken, in µs.
     ///   - chipScans: how many the chip can gather in a memory of its own; nil where it has none.
-    package init(rate: Double?, gathering: Int64, chipScans: Int? = nil) {
+    package init(rate: Double?, linger: Int64, chipScans: Int? = nil) {
         let pace = min(rate ?? RateControl.usual, 1e6)
         // Where nobody knows how often scans come, each wakes the reader: several might be a long time in coming.
-        let gathered = rate == nil ? 1 : Int(min(pace * Double(gathering) / 1e6, Double(Self.lengths.upperBound)))
+        let gathered = rate == nil ? 1 : Int(min(pace * Double(linger) / 1e6, Double(Self.lengths.upperBound)))
         length = min(max(2 * gathered, Int(pace * Self.depth), Self.lengths.lowerBound), Self.lengths.upperBound)
         // A chip begins to gather anew, or drops scans, when its memory is full: the other half is for a late reader.
         self.gathered = min(gathered, (chipScans ?? .max) / 2)

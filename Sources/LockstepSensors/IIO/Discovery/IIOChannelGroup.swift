@@ -1,7 +1,7 @@
 package import LockstepModel
 
 /// What is read of a device in one go.
-package struct IIOPart: Sendable, Hashable {
+package struct IIOChannelGroup: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         case buffered, polled, steps
     }
@@ -11,14 +11,14 @@ package struct IIOPart: Sendable, Hashable {
     package let kind: Kind
     package let streams: [SensorStream]
     /// Samples a second that each went by itself when it was found: later the device says what it was set to.
-    package let ownRates: [SensorStream: Double]
+    package let nativeRates: [SensorStream: Double]
 
     /// `iio:device0 (bmi160)`.
     package var label: String { deviceName == deviceID ? deviceID : "\(deviceID) (\(deviceName))" }
 
     /// What is wanted, with the own rate for an infinite one.
     func resolved(_ wanted: [SensorStream: Double]) -> [SensorStream: Double] {
-        wanted.reduce(into: [:]) { $0[$1.key] = $1.value.isFinite ? $1.value : ownRates[$1.key] ?? $1.value }
+        wanted.reduce(into: [:]) { $0[$1.key] = $1.value.isFinite ? $1.value : nativeRates[$1.key] ?? $1.value }
     }
 
     /// The device as it is now: the one of the same number and name, or else of the same name, since a device that was

@@ -27,7 +27,7 @@ struct StepSession: IIOSession {
 
     var statuses: [SensorStream: SourceStatus] { hasSpoken ? [.steps: .running] : [:] }
 
-    mutating func next(_ waker: IIOWaker) throws(IIOError) -> [SampleBlock] {
+    mutating func next(_ waker: WakePipe) throws(IIOError) -> [SampleBlock] {
         if waker.wait(until: due) == .woken { return [] }
         let reading = try file.number()
         let now = Moment.now().boot

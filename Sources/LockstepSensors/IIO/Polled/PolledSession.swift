@@ -4,31 +4,31 @@ import LockstepModel
 /// Attributes read one after the other, on a grid of times.
 struct PolledSession: IIOSession {
     /// Samples a second where nobody says which, and at the most: each costs a transfer of the bus for each axis.
-    static let usualRate = 50.0
-    static let fastestRate = 100.0
-    static let slowestRate = 0.001
+    static let defaultRate = 50.0
+    static let maxRate = 100.0
+    static let minRate = 0.001
 
     private struct Polled {
         let sensor: IIOSensor
         let files: [AttributeFile]
         let period: Int64
         var due: Int64
-        var watch: SensorWatch
+        var watch: ReadingMonitor
         var block: SampleBlock
     }
 
     private var polled: [Polled] = []
-    private let gathering: Int64
+    private let linger: Int64
 
     /// - Parameters:
     ///   - rates: samples a second that are wanted of each stream.
-    ///   - gathering: how long samples gather before they are handed over, in µs.
+    ///   - linger: how long samples gather before they are handed over, in µs.
     ///   - proven: sensors that have said anything but zero before.
     init(
-        device: IIODevice, sensors: [IIOSensor], rates: [SensorStream: Double], gathering: Int64,
+        device: IIODevice, sensors: [IIOSensor], rates: [SensorStream: Double], linger: Int64,
         proven: Set<SensorStream>
     ) throws(IIOError) {
-        self.gathering = gathering
+        self.linger = linger
         let start = Moment.now().boot
         for sensor in sensors {
             guard case .polled(let names, let note) = sensor.access, let wanted = rates[sensor.quantity.stream] else {
@@ -45,7 +45,7 @@ struct PolledSession: IIOSession {
             polled.append(
                 Polled(
                     sensor: sensor, files: files, period: Int64((1e6 / rate).rounded()), due: start,
-                    watch: SensorWatch(
+                    watch: ReadingMonitor(
                         label: device.label, quantity: sensor.quantity, range: sensor.range,
                         notes: [note.map { "polled: \($0)" }, rateNote].compactMap { $0 },
                         isProven: proven.contains(sensor.quantity.stream)),
@@ -57,7 +57,7 @@ struct PolledSession: IIOSession {
 
     /// Samples a second to read where `wanted` is asked.
     static func rate(for wanted: Double) -> Double {
-        wanted.isFinite ? min(max(wanted, slowestRate), fastestRate) : usualRate
+        wanted.isFinite ? min(max(wanted, minRate), maxRate) : defaultRate
     }
 
     func stop() {}
@@ -69,8 +69,8 @@ struct PolledSession: IIOSession {
             uniqueKeysWithValues: polled.compactMap { item in item.watch.status.map { (item.block.stream, $0) } })
     }
 
-    mutating func next(_ waker: IIOWaker) throws(IIOError) -> [SampleBlock] {
-        let until = Moment.now().boot + gathering
+    mutating func next(_ waker: WakePipe) throws(IIOError) -> [SampleBlock] {
+        let until = Moment.now().boot + linger
         repeat {
             guard let due = polled.map(\.due).min() else { return [] }
             if waker.wait(until: due) == .woken { break }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The pull side of a sensor: keeps the latest of its updates between start and stop.
-final class Latest<Value: Sendable>: Sendable {
+final class LatestValue<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
         var error: (any Error)?

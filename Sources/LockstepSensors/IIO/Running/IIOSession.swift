@@ -5,7 +5,7 @@ protocol IIOSession {
     /// Waits until there are samples or `waker` is woken, and takes them.
     /// - Returns: samples with times of the boot clock; none where it was woken, or where none is a measurement.
     /// - Throws: ``IIOError`` if the sensor is gone.
-    mutating func next(_ waker: IIOWaker) throws(IIOError) -> [SampleBlock]
+    mutating func next(_ waker: WakePipe) throws(IIOError) -> [SampleBlock]
 
     /// How the sensors are; without those that have not said anything yet.
     var statuses: [SensorStream: SourceStatus] { get }

@@ -3,7 +3,7 @@ import Synchronization
 /// Whether anyone wants what a source gives: for a source that can do nothing less than stop.
 ///
 /// One task waits at a time.
-final class Interest: Sendable {
+final class DemandSignal: Sendable {
     private struct State {
         var isWanted = true
         var waiter: CheckedContinuation<Void, Never>?

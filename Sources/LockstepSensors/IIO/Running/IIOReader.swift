@@ -3,16 +3,16 @@ import LockstepModel
 /// Runs one part of a device on a thread of its own: sets it up when someone wants its samples, stops it when nobody does,
 /// and looks for it again when it has gone.
 actor IIOReader {
-    nonisolated let waker: IIOWaker
+    nonisolated let waker: WakePipe
     private nonisolated let executor: ThreadExecutor
-    private let part: IIOPart
+    private let part: IIOChannelGroup
     private let tree: IIOTree
     /// Devices that were there beside this one: none of them is this one come back.
     private let others: Set<String>
-    private let rates: IIORates
+    private let rates: IIORateRequests
     private let sourceName: String
     /// How long samples gather before they are handed over, in µs.
-    private let gathering: Int64
+    private let linger: Int64
 
     private var reported: [SensorStream: SourceStatus] = [:]
     private var backoff = Backoff()
@@ -23,17 +23,17 @@ actor IIOReader {
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(
-        part: IIOPart, tree: IIOTree, others: Set<String>, rates: IIORates, sourceName: String,
-        gathering: Int64
+        part: IIOChannelGroup, tree: IIOTree, others: Set<String>, rates: IIORateRequests, sourceName: String,
+        linger: Int64
     ) throws(IIOError) {
-        waker = try IIOWaker()
+        waker = try WakePipe()
         executor = ThreadExecutor(label: "lockstep.\(part.deviceID)")
         self.part = part
         self.tree = tree
         self.others = others
         self.rates = rates
         self.sourceName = sourceName
-        self.gathering = gathering
+        self.linger = linger
     }
 
     /// Reads until the task is cancelled and ``waker`` is woken.
@@ -101,18 +101,18 @@ actor IIOReader {
         // As it is now: a device that was connected again may have got its rights, or lost them.
         guard let access = usable.first?.access, case .buffered(let triggers) = access else {
             return try PolledSession(
-                device: device, sensors: usable, rates: wanted, gathering: gathering, proven: proven)
+                device: device, sensors: usable, rates: wanted, linger: linger, proven: proven)
         }
         do throws(IIOError) {
             return try BufferSession(
                 device: device, sensors: usable.filter(\.access.isBuffered), triggers: triggers, tree: tree,
-                rates: part.resolved(wanted), gathering: gathering, proven: proven)
+                rates: part.resolved(wanted), linger: linger, proven: proven)
         } catch {
             // A trigger or a setting that the driver refuses leaves the sensor itself as it is.
             guard error.isAboutBuffer else { throw error }
             return try PolledSession(
                 device: device, sensors: device.polling(wanted, because: error), rates: wanted,
-                gathering: gathering, proven: proven)
+                linger: linger, proven: proven)
         }
     }
 
