@@ -3,12 +3,13 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-@Suite("Source texts")
+@Suite("Source specifications")
 struct SourceSpecificationTests {
     @Test(
-        "each form gives its source, named in full",
+        "each form creates its source with the full name",
         arguments: [
-            ("iio", "iio"), ("simulate", "simulate:1"), ("simulate:7", "simulate:7"), ("gpsd", "gpsd://localhost:2947"),
+            ("iio", "iio"), ("battery", "battery"), ("simulate", "simulate:1"), ("simulate:7", "simulate:7"),
+            ("gpsd", "gpsd://localhost:2947"),
             ("gpsd://box", "gpsd://box:2947"), ("gpsd://192.0.2.7:3000", "gpsd://192.0.2.7:3000"),
             ("gpsd://[2001:db8::1]:3000", "gpsd://[2001:db8::1]:3000"), ("gpsd://[::1]", "gpsd://[::1]:2947"),
             ("gpsd://:3000", "gpsd://localhost:3000"), ("gpsd://", "gpsd://localhost:2947"),
@@ -18,11 +19,12 @@ struct SourceSpecificationTests {
     }
 
     @Test(
-        "a text that names no source is refused with the forms there are",
+        "an invalid specification is rejected with the supported forms",
         arguments: [
-            ("foo", "unknown source 'foo': use iio, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
-            ("", "unknown source '': use iio, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
-            ("iio:0", "'iio:0' says more than 'iio', which are all sensors of this machine"),
+            ("foo", "unknown source 'foo': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
+            ("", "unknown source '': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
+            ("iio:0", "'iio:0': use 'iio' alone, it covers all sensors of this machine"),
+            ("battery:BAT0", "'battery:BAT0': use 'battery' alone, it covers all batteries of this machine"),
             ("replay", "'replay' names no file: use replay:FILE.csv"),
             ("replay:", "'replay:' names no file: use replay:FILE.csv"),
             (
@@ -40,7 +42,7 @@ struct SourceSpecificationTests {
         #expect(error.description == message)
     }
 
-    @Test("options reach the source")
+    @Test("options are passed to the source")
     func options() async throws {
         let options = SourceOptions(
             speed: .maximum, stamping: .own, simulatedRate: 25, sysfsRoot: "/a", devRoot: "/b", linger: 70_000)
@@ -61,7 +63,7 @@ struct SourceSpecificationTests {
         }
     }
 
-    @Test("samples gather for 50 ms unless told otherwise")
+    @Test("the default linger is 50 ms")
     func defaultLinger() async throws {
         #expect(SourceOptions().linger == 50_000)
         #expect(SimulatedSource().linger == 50_000)
@@ -70,7 +72,7 @@ struct SourceSpecificationTests {
         #expect(replay.linger == 50_000)
     }
 
-    @Test("speeds are max or a number above 0")
+    @Test("a speed is max or a number above 0")
     func speeds() {
         #expect(ReplaySpeed("max") == .maximum)
         #expect(ReplaySpeed("1") == .realTime)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The pull side of a sensor: keeps the latest of its updates between start and stop.
+/// Keeps the latest value of a sequence of updates between start and stop, for polling.
 final class LatestValue<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -11,12 +11,13 @@ final class LatestValue<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    /// The latest value; nil before the first.
     var value: Value? { state.withLock { $0.value } }
-    /// What ended the updates, if it was not ``stop()``.
+    /// The error that ended the updates; nil after ``stop()``.
     var error: (any Error)? { state.withLock { $0.error } }
     var isActive: Bool { state.withLock { $0.task != nil } }
 
-    /// Begins; where it has begun before, with these updates instead.
+    /// Starts to follow `updates`, in place of earlier ones.
     func start(_ updates: SensorUpdates<Value>) {
         state.withLock { state in
             state.task?.cancel()
@@ -42,7 +43,7 @@ final class LatestValue<Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends; the latest value stays.
+    /// Stops following the updates and keeps the latest value.
     func stop() {
         state.withLock { state in
             state.task?.cancel()
@@ -53,7 +54,7 @@ final class LatestValue<Value: Sendable>: Sendable {
 
     deinit { state.withLock { $0.task }?.cancel() }
 
-    /// Changes the state, unless it is about other updates by now.
+    /// Changes the state if it still belongs to the updates with this number.
     private func update(_ number: Int, _ change: (inout sending State) -> Void) {
         state.withLock { if $0.number == number { change(&$0) } }
     }

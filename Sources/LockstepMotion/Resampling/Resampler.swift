@@ -43,11 +43,11 @@ public struct Resampler: Sendable {
         self.stream = stream
         self.rate = rate
         guard rate.isFinite else { return }
-        switch stream {
-        case .steps, .orientation: break
-        case .location: thinner = Thinner(rate: rate)
-        case .deviceMotion: nearest = NearestPicker(rate: rate)
-        default: averager = Averager(rate: rate, columnCount: stream.columns.count)
+        switch stream.resampling {
+        case .everySample: break
+        case .firstOfInterval: thinner = Thinner(rate: rate)
+        case .nearest: nearest = NearestPicker(rate: rate)
+        case .lowPass: averager = Averager(rate: rate, columnCount: stream.columns.count)
         }
     }
 

@@ -1,20 +1,25 @@
 import LockstepModel
 
-/// A stream that is worked out from others.
+/// A computation of one stream from others.
 protocol DerivedSensor: Sendable {
+    /// The stream that is computed.
     var stream: SensorStream { get }
 
-    /// The slowest rates, in samples a second, that it needs of other streams to give `rate` itself.
+    /// Returns the minimum rates, in samples/s, of the input streams for an output rate of `rate`.
     ///
-    /// Those that it can do without are among them; see ``needs``.
+    /// Optional inputs are included; see ``requiredInputs``.
     func inputs(for rate: Double) -> [SensorStream: Double]
 
-    /// Of the inputs those without which there is nothing to work out.
-    var needs: Set<SensorStream> { get }
+    /// The inputs without which nothing can be computed.
+    var requiredInputs: Set<SensorStream> { get }
 
-    /// Takes samples of one of its inputs.
+    /// Processes samples of one input and returns the samples that are complete.
     mutating func update(_ samples: SampleBlock) -> SampleBlock
 
-    /// What has not been told yet; begins anew.
+    /// Returns the pending samples and resets the computation.
     mutating func finish() -> SampleBlock
+}
+
+extension DerivedSensor {
+    mutating func finish() -> SampleBlock { SampleBlock(stream: stream) }
 }

@@ -1,23 +1,23 @@
 import LockstepModel
 import LockstepMotion
 
-/// Attitude and what it tells apart, from an accelerometer and whatever there is of gyroscope and magnetometer.
+/// Attitude, gravity and user acceleration from an accelerometer and, where available, gyroscope and magnetometer.
 struct DeviceMotionSensor: DerivedSensor {
-    /// Samples a second that rotation is followed well in.
+    /// The lowest input rate that tracks rotations well, in samples/s.
     private static let minRate = 100.0
-    /// Samples a second of the field: its heading is followed over seconds.
+    /// The rate of the magnetometer in samples/s; it corrects the heading over seconds.
     private static let fieldRate = 25.0
 
     private var estimator: DeviceMotionEstimator
 
-    /// - Parameter sensors: what the sources give.
-    init(options: DeviceMotionEstimator.Options, sensors: Set<SensorStream>) {
+    /// - Parameter provided: The streams of the sources.
+    init(options: DeviceMotionEstimator.Options, provided: Set<SensorStream>) {
         estimator = DeviceMotionEstimator(
-            options: options, sensors: sensors.intersection([.accelerometer, .gyroscope, .magnetometer]))
+            options: options, sensors: provided.intersection([.accelerometer, .gyroscope, .magnetometer]))
     }
 
     var stream: SensorStream { .deviceMotion }
-    var needs: Set<SensorStream> { [.accelerometer] }
+    var requiredInputs: Set<SensorStream> { [.accelerometer] }
 
     func inputs(for rate: Double) -> [SensorStream: Double] {
         let fast = max(rate, Self.minRate)
@@ -29,7 +29,7 @@ struct DeviceMotionSensor: DerivedSensor {
     mutating func finish() -> SampleBlock { block(estimator.finish()) }
 
     private func block(_ motions: [DeviceMotion]) -> SampleBlock {
-        var block = SampleBlock(stream: .deviceMotion)
+        var block = SampleBlock(stream: stream)
         for motion in motions { block.append(time: motion.timestamp, values: motion.values) }
         return block
     }

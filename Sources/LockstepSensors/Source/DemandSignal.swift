@@ -1,43 +1,44 @@
 import Synchronization
 
-/// Whether anyone wants what a source gives: for a source that can do nothing less than stop.
+/// Tells a source that it can only start or stop whether any of its streams is requested.
 ///
-/// One task waits at a time.
+/// At most one task waits at a time.
 final class DemandSignal: Sendable {
     private struct State {
-        var isWanted = true
+        var isRequested = true
         var waiter: CheckedContinuation<Void, Never>?
         var onLoss: (@Sendable () -> Void)?
     }
 
     private let state = Mutex(State())
 
-    func set(_ isWanted: Bool) {
+    /// Updates the demand, resumes a waiting task and calls the loss handler.
+    func set(_ isRequested: Bool) {
         let (waiter, onLoss) = state.withLock { state in
-            state.isWanted = isWanted
-            defer { if isWanted { state.waiter = nil } else { state.onLoss = nil } }
-            return (isWanted ? state.waiter : nil, isWanted ? nil : state.onLoss)
+            state.isRequested = isRequested
+            defer { if isRequested { state.waiter = nil } else { state.onLoss = nil } }
+            return (isRequested ? state.waiter : nil, isRequested ? nil : state.onLoss)
         }
         waiter?.resume()
         onLoss?()
     }
 
-    /// Calls `body` once, as soon as nobody wants it any more: now, if that is so already.
+    /// Calls `body` once when no stream is requested any more, or immediately if none is.
     func onLoss(_ body: @escaping @Sendable () -> Void) {
-        let isWanted = state.withLock { state in
-            if state.isWanted { state.onLoss = body }
-            return state.isWanted
+        let isRequested = state.withLock { state in
+            if state.isRequested { state.onLoss = body }
+            return state.isRequested
         }
-        if !isWanted { body() }
+        if !isRequested { body() }
     }
 
-    /// Returns when someone wants it, or the task is cancelled.
+    /// Returns when a stream is requested or the task is cancelled.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = Task.isCancelled
                 let waits = state.withLock { state in
-                    guard !state.isWanted, !isOver else { return false }
+                    guard !state.isRequested, !isOver else { return false }
                     state.waiter = continuation
                     return true
                 }

@@ -1,27 +1,28 @@
 import LockstepModel
 import Synchronization
 
-/// The rates that a source was last told, for its loop to pick up.
+/// The rates last requested from a source, polled by its loop.
 final class RequestedRates: Sendable {
     private struct State {
         var rates: [SensorStream: Double]?
-        var isNew = false
+        var hasChanged = false
     }
 
     private let state = Mutex(State())
 
+    /// Stores the requested rates, in samples/s.
     func set(_ rates: [SensorStream: Double]) {
         state.withLock { state in
-            state.isNew = state.isNew || state.rates != rates
+            state.hasChanged = state.hasChanged || state.rates != rates
             state.rates = rates
         }
     }
 
-    /// What has changed since the last call; nil where nothing has.
+    /// Returns the rates if they changed since the last call, otherwise nil.
     func takeChange() -> [SensorStream: Double]? {
         state.withLock { state in
-            guard state.isNew else { return nil }
-            state.isNew = false
+            guard state.hasChanged else { return nil }
+            state.hasChanged = false
             return state.rates
         }
     }

@@ -1,18 +1,18 @@
 public import LockstepModel
 
-/// What there is to know of one sensor before it runs.
+/// Properties of a sensor that are known before it runs.
 public struct SensorDescription: Sendable, Hashable {
-    /// What the hardware or the source calls it: `bmi160-imu`, `simulate:1`.
+    /// The name given by the hardware or the source: `bmi160-imu`, `simulate:1`.
     public var name: String
-    /// The stream that it gives.
+    /// The stream that the sensor provides.
     public var stream: SensorStream
-    /// Samples a second that it can be set to, slowest and fastest; nil where it has a pace of its own.
+    /// The supported rates in samples/s, slowest to fastest; nil if the rate is fixed or unknown.
     public var rates: ClosedRange<Double>?
-    /// How the sensor is built in: rows of the matrix that takes its axes to those of the device; nil where nobody says.
+    /// The rows of the matrix from sensor axes to device axes; nil if the mounting is unknown.
     public var mountMatrix: [[Double]]?
-    /// How it is read, in words: `buffered, /dev/iio:device0`, `polled`.
+    /// The access method shown to users: `buffered, /dev/iio:device0`, `polled`.
     public var access: String
-    /// Why it can't be used; nil where it can.
+    /// Why the sensor cannot be used; nil if it can.
     public var problem: String?
 
     public init(

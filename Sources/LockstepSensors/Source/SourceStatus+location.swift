@@ -1,16 +1,16 @@
 public import LockstepMotion
 
 extension SourceStatus {
-    /// What a source of locations in this state means for whoever asked for one; nil while there is nothing wrong, and
-    /// at the end of a recording.
+    /// The error that this status of a location source means to a subscriber; nil if there is none, and at the end of a
+    /// recording.
     ///
-    /// A source tells its reasons in words; those of the system and of gpsd that speak of permission are *denied*.
+    /// Statuses carry only text. Reasons from the system or gpsd that mention permissions become `denied`.
     public var locationError: LocationError? {
         switch self {
         case .running, .degraded, .ended: return nil
-        case .waiting(let what): return isAboutPermission(what) ? .denied(what) : .locationUnknown(what)
-        case .stale(let what): return .locationUnknown(what)
-        case .unavailable(let why): return isAboutPermission(why) ? .denied(why) : .network(why)
+        case .waiting(let reason): return isAboutPermission(reason) ? .denied(reason) : .locationUnknown(reason)
+        case .stale(let reason): return .locationUnknown(reason)
+        case .unavailable(let reason): return isAboutPermission(reason) ? .denied(reason) : .network(reason)
         }
     }
 

@@ -1,11 +1,11 @@
 import LockstepModel
 import LockstepMotion
 
-/// Gives one subscriber its rate of one stream.
+/// Reduces one stream to the rate and distance that one subscriber requested.
 struct RateLimiter: Sendable {
     private let stream: SensorStream
     private let request: SensorRequest
-    /// nil gives everything.
+    /// nil passes every sample.
     private var resampler: Resampler?
     private var significantChange: SignificantChangeFilter?
 
@@ -18,12 +18,13 @@ struct RateLimiter: Sendable {
         resampler = request.rate.isInfinite ? nil : Resampler(stream: stream, rate: request.rate)
     }
 
+    /// Returns the samples that are complete after `samples`.
     mutating func update(_ samples: SampleBlock) -> SampleBlock {
         let changes = significantChange?.update(samples) ?? samples
         return resampler?.update(changes) ?? changes
     }
 
-    /// What is still under way; begins anew, also with earlier times.
+    /// Returns the pending samples and resets the limiter, so that earlier times are accepted again.
     mutating func finish() -> SampleBlock? {
         defer { self = RateLimiter(stream: stream, request: request) }
         return resampler?.finish()

@@ -1,124 +1,121 @@
 public import LockstepModel
 
-/// Sensors and those who ask for their samples, as a value: one sensor, one rate.
+/// Sensors and their subscribers, as a value.
 ///
-/// Each sensor is to run at the fastest rate that anyone asks for (``sourceRates``), each subscriber gets its own rate from
-/// it, and a sensor of which nobody asks anything is to stop. Streams that no source gives are worked out where their
-/// inputs are there: `motion/device`, `steps` and `orientation`; what they take asks like everyone else.
+/// Each sensor runs once, at the fastest rate that any subscriber requests (``sourceRates``); each subscriber receives
+/// its own rate; a sensor without subscribers stops. Streams that no source provides are derived from others where their
+/// inputs are available (see ``DerivedOptions``). A derived stream may be the input of another one.
 ///
-/// Samples come in on one time line, in order within a stream.
+/// Samples are expected on one time line, in time order within a stream.
 public struct SensorGraph: Sendable {
-    /// The streams that can be asked for, in the order of ``SensorStream/all``.
+    /// The available streams, in the order of ``SensorStream/all``.
     public let streams: [SensorStream]
 
-    private let given: Set<SensorStream>
+    private let provided: Set<SensorStream>
     private let nativeRates: [SensorStream: Double]
-    private var derived: [Node]
-    private var subscribers: [Subscriber: [SensorStream: Wanted]] = [:]
+    private var derived: DerivedSensors
+    private var subscribers: [Subscriber: [SensorStream: Subscription]] = [:]
     private var nextNumber = 0
 
-    private struct Node: Sendable {
-        var sensor: any DerivedSensor
-        var inputs: [SensorStream: Double] = [:]
-    }
-
-    private struct Wanted: Sendable {
+    private struct Subscription: Sendable {
         let request: SensorRequest
         var limiter: RateLimiter
     }
 
-    /// The sensors of these sources.
+    /// Creates the graph of the streams of `sources` and those that can be derived from them.
     public init(sources: [any SensorSource], options: DerivedOptions = DerivedOptions()) {
-        let given = Set(sources.flatMap(\.streams))
-        self.given = given
+        let provided = Set(sources.flatMap(\.streams))
+        self.provided = provided
         var nativeRates: [SensorStream: Double] = [:]
         for source in sources {
             for stream in source.streams {
-                if let rate = source.nativeRate(of: stream) { nativeRates[stream] = max(nativeRates[stream] ?? 0, rate) }
+                if let rate = source.nativeRate(of: stream) {
+                    nativeRates[stream] = max(nativeRates[stream] ?? 0, rate)
+                }
             }
         }
         self.nativeRates = nativeRates
-        derived = options.sensors(given: given)
-            .filter { !given.contains($0.stream) && $0.needs.isSubset(of: given) }
-            .map { Node(sensor: $0) }
-        let all = given.union(derived.map(\.sensor.stream))
-        self.streams = SensorStream.all.filter(all.contains)
+        derived = DerivedSensors(options.sensors(provided: provided), provided: provided)
+        let available = provided.union(derived.streams)
+        streams = SensorStream.all.filter(available.contains)
     }
 
-    /// A new subscriber, that asks for nothing yet.
+    /// Adds a subscriber without requests.
     public mutating func addSubscriber() -> Subscriber {
         nextNumber += 1
         return Subscriber(number: nextNumber)
     }
 
-    /// Makes it as if nobody had asked for anything: to find out what some requests alone come to.
+    /// Removes all subscribers, to find out which sources some requests need on their own.
     package mutating func removeAllSubscribers() {
         subscribers = [:]
-        tune()
+        derived.setDemand([:])
     }
 
-    /// Puts `requests` in the place of all that `subscriber` asked for before; none of them: it is gone.
-    /// - Returns: what was still under way of streams that end or change their rate by this.
-    public mutating func ask(_ subscriber: Subscriber, for requests: [SensorStream: SensorRequest]) -> [SensorOutput] {
+    /// Replaces all requests of a subscriber; an empty dictionary removes it.
+    /// - Returns: The pending samples of streams that end or change their rate.
+    public mutating func setRequests(
+        _ requests: [SensorStream: SensorRequest], for subscriber: Subscriber
+    ) -> [SensorOutput] {
         var outputs: [SensorOutput] = []
-        let before = subscribers[subscriber] ?? [:]
-        // Sorted, so that the same calls always give the same order.
-        let ending = before.filter { $0.value.request != requests[$0.key] }.keys.sorted { $0.name < $1.name }
+        let requests = requests.filter { $0.value.rate > 0 }
+        let previous = subscribers[subscriber] ?? [:]
+        // Before the subscription ends, so that the last samples still reach it.
+        for samples in derived.setDemand(demand(replacing: subscriber, by: requests)) { outputs += deliver(samples) }
+        // Sorted to make the order of the outputs deterministic.
+        let ending = previous.filter { $0.value.request != requests[$0.key] }.keys.sorted { $0.name < $1.name }
         for stream in ending {
-            if (requests[stream]?.rate ?? 0) <= 0 { outputs += finishDerived(stream, for: subscriber) }
-            if let rest = subscribers[subscriber]?[stream]?.limiter.finish() { append(rest, for: subscriber, to: &outputs) }
+            if let rest = subscribers[subscriber]?[stream]?.limiter.finish() {
+                append(rest, for: subscriber, to: &outputs)
+            }
             subscribers[subscriber]?[stream] = nil
         }
-        for (stream, request) in requests where request.rate > 0 && subscribers[subscriber]?[stream] == nil {
-            subscribers[subscriber, default: [:]][stream] = Wanted(
+        for (stream, request) in requests where subscribers[subscriber]?[stream] == nil {
+            subscribers[subscriber, default: [:]][stream] = Subscription(
                 request: request, limiter: RateLimiter(stream: stream, request: request))
         }
         if subscribers[subscriber]?.isEmpty == true { subscribers[subscriber] = nil }
-        tune()
         return outputs
     }
 
-    /// Samples a second to ask of the sources for each stream, `.infinity` for their own pace; of one that is not here
-    /// nobody wants any.
+    /// The rate to request from the sources for each stream in samples/s, `.infinity` for the native rate. A missing
+    /// stream is not requested.
     public var sourceRates: [SensorStream: Double] {
         var finite: [SensorStream: Double] = [:]
-        var atOwnPace: Set<SensorStream> = []
-        func want(_ stream: SensorStream, _ request: SensorRequest) {
-            guard given.contains(stream) else { return }
-            if request.rate.isInfinite { atOwnPace.insert(stream) }
+        var native: Set<SensorStream> = []
+        func add(_ stream: SensorStream, _ request: SensorRequest) {
+            guard provided.contains(stream) else { return }
+            if request.rate.isInfinite { native.insert(stream) }
             finite[stream] = max(finite[stream] ?? 0, request.rate.isInfinite ? request.minimum : request.rate)
         }
-        for (stream, item) in subscribers.values.joined() { want(stream, item.request) }
-        for (stream, rate) in derived.map(\.inputs).joined() { want(stream, SensorRequest(rate: rate)) }
-        for stream in atOwnPace {
-            // A pace that can't be changed is all that there is.
-            let own = nativeRates[stream] ?? .infinity
-            if finite[stream] ?? 0 <= own { finite[stream] = .infinity }
+        for (stream, subscription) in subscribers.values.joined() { add(stream, subscription.request) }
+        for (stream, rate) in derived.inputRates { add(stream, SensorRequest(rate: rate)) }
+        for stream in native {
+            // A fixed rate has no alternative.
+            let rate = nativeRates[stream] ?? .infinity
+            if finite[stream] ?? 0 <= rate { finite[stream] = .infinity }
         }
         return finite
     }
 
-    /// Takes samples of a source.
+    /// Processes samples of a source and returns what each subscriber receives.
     public mutating func update(_ samples: SampleBlock) -> [SensorOutput] {
-        guard given.contains(samples.stream), !samples.isEmpty else { return [] }
+        guard provided.contains(samples.stream), !samples.isEmpty else { return [] }
         var outputs = deliver(samples)
-        for index in derived.indices where derived[index].inputs[samples.stream] != nil {
-            outputs += deliver(derived[index].sensor.update(samples))
-        }
+        for samples in derived.update(samples) { outputs += deliver(samples) }
         return outputs
     }
 
-    /// What is still under way; everything begins anew with the next samples, as after a step of the clock.
-    /// - Parameter streams: only what is made of these, which a source gave that has ended; nil for everything.
+    /// Returns all pending samples and resets the graph, as after a clock step.
+    /// - Parameter streams: Resets only these streams and what is derived from them, because their source has ended; nil
+    ///   resets all.
     public mutating func restart(of streams: Set<SensorStream>? = nil) -> [SensorOutput] {
         var outputs: [SensorOutput] = []
-        var ending = streams ?? given
-        for index in derived.indices where !ending.isDisjoint(with: derived[index].inputs.keys) {
-            outputs += deliver(derived[index].sensor.finish())
-            ending.insert(derived[index].sensor.stream)
-        }
+        var ending = streams ?? provided
+        for samples in derived.restart(&ending) { outputs += deliver(samples) }
         for subscriber in subscribers.keys.sorted(by: { $0.number < $1.number }) {
-            for stream in (subscribers[subscriber] ?? [:]).keys.filter(ending.contains).sorted(by: { $0.name < $1.name }) {
+            let streams = (subscribers[subscriber] ?? [:]).keys.filter(ending.contains).sorted { $0.name < $1.name }
+            for stream in streams {
                 guard let rest = subscribers[subscriber]?[stream]?.limiter.finish() else { continue }
                 append(rest, for: subscriber, to: &outputs)
             }
@@ -126,26 +123,22 @@ public struct SensorGraph: Sendable {
         return outputs
     }
 
-    /// Ends the derived sensor of a stream, if `subscriber` is the last who asks for it.
-    private mutating func finishDerived(_ stream: SensorStream, for subscriber: Subscriber) -> [SensorOutput] {
-        guard let index = derived.firstIndex(where: { $0.sensor.stream == stream }),
-            !subscribers.contains(where: { $0.key != subscriber && $0.value[stream] != nil })
-        else { return [] }
-        return deliver(derived[index].sensor.finish())
-    }
-
-    /// Sets what the derived sensors take by what is asked of them.
-    private mutating func tune() {
-        for index in derived.indices {
-            let sensor = derived[index].sensor
-            let rate = subscribers.values.compactMap { $0[sensor.stream]?.request.rate }.max()
-            derived[index].inputs = rate.map { sensor.inputs(for: $0).filter { given.contains($0.key) } } ?? [:]
-        }
-    }
-
-    /// Samples a second that a request comes to; `.infinity` where nobody but the source knows.
+    /// Returns the rate that a request results in, in samples/s; `.infinity` if only the source knows it.
     public func rate(of request: SensorRequest, for stream: SensorStream) -> Double {
         request.rate.isInfinite && request.minimum > nativeRates[stream] ?? .infinity ? request.minimum : request.rate
+    }
+
+    /// The fastest rate that subscribers request of each stream, once `subscriber` has other requests.
+    private func demand(
+        replacing subscriber: Subscriber, by requests: [SensorStream: SensorRequest]
+    ) -> [SensorStream: Double] {
+        var demand = requests.mapValues(\.rate)
+        for (other, subscriptions) in subscribers where other != subscriber {
+            for (stream, subscription) in subscriptions {
+                demand[stream] = max(demand[stream] ?? 0, subscription.request.rate)
+            }
+        }
+        return demand
     }
 
     private mutating func deliver(_ samples: SampleBlock) -> [SensorOutput] {

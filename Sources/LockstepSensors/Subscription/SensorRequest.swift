@@ -1,15 +1,15 @@
 public import LockstepModel
 
-/// How much of a stream someone asks for.
+/// A subscriber's request for one stream.
 public struct SensorRequest: Sendable, Hashable {
-    /// Samples a second; `.infinity` is every sample as it comes.
+    /// Samples/s; `.infinity` requests every sample at the sensor's native rate.
     public var rate: Double
-    /// Samples a second that the sensor is to have at least, where every sample is asked for.
+    /// The lowest acceptable sensor rate in samples/s, for requests of every sample.
     public var minimum: Double
-    /// For locations: m to have moved before the next is given. 0 asks for all.
+    /// For locations: the distance in m between samples; 0 requests all.
     public var distance: Double
 
-    /// Every sample, as it comes.
+    /// A request for every sample at the native rate.
     public static let everything = SensorRequest(rate: .infinity)
 
     public init(rate: Double, minimum: Double = 0, distance: Double = 0) {
@@ -19,7 +19,7 @@ public struct SensorRequest: Sendable, Hashable {
     }
 }
 
-/// One who asks sensors for samples.
+/// The identity of a subscriber within a ``SensorGraph``.
 public struct Subscriber: Hashable, Sendable {
     let number: Int
 }

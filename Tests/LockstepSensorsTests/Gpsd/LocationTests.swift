@@ -4,9 +4,9 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-@Suite("Locations of a receiver")
+@Suite("Location errors and old receivers")
 struct LocationTests {
-    @Test("what a source says of itself is one of three errors, or none")
+    @Test("the status of a source maps to one of three errors, or none")
     func statuses() {
         let cases: [(SourceStatus, LocationError?)] = [
             (.running, nil), (.ended, nil),
@@ -16,12 +16,12 @@ struct LocationTests {
             (.unavailable("gpsd at h:1: Connection refused"), .network("gpsd at h:1: Connection refused")),
             (.unavailable("/dev/ttyS0: Permission denied"), .denied("/dev/ttyS0: Permission denied")),
             (.unavailable("h: Operation not permitted"), .denied("h: Operation not permitted")),
-            (.waiting("gpsd says: Permission denied"), .denied("gpsd says: Permission denied")),
+            (.waiting("gpsd reports an error: Permission denied"), .denied("gpsd reports an error: Permission denied")),
         ]
         for (status, error) in cases { #expect(status.locationError == error) }
     }
 
-    @Test("without gpsd the error is one of the network")
+    @Test("without gpsd the error is a network error")
     func network() async throws {
         let port = try freePort()
         let source = GpsdSource(address: GpsdAddress(host: "localhost", port: port))
@@ -35,18 +35,18 @@ struct LocationTests {
     }
 
     @Test(
-        "of a real receiver that begins twenty years off, those fixes are refused and the others accepted as old",
+        "the first fixes of a real receiver are twenty years off and rejected, the others are accepted as old",
         .enabled(if: sharedData != nil && GpsFake.isInstalled), .timeLimit(.minutes(10)))
     func rollover() async throws {
         let last = try #require(Timestamp("2005-07-01"))
         var heard: SampleBlock?
-        // Now and then gpsfake does not hand its receiver to gpsd, or only from the middle of its log on.
+        // Occasionally gpsfake does not pass its receiver to gpsd, or only from the middle of its log.
         for _ in 0..<4 where heard == nil { heard = try await Self.listen(last: last) }
         let samples = try #require(heard, "the receiver was never heard from its beginning")
         var filter = LocationFilter()
         for index in samples.times.indices {
             let time = Timestamp(microseconds: samples.times[index])
-            // Times of arrival count from boot; a device has them on its time line.
+            // Arrival times are on the boot clock; a device converts them to its time line.
             let arrival = Timestamp(microseconds: 1_795_000_000_000_000) + time.microseconds
             let values = samples.values(at: index)
             guard !values[0].isNaN, !values[8].isNaN else { continue }
@@ -69,11 +69,11 @@ struct LocationTests {
         #expect(filter.previous != nil)
     }
 
-    /// The fixes of the receiver, from those twenty years off to five others; nil where they don't come.
+    /// Returns the fixes of the receiver from those twenty years off to five others; nil if they do not arrive.
     private static func listen(last: Timestamp) async throws -> SampleBlock? {
         let port = try freePort()
         let source = GpsdSource(address: GpsdAddress(host: "localhost", port: port))
-        // gpsfake plays the log over and over, so its beginning comes again after its end.
+        // gpsfake repeats the log, so its beginning follows its end.
         return try await withRunning(source) { sink in
             try await GpsFake.with(log: sharedFile("gps/bu303-moving.log"), port: port, delay: 0.05, sink: sink) {
                 let isComplete = await sink.wait(seconds: 40) { seen in

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The sensor graph")
 struct SensorGraphTests {
-    /// A source that is never run: what the graph asks is all that counts.
+    /// A source that is never run; only its description matters to the graph.
     private struct Sensors: SensorSource {
         var name = "sensors"
         var streams: [SensorStream] = [.accelerometer, .gyroscope, .location]
@@ -17,7 +17,7 @@ struct SensorGraphTests {
 
     private func graph(_ source: Sensors = Sensors()) -> SensorGraph { SensorGraph(sources: [source]) }
 
-    /// One second of the accelerometer at `rate`, face up, from second `second` on.
+    /// One second of accelerometer samples at `rate`, face up, from second `second` on.
     private func resting(at rate: Int64, from second: Int64, seconds: Int64 = 1) -> SampleBlock {
         var block = SampleBlock(stream: .accelerometer)
         for index in 0..<rate * seconds {
@@ -28,37 +28,38 @@ struct SensorGraphTests {
         return block
     }
 
-    @Test("runs a sensor at the fastest rate that anyone asks for, and stops it when nobody asks")
+    @Test("runs a sensor at the fastest requested rate and stops it without requests")
     func fastest() {
         var graph = graph()
         let (slow, fast) = (graph.addSubscriber(), graph.addSubscriber())
         #expect(graph.sourceRates.isEmpty)
-        _ = graph.ask(slow, for: [.accelerometer: SensorRequest(rate: 10), .location: .everything])
+        _ = graph.setRequests([.accelerometer: SensorRequest(rate: 10), .location: .everything], for: slow)
         #expect(graph.sourceRates == [.accelerometer: 10, .location: .infinity])
-        _ = graph.ask(fast, for: [.accelerometer: SensorRequest(rate: 200), .gyroscope: SensorRequest(rate: 50)])
+        _ = graph.setRequests(
+            [.accelerometer: SensorRequest(rate: 200), .gyroscope: SensorRequest(rate: 50)], for: fast)
         #expect(graph.sourceRates == [.accelerometer: 200, .gyroscope: 50, .location: .infinity])
-        _ = graph.ask(slow, for: [:])
+        _ = graph.setRequests([:], for: slow)
         #expect(graph.sourceRates == [.accelerometer: 200, .gyroscope: 50])
-        _ = graph.ask(fast, for: [:])
+        _ = graph.setRequests([:], for: fast)
         #expect(graph.sourceRates.isEmpty)
     }
 
-    @Test("leaves a source its own pace, unless someone wants more than that")
+    @Test("keeps the native rate of a source unless a faster one is requested")
     func ownPace() {
         var graph = graph()
         let (all, fast) = (graph.addSubscriber(), graph.addSubscriber())
-        _ = graph.ask(all, for: [.gyroscope: .everything])
-        _ = graph.ask(fast, for: [.gyroscope: SensorRequest(rate: 50)])
+        _ = graph.setRequests([.gyroscope: .everything], for: all)
+        _ = graph.setRequests([.gyroscope: SensorRequest(rate: 50)], for: fast)
         #expect(graph.sourceRates == [.gyroscope: .infinity])
-        _ = graph.ask(fast, for: [.gyroscope: SensorRequest(rate: 400)])
+        _ = graph.setRequests([.gyroscope: SensorRequest(rate: 400)], for: fast)
         #expect(graph.sourceRates == [.gyroscope: 400])
-        _ = graph.ask(fast, for: [:])
-        _ = graph.ask(all, for: [.gyroscope: SensorRequest(rate: .infinity, minimum: 300)])
+        _ = graph.setRequests([:], for: fast)
+        _ = graph.setRequests([.gyroscope: SensorRequest(rate: .infinity, minimum: 300)], for: all)
         #expect(graph.sourceRates == [.gyroscope: 300])
-        // A pace that can't be changed is all that there is.
+        // A fixed rate has no alternative.
         var fixed = self.graph(Sensors(own: nil))
         let subscriber = fixed.addSubscriber()
-        _ = fixed.ask(subscriber, for: [.gyroscope: SensorRequest(rate: .infinity, minimum: 300)])
+        _ = fixed.setRequests([.gyroscope: SensorRequest(rate: .infinity, minimum: 300)], for: subscriber)
         #expect(fixed.sourceRates == [.gyroscope: .infinity])
     }
 
@@ -66,9 +67,9 @@ struct SensorGraphTests {
     func rates() {
         var graph = graph()
         let (slow, fast, all) = (graph.addSubscriber(), graph.addSubscriber(), graph.addSubscriber())
-        _ = graph.ask(slow, for: [.accelerometer: SensorRequest(rate: 10)])
-        _ = graph.ask(fast, for: [.accelerometer: SensorRequest(rate: 50)])
-        _ = graph.ask(all, for: [.accelerometer: .everything])
+        _ = graph.setRequests([.accelerometer: SensorRequest(rate: 10)], for: slow)
+        _ = graph.setRequests([.accelerometer: SensorRequest(rate: 50)], for: fast)
+        _ = graph.setRequests([.accelerometer: .everything], for: all)
         var counts: [Subscriber: Int] = [:]
         for second in 0..<10 as Range<Int64> {
             for output in graph.update(resting(at: 200, from: second)) {
@@ -82,41 +83,41 @@ struct SensorGraphTests {
         #expect((98...101).contains(counts[slow] ?? 0))
     }
 
-    @Test("has the streams that can be worked out from those that are there")
+    @Test("derives the streams whose inputs are available")
     func derivable() {
         #expect(graph().streams.contains(.steps))
         #expect(!graph(Sensors(streams: [.location])).streams.contains(.steps))
         #expect(graph(Sensors(streams: [.steps])).streams == [.steps])
     }
 
-    @Test("asks for what a derived stream needs, only while someone asks for that stream")
+    @Test("requests the inputs of a derived stream only while that stream is requested")
     func derivedInputs() throws {
         var graph = graph()
         let subscriber = graph.addSubscriber()
-        _ = graph.ask(subscriber, for: [.steps: .everything])
+        _ = graph.setRequests([.steps: .everything], for: subscriber)
         let rate = try #require(graph.sourceRates[.accelerometer])
         #expect(rate >= 25 && rate <= 100)
         #expect(graph.sourceRates.count == 1)
-        // Nobody asked for the accelerometer itself.
+        // The accelerometer itself has no subscriber.
         #expect(graph.update(resting(at: 50, from: 0)).isEmpty)
-        _ = graph.ask(subscriber, for: [:])
+        _ = graph.setRequests([:], for: subscriber)
         #expect(graph.sourceRates.isEmpty)
     }
 
-    @Test("gives what was counted, and not yet told, to the last who asked")
+    @Test("delivers pending steps to the last subscriber")
     func leftovers() {
         var schedule = SimulationSchedule(body: WalkingBody(seed: 3), rate: 100, start: start)
         var graph = graph()
         let subscriber = graph.addSubscriber()
-        _ = graph.ask(subscriber, for: [.steps: .everything])
+        _ = graph.setRequests([.steps: .everything], for: subscriber)
         var told = 0.0
-        // Into the first walk, and then no more.
+        // Until the middle of the first walk.
         for tick in 1...180 as ClosedRange<Int64> {
             for block in schedule.take(through: start + tick * 100_000) {
                 for output in graph.update(block) { told += output.samples.columns[1].reduce(0, +) }
             }
         }
-        let rest = graph.ask(subscriber, for: [:]).flatMap(\.samples.columns[1]).reduce(0, +)
+        let rest = graph.setRequests([:], for: subscriber).flatMap(\.samples.columns[1]).reduce(0, +)
         let truth = Double(WalkingBody(seed: 3).steps(at: 18))
         #expect(abs(told + rest - truth) <= 2, "\(told) and \(rest) of \(truth)")
     }
@@ -129,7 +130,9 @@ struct SensorGraphTests {
         for second in 0..<12 as Range<Int64> {
             let rates: [Double] = [.infinity, 50, 20, 100]
             let request = SensorRequest(rate: rates[Int(second / 3)])
-            for output in graph.ask(subscriber, for: [.accelerometer: request]) { times += output.samples.times }
+            for output in graph.setRequests([.accelerometer: request], for: subscriber) {
+                times += output.samples.times
+            }
             for output in graph.update(resting(at: 100, from: second)) { times += output.samples.times }
         }
         for output in graph.restart() { times += output.samples.times }
@@ -139,15 +142,15 @@ struct SensorGraphTests {
         #expect(times.count > 300 + 140 + 55 + 290)
     }
 
-    @Test("gives a location only where it has moved as far as asked")
+    @Test("delivers a location only after the requested distance")
     func significantChange() {
         var graph = graph()
         let subscriber = graph.addSubscriber()
-        _ = graph.ask(subscriber, for: [.location: SensorRequest(rate: .infinity, distance: 500)])
+        _ = graph.setRequests([.location: SensorRequest(rate: .infinity, distance: 500)], for: subscriber)
         var given: [Double] = []
         for second in 0..<100 as Range<Int64> {
             var fix = SampleBlock(stream: .location)
-            // About 11 m north a second.
+            // About 11 m/s northward.
             let latitude = 48 + Double(second) * 0.0001
             fix.append(
                 time: Timestamp(microseconds: start + second * 1_000_000),
@@ -158,11 +161,11 @@ struct SensorGraphTests {
         #expect(zip(given.dropFirst(), given).allSatisfy { (0.0044...0.0056).contains($0 - $1) })
     }
 
-    @Test("tells how a device is held, once for each change")
+    @Test("delivers each change of the orientation once")
     func orientation() {
         var graph = graph()
         let subscriber = graph.addSubscriber()
-        _ = graph.ask(subscriber, for: [.orientation: .everything])
+        _ = graph.setRequests([.orientation: .everything], for: subscriber)
         var values: [Double] = []
         for second in 0..<5 as Range<Int64> {
             values += graph.update(resting(at: 100, from: second)).flatMap { $0.samples.columns[0] }
@@ -170,12 +173,13 @@ struct SensorGraphTests {
         #expect(values == [4], "face up")
     }
 
-    @Test("after a restart takes earlier times, at every rate")
+    @Test("accepts earlier times after a restart, at every rate")
     func earlier() {
         var graph = SensorGraph(sources: [Sensors(streams: [.accelerometer, .gyroscope, .location])])
         let (all, slow) = (graph.addSubscriber(), graph.addSubscriber())
-        _ = graph.ask(all, for: [.accelerometer: .everything])
-        _ = graph.ask(slow, for: [.accelerometer: SensorRequest(rate: 20), .deviceMotion: SensorRequest(rate: 50)])
+        _ = graph.setRequests([.accelerometer: .everything], for: all)
+        _ = graph.setRequests(
+            [.accelerometer: SensorRequest(rate: 20), .deviceMotion: SensorRequest(rate: 50)], for: slow)
         func count(from second: Int64) -> [SensorStream: Int] {
             var counts: [SensorStream: Int] = [:]
             for next in second..<second + 10 {
@@ -196,11 +200,12 @@ struct SensorGraphTests {
         #expect(count(from: 400) == before)
     }
 
-    @Test("restarts what is made of a source that has ended, and nothing else")
+    @Test("restarts only the streams of a source that has ended")
     func partly() {
         var graph = SensorGraph(sources: [Sensors(streams: [.accelerometer, .gyroscope, .location])])
         let subscriber = graph.addSubscriber()
-        _ = graph.ask(subscriber, for: [.accelerometer: SensorRequest(rate: 20), .location: SensorRequest(rate: 1)])
+        _ = graph.setRequests(
+            [.accelerometer: SensorRequest(rate: 20), .location: SensorRequest(rate: 1)], for: subscriber)
         for second in 0..<3 as Range<Int64> { _ = graph.update(resting(at: 100, from: second)) }
         #expect(graph.restart(of: [.location]).isEmpty)
         let rest = graph.restart(of: [.accelerometer])

@@ -1,41 +1,42 @@
 import Glibc
 import LockstepModel
 
-/// Whole scans from a device's buffer.
+/// Reads whole scans from a device's buffer.
 struct BufferSession: IIOSession {
-    /// How long, in µs, a sensor may say nothing before that is reported.
+    /// The shortest time without scans that is reported, in µs.
     private static let minSilence: Int64 = 5_000_000
-    /// The same where nobody knows how often scans come.
+    /// The same for an unknown rate.
     private static let silenceAtUnknownRate: Int64 = 30_000_000
-    /// How long, in µs, it is taken for granted that a sensor that says nothing is still there.
+    /// The time between checks that a silent sensor still exists, in µs.
     private static let checkPeriod: Int64 = 20_000_000
 
     private let setup: BufferSetup
     private let layout: ScanLayout
     private let file: DeviceFile
     private var stamper: ScanStamper
-    private var watches: [SensorStream: ReadingMonitor] = [:]
-    /// What was read of a scan that is not whole.
+    private var monitors: [SensorStream: ReadingMonitor] = [:]
+    /// The bytes of an incomplete scan.
     private var rest: [UInt8] = []
-    /// How long it may say nothing, in µs, and until when it may now.
+    /// The time without scans that is reported, in µs.
     private let silence: Int64
+    /// The deadline of the next scan, in µs of the boot clock.
     private var silentAt: Int64
-    /// When to look whether it is there, in µs.
+    /// The time of the next check that the sensor exists, in µs of the boot clock.
     private var checkAt: Int64
     private var isSilent = false
 
-    /// Opens the device, sets its buffer up and switches it on.
-    /// - Parameter linger: how long scans gather before they are read, in µs.
-    /// - Throws: ``IIOError``; the buffer is off then.
+    /// Opens the device, configures its buffer and enables it.
+    /// - Parameter linger: How long scans are collected before they are read, in µs.
+    /// - Throws: ``IIOError``; the buffer is then disabled.
     init(
-        device: IIODevice, sensors: [IIOSensor], triggers: [String], tree: IIOTree, rates: [SensorStream: Double],
-        linger: Int64, proven: Set<SensorStream>
+        device: IIODevice, buffer: IIOBuffer, sensors: [IIOSensor], triggers: [String], tree: IIOTree,
+        rates: [SensorStream: Double], linger: Int64, proven: Set<SensorStream>
     ) throws(IIOError) {
         setup = BufferSetup(
-            device: device, sensors: sensors, triggers: triggers, triggerFolders: tree.triggers(),
+            device: device, buffer: buffer, sensors: sensors, triggers: triggers, triggerFolders: tree.triggers(),
             linger: linger)
-        // Opening first: where another program has the device, its settings stay as they are.
-        file = try DeviceFile(device.node)
+        // Opened first, because if another program uses the device, its settings must not be changed.
+        file = try DeviceFile(tree.bufferOpener, device.node, buffer)
         let rate: Double?
         do throws(IIOError) {
             let result = try setup.configure(rates)
@@ -44,11 +45,11 @@ struct BufferSession: IIOSession {
             stamper = ScanStamper(clock: result.clock, began: Moment.now().boot, rate: result.rate)
             for sensor in sensors {
                 let stream = sensor.quantity.stream
-                var watch = ReadingMonitor(
+                var monitor = ReadingMonitor(
                     label: device.label, quantity: sensor.quantity, range: sensor.range,
                     notes: result.notes[stream] ?? [], isProven: proven.contains(stream))
-                if let note = stamper.note { watch.note(note) }
-                watches[stream] = watch
+                if let note = stamper.note { monitor.note(note) }
+                monitors[stream] = monitor
             }
             try setup.enable()
         } catch {
@@ -68,26 +69,32 @@ struct BufferSession: IIOSession {
 
     mutating func stop() { setup.disable() }
 
-    var proven: Set<SensorStream> { Set(watches.filter(\.value.isProven).keys) }
+    var proven: Set<SensorStream> { Set(monitors.filter(\.value.isProven).keys) }
 
     var statuses: [SensorStream: SourceStatus] {
         if isSilent {
-            let text = "\(setup.device.label) says nothing"
+            let label = setup.device.label
             let status =
                 stamper.isUnused
-                ? SourceStatus.waiting("\(text): is the interrupt or trigger of its buffer connected?")
-                : SourceStatus.stale("\(text) for \(silence / 1_000_000) s")
-            return watches.mapValues { _ in status }
+                ? SourceStatus.waiting(
+                    "\(label) delivers no scans: check that the interrupt or trigger of its buffer is connected")
+                : SourceStatus.stale("\(label) has delivered no scans for \(silence / 1_000_000) s")
+            return monitors.mapValues { _ in status }
         }
-        return watches.compactMapValues(\.status)
+        return monitors.compactMapValues(\.status)
     }
+
+    func checkPresence() throws(IIOError) { try setup.checkIsEnabled() }
 
     mutating func next(_ waker: WakePipe) throws(IIOError) -> [SampleBlock] {
         let deadline = isSilent ? checkAt : min(silentAt, checkAt)
         let readiness = waker.wait(for: file.descriptor, until: deadline)
-        if readiness == .woken { return [] }
-        // Also where nothing seems to be there: of a device that was unregistered the kernel says neither that there is
-        // something to read nor that it is broken, and only a read finds out.
+        if readiness == .woken {
+            try checkPresence()
+            return []
+        }
+        // Read after a timeout too: poll() does not report an unregistered device as readable or broken, only a read
+        // fails.
         let bytes = try file.read()
         guard !bytes.isEmpty else {
             if readiness == .deadline { try noteSilence() }
@@ -96,9 +103,9 @@ struct BufferSession: IIOSession {
         return take(bytes)
     }
 
-    /// The deadline has come without a scan.
+    /// Handles a deadline without a scan.
     private mutating func noteSilence() throws(IIOError) {
-        try setup.checkIsOn()
+        try setup.checkIsEnabled()
         let now = Moment.now().boot
         isSilent = isSilent || now >= silentAt
         checkAt = now + Self.checkPeriod
@@ -124,23 +131,26 @@ struct BufferSession: IIOSession {
         let stamps = stamper.stamp(own: own, count: count, at: now)
         return setup.sensors.compactMap { sensor in
             let stream = sensor.quantity.stream
-            let places = IIOQuantity.axes.compactMap { layout["\(sensor.quantity.rawValue)_\($0)"] }
-            guard places.count == 3, var watch = watches[stream] else { return nil }
-            if let note = stamper.note { watch.note(note) }
+            let channels = sensor.quantity.channels
+            let places = channels.compactMap { layout[$0] }
+            guard places.count == channels.count, var monitor = monitors[stream] else { return nil }
+            if let note = stamper.note { monitor.note(note) }
             var block = SampleBlock(stream: stream)
             for (index, stamp) in stamps.enumerated() {
                 guard case .time(let time) = stamp else {
-                    watch.noteLateSample(at: now.boot)
+                    monitor.noteLateSample(at: now.boot)
                     continue
                 }
                 let scan = bytes.dropFirst(index * layout.byteCount)
-                let axes = places.map { $0.type.value(in: scan.dropFirst($0.offset)) }
-                let raw = SIMD3(axes[0], axes[1], axes[2])
-                if watch.take(raw, at: time) {
+                var raw = SIMD3<Double>.zero
+                for (axis, place) in places.enumerated() {
+                    raw[axis] = place.type.value(in: scan.dropFirst(place.offset))
+                }
+                if monitor.accept(raw, at: time) {
                     block.append(time: Timestamp(microseconds: time), values: sensor.conversion.values(of: raw))
                 }
             }
-            watches[stream] = watch
+            monitors[stream] = monitor
             return block.isEmpty ? nil : block
         }
     }

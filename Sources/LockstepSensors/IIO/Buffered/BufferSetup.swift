@@ -1,75 +1,80 @@
 import Glibc
 import LockstepModel
 
-/// Sets up a device's buffer, and takes it down: attributes only.
+/// Configures, enables and disables a device's buffer through its attributes.
 struct BufferSetup {
     let device: IIODevice
+    let buffer: IIOBuffer
     let sensors: [IIOSensor]
+    /// The names of candidate triggers, best first.
     let triggers: [String]
-    /// The triggers that there are, by name.
+    /// All triggers.
     let triggerFolders: [(name: String, folder: AttributeFolder)]
-    /// How long scans gather before the reader is woken, in µs.
+    /// How long scans are collected before the reader is woken, in µs.
     let linger: Int64
 
-    /// What came of it.
+    /// The configuration in effect.
     struct Result {
         var layout: ScanLayout
         var clock: ScanStamper.Clock
-        /// Samples a second that there will be; nil where nobody knows.
+        /// The rate of scans in 1/s; nil if unknown.
         var rate: Double?
-        /// What is to be said of each stream.
+        /// Limitations to report, for each stream.
         var notes: [SensorStream: [String]]
     }
 
-    /// Everything but switching on.
-    /// - Parameter rates: samples a second that are wanted of each stream.
+    /// Configures everything and leaves the buffer disabled.
+    /// - Parameter rates: The requested rates in samples/s.
     func configure(_ rates: [SensorStream: Double]) throws(IIOError) -> Result {
-        // What an agent that was killed has left on; nothing can be changed before.
-        try device.folder.write("buffer/enable", "0")
+        // A killed agent leaves its buffer enabled, and an enabled buffer cannot be configured.
+        try buffer.controls.write("enable", "0")
         let clock = setClock()
         try chooseElements()
         let layout = try ScanLayout(enabledElements())
         for sensor in sensors {
-            for axis in IIOQuantity.axes where layout["\(sensor.quantity.rawValue)_\(axis)"] == nil {
-                throw IIOError(
-                    "\(device.label) does not let \(sensor.quantity.prefix)_\(axis) be read in its buffer",
-                    isAboutBuffer: true)
+            for channel in sensor.quantity.channels where layout[channel] == nil {
+                throw IIOError("\(device.label) does not offer in_\(channel) in its buffer", isBufferProblem: true)
             }
         }
         try setTrigger()
         var notes: [SensorStream: [String]] = [:]
         var fastest: Double?
         for sensor in sensors {
-            guard let control = sensor.rate, let wanted = rates[sensor.quantity.stream] else { continue }
-            let shared = sensors.fastest(setBy: control) { rates[$0.quantity.stream].map(control.resolved) }
-            let (rate, note) = control.set(shared ?? control.resolved(wanted))
+            guard let control = sensor.rate, rates[sensor.quantity.stream] != nil else { continue }
+            let shared = sensors.fastest(setBy: control) { other in
+                rates[other.quantity.stream].map { control.resolved($0, default: other.quantity.defaultRate) }
+            }
+            guard let shared else { continue }
+            let (rate, note) = control.set(shared)
             fastest = [fastest, rate].compactMap { $0 }.max()
             if let note { notes[sensor.quantity.stream, default: []].append(note) }
         }
         if let control = timer {
-            let (rate, note) = control.set(pace(rates, measured: fastest))
+            let (rate, note) = control.set(scanRate(rates, measured: fastest))
             fastest = rate ?? fastest
             if let note { for sensor in sensors { notes[sensor.quantity.stream, default: []].append(note) } }
         }
         let isTimed = layout["timestamp"] != nil
         setSize(rate: fastest)
         return Result(
-            layout: layout, clock: isTimed ? clock : .arrival("stamped on arrival, because it tells no times"),
+            layout: layout,
+            clock: isTimed ? clock : .arrival("stamped on arrival, because its scans have no timestamps"),
             rate: fastest, notes: notes)
     }
 
-    func enable() throws(IIOError) { try device.folder.write("buffer/enable", "1") }
+    func enable() throws(IIOError) { try buffer.controls.write("enable", "1") }
 
-    /// Best effort: a device that is gone has no buffer to switch off.
-    func disable() { try? device.folder.write("buffer/enable", "0") }
+    /// Disables the buffer if the device still exists.
+    func disable() { try? buffer.controls.write("enable", "0") }
 
-    /// - Throws: ``IIOError`` if the buffer has gone, or was switched off by someone else.
-    func checkIsOn() throws(IIOError) {
-        guard let state = device.folder.text("buffer/enable") else {
-            throw IIOError("\(device.folder["buffer/enable"]) has gone: the sensor is gone")
+    /// Checks that the device exists and its buffer is enabled.
+    /// - Throws: ``IIOError`` if the device is gone or another program disabled its buffer.
+    func checkIsEnabled() throws(IIOError) {
+        guard let state = buffer.controls.text("enable") else {
+            throw IIOError("the sensor is gone: \(buffer.controls["enable"]) does not exist any more")
         }
         guard state == "1" else {
-            throw IIOError("its buffer was switched off: stop the other program that uses the sensor")
+            throw IIOError("another program disabled its buffer; stop that program")
         }
     }
 
@@ -85,10 +90,10 @@ struct BufferSetup {
         return ScanStamper.Clock(named: folder.text(file) ?? current)
     }
 
-    /// Switches on the axes that are wanted and the timestamp, everything else off.
+    /// Enables the requested channels and the timestamp, and disables all other elements.
     private func chooseElements() throws(IIOError) {
-        let wanted = sensors.flatMap { sensor in IIOQuantity.axes.map { "\(sensor.quantity.prefix)_\($0)_en" } }
-        let scan = AttributeFolder(device.folder["scan_elements"])
+        let wanted = sensors.flatMap { sensor in sensor.quantity.channels.map { "in_\($0)_en" } }
+        let scan = buffer.elements
         let all = scan.names.filter { $0.hasSuffix("_en") }.sorted()
         for name in all where name != "in_timestamp_en" && !wanted.contains(name) && scan.text(name) != "0" {
             try scan.write(name, "0")
@@ -97,9 +102,9 @@ struct BufferSetup {
         if all.contains("in_timestamp_en") { try scan.write("in_timestamp_en", "1") }
     }
 
-    /// What is switched on in the end: a driver may insist on more than was asked.
+    /// Returns the elements that are enabled in the end: a driver may enforce more than requested.
     private func enabledElements() throws(IIOError) -> [ScanLayout.Element] {
-        let scan = AttributeFolder(device.folder["scan_elements"])
+        let scan = buffer.elements
         var elements: [ScanLayout.Element] = []
         for file in scan.names where file.hasPrefix("in_") && file.hasSuffix("_en") {
             guard scan.text(file) == "1" else { continue }
@@ -108,8 +113,8 @@ struct BufferSetup {
             let type = try scan.read("in_\(name)_type")
             guard let index = Int(index), let type = ScanType(type) else {
                 throw IIOError(
-                    "\(scan.path): in_\(name) has the index '\(index)' and the type '\(type)', which mean nothing",
-                    isAboutBuffer: true)
+                    "\(scan.path): in_\(name) has an invalid index '\(index)' or type '\(type)'",
+                    isBufferProblem: true)
             }
             elements.append(ScanLayout.Element(name: name, index: index, type: type))
         }
@@ -119,14 +124,14 @@ struct BufferSetup {
     private func setTrigger() throws(IIOError) {
         let file = "trigger/current_trigger"
         guard device.folder.contains(file), device.folder.text(file) ?? "" == "" else { return }
-        var refusal = IIOError("\(device.label) has no trigger for its buffer", isAboutBuffer: true)
+        var refusal = IIOError("\(device.label) has no trigger for its buffer", isBufferProblem: true)
         for trigger in triggers {
             do throws(IIOError) { return try device.folder.write(file, trigger) } catch { refusal = error }
         }
         throw refusal
     }
 
-    /// The rate of the trigger in force; nil where it has none, because the device fires it.
+    /// The rate control of the current trigger; nil if it has none, because the device fires it.
     private var timer: RateControl? {
         guard let name = device.folder.text("trigger/current_trigger"),
             let folder = triggerFolders.first(where: { $0.name == name })?.folder,
@@ -137,23 +142,23 @@ struct BufferSetup {
             available: folder.text("sampling_frequency_available").flatMap { SamplingRates($0) })
     }
 
-    /// How often to take a scan of a device that measures `measured` times a second: not more often than is wanted,
-    /// nor than there is something new.
-    private func pace(_ rates: [SensorStream: Double], measured: Double?) -> Double {
-        let wanted = sensors.compactMap { sensor -> Double? in
-            guard let wanted = rates[sensor.quantity.stream] else { return nil }
-            return sensor.rate?.resolved(wanted) ?? (wanted.isFinite ? wanted : RateControl.usual)
+    /// Returns the rate of scans in 1/s: as requested, but not faster than the device measures.
+    private func scanRate(_ rates: [SensorStream: Double], measured: Double?) -> Double {
+        let requested = sensors.compactMap { sensor -> Double? in
+            guard let rate = rates[sensor.quantity.stream] else { return nil }
+            let standard = sensor.quantity.defaultRate
+            return sensor.rate?.resolved(rate, default: standard) ?? (rate.isFinite ? rate : standard)
         }
-        return min(wanted.max() ?? RateControl.usual, measured ?? .infinity)
+        return min(requested.max() ?? RateControl.defaultRate, measured ?? .infinity)
     }
 
-    /// A buffer whose depth is fixed refuses, and works all the same.
+    /// Sets length and watermark. A buffer with a fixed length rejects it, and works all the same.
     private func setSize(rate: Double?) {
         let size = BufferSize(
             rate: rate, linger: linger,
-            chipScans: device.folder.text("buffer/hwfifo_watermark_max").flatMap { Int($0) })
-        try? device.folder.write("buffer/length", "\(size.length)")
-        let length = device.folder.text("buffer/length").flatMap { Int($0) } ?? size.length
-        try? device.folder.write("buffer/watermark", "\(size.watermark(of: length))")
+            chipScans: buffer.controls.text("hwfifo_watermark_max").flatMap { Int($0) })
+        try? buffer.controls.write("length", "\(size.length)")
+        let length = buffer.controls.text("length").flatMap { Int($0) } ?? size.length
+        try? buffer.controls.write("watermark", "\(size.watermark(of: length))")
     }
 }

@@ -1,30 +1,32 @@
-/// How many scans a device's buffer holds, and how many of them wake who reads it.
+/// The length and the watermark of a device's buffer, in scans.
 package struct BufferSize: Sendable, Hashable {
-    /// How long the buffer holds scans while nobody reads, in s.
+    /// The time that the buffer covers while nobody reads, in s.
     private static let depth = 2.0
-    /// The fewest and the most that it is asked to hold.
+    /// The smallest and largest length.
     private static let lengths = 16...8192
 
-    /// Scans that it is to hold.
+    /// The requested length.
     package let length: Int
-    /// Scans after which the reader is to be woken, as far as the buffer holds them.
-    private let gathered: Int
+    /// The number of scans that arrive within the linger.
+    private let lingeringScans: Int
 
     /// - Parameters:
-    ///   - rate: scans a second; nil where nobody knows.
-    ///   - linger: how long scans gather before the reader is woken, in µs.
-    ///   - chipScans: how many the chip can gather in a memory of its own; nil where it has none.
+    ///   - rate: The rate of scans in 1/s; nil if unknown.
+    ///   - linger: How long scans are collected before the reader is woken, in µs.
+    ///   - chipScans: The capacity of the chip's own FIFO; nil if it has none.
     package init(rate: Double?, linger: Int64, chipScans: Int? = nil) {
-        let pace = min(rate ?? RateControl.usual, 1e6)
-        // Where nobody knows how often scans come, each wakes the reader: several might be a long time in coming.
-        let gathered = rate == nil ? 1 : Int(min(pace * Double(linger) / 1e6, Double(Self.lengths.upperBound)))
-        length = min(max(2 * gathered, Int(pace * Self.depth), Self.lengths.lowerBound), Self.lengths.upperBound)
-        // A chip begins to gather anew, or drops scans, when its memory is full: the other half is for a late reader.
-        self.gathered = min(gathered, (chipScans ?? .max) / 2)
+        let scanRate = min(rate ?? RateControl.defaultRate, 1e6)
+        // At an unknown rate each scan wakes the reader, because several might take long to arrive.
+        let lingeringScans =
+            rate == nil ? 1 : Int(min(scanRate * Double(linger) / 1e6, Double(Self.lengths.upperBound)))
+        length = min(
+            max(2 * lingeringScans, Int(scanRate * Self.depth), Self.lengths.lowerBound), Self.lengths.upperBound)
+        // A full FIFO drops scans or starts over: the other half is reserved for a late reader.
+        self.lingeringScans = min(lingeringScans, (chipScans ?? .max) / 2)
     }
 
-    /// Scans after which the reader is woken: half of what the buffer holds at the most, so that there is room while it
-    /// wakes.
-    /// - Parameter length: what the buffer does hold: its depth may be fixed.
-    package func watermark(of length: Int) -> Int { max(1, min(gathered, length / 2)) }
+    /// Returns the number of scans after which the reader is woken: at most half of the length, which leaves room while
+    /// the reader wakes up.
+    /// - Parameter length: The actual length, which may be fixed.
+    package func watermark(of length: Int) -> Int { max(1, min(lingeringScans, length / 2)) }
 }

@@ -1,23 +1,23 @@
 import Glibc
 
-/// A character device with scans; closes it when the last reference goes.
+/// An open buffer of a device. The descriptor is closed with the last reference.
 final class DeviceFile: Sendable {
-    /// Bytes that are read at once.
+    /// The size of one read in bytes.
     private static let maxReadSize = 65_536
 
     let descriptor: Int32
     private let path: String
 
+    /// Opens a buffer of the character device `node`.
     /// - Throws: ``IIOError`` that names the file.
-    init(_ path: String) throws(IIOError) {
-        self.path = path
-        descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { throw IIOError(path: path, errno: errno) }
+    init(_ opener: BufferOpener, _ node: String, _ buffer: IIOBuffer) throws(IIOError) {
+        path = node
+        descriptor = try opener.open(node, buffer)
     }
 
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    deinit { close(descriptor) }
 
-    /// What there is to read now, perhaps nothing.
+    /// Returns the bytes available now, possibly none.
     /// - Throws: ``IIOError`` if the device is gone.
     func read() throws(IIOError) -> [UInt8] {
         var count = 0
@@ -31,7 +31,7 @@ final class DeviceFile: Sendable {
         }
         if count < 0, code == EAGAIN { return [] }
         if count < 0 { throw IIOError(path: path, errno: code) }
-        if count == 0 { throw IIOError("\(path) has ended: the sensor is gone") }
+        if count == 0 { throw IIOError("the sensor is gone: \(path) has ended") }
         return bytes
     }
 }

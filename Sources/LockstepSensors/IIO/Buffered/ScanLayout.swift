@@ -1,11 +1,11 @@
-/// Where the values of a scan are: the elements that are switched on, in the order of their index, each at a multiple of
-/// its own size, and the whole a multiple of the largest.
+/// The positions of the values in a scan: the enabled elements in the order of their index, each aligned to its own size,
+/// and the scan aligned to the largest.
 package struct ScanLayout: Sendable, Hashable {
     /// One value of a scan.
     package struct Element: Sendable, Hashable {
         /// `accel_x`, `timestamp`.
         package let name: String
-        /// Its place in the order.
+        /// Its position in the order.
         package let index: Int
         package let type: ScanType
 
@@ -16,13 +16,14 @@ package struct ScanLayout: Sendable, Hashable {
         }
     }
 
-    /// Where an element is, in bytes from the beginning of a scan.
+    /// The position and type of an element.
     package struct Place: Sendable, Hashable {
+        /// Bytes from the start of the scan.
         package let offset: Int
         package let type: ScanType
     }
 
-    /// Bytes of a scan; 0 where nothing is switched on.
+    /// The size of a scan in bytes; 0 if nothing is enabled.
     package let byteCount: Int
     private let places: [String: Place]
 

@@ -1,16 +1,16 @@
 package import LockstepModel
 
-/// Gives the scans of a buffer their times: their own, on the boot clock, or those of their arrival.
+/// Assigns times to the scans of a buffer: their own timestamps on the boot clock, or the times of their arrival.
 package struct ScanStamper: Sendable {
-    /// What a scan's own timestamps count from.
+    /// The clock of the scans' own timestamps.
     package enum Clock: Sendable, Hashable {
         case boot
-        /// The monotonic clock, which stands during suspend.
+        /// The monotonic clock, which stops during suspend.
         case awake
-        /// Nothing that can be relied on, and why: scans are stamped when they arrive.
+        /// No reliable clock, with the reason: scans are stamped on arrival.
         case arrival(String)
 
-        /// The clock that the kernel calls `name` in `current_timestamp_clock`.
+        /// The clock with the kernel's name in `current_timestamp_clock`.
         package init(named name: String) {
             switch name {
             case "boottime": self = .boot
@@ -20,59 +20,60 @@ package struct ScanStamper: Sendable {
         }
     }
 
-    /// What became of a scan.
+    /// The result for one scan.
     package enum Stamp: Sendable, Hashable {
-        /// Its time, in µs of the boot clock.
+        /// The time in µs of the boot clock.
         case time(Int64)
-        /// Dropped, because it would not be later than the one before.
+        /// The scan is dropped, because its time is not later than that of the previous one.
         case dropped
     }
 
-    /// So many implausible times in a row, and a sensor's clock is not used any more.
+    /// The number of consecutive implausible timestamps after which the sensor's clock is not used any more.
     package static let maxConsecutiveImplausible = 10
-    /// So many scans without a time in a row, and no more times are expected.
+    /// The number of consecutive scans without timestamp after which none are expected any more.
     package static let maxConsecutiveUntimed = 3
-    /// A scan can't be older than its buffer, which is emptied when it is switched on, but clocks are read one after the
-    /// other. µs. There is no other bound: during a suspend or a stop scans wait for as long as it lasts.
+    /// How far, in µs, a scan may lie before the start of its buffer, which is empty when enabled: a tolerance for
+    /// reading two clocks. There is no other lower bound, because scans wait while the machine is suspended.
     static let maxBeforeStart: Int64 = 1_000_000
-    /// A scan can't be of the future, but clocks are read one after the other. µs.
+    /// How far, in µs, a scan may lie in the future: a tolerance for reading two clocks.
     static let maxAhead: Int64 = 1_000_000
 
     package private(set) var clock: Clock
+    /// The start of the buffer, in µs of the boot clock.
     private let began: Int64
-    /// µs between scans stamped on arrival, at the most.
+    /// The longest time between scans that are stamped on arrival, in µs.
     private let maxStep: Int64
     private var last: Int64?
     private var implausible = 0
-    /// Scans in a row without a time.
+    /// The number of consecutive scans without timestamp.
     private var untimed = 0
-    /// When scans were last read, on a clock that stands during suspend, and how far the boot clock was ahead of it.
+    /// The time of the last read on the monotonic clock, and the lead of the boot clock over it, in µs.
     private var lastRead: (awake: Int64, ahead: Int64)?
 
     /// - Parameters:
-    ///   - began: when the buffer began to fill, in µs of the boot clock.
-    ///   - rate: samples a second that are expected; nil where nobody knows.
+    ///   - began: When the buffer was enabled, in µs of the boot clock.
+    ///   - rate: The expected rate of scans in 1/s; nil if unknown.
     package init(clock: Clock, began: Int64, rate: Double? = nil) {
         self.clock = clock
-        // A sensor may be slower than it says, but after a pause its scans are not spread over the pause.
+        // A sensor may be slower than stated, but scans after a pause must not be spread over the pause.
         maxStep = rate.map { Int64(2e6 / max($0, 1e-3)) } ?? .max
         self.began = began
     }
 
-    /// Whether no scan has come yet.
+    /// Whether no scan has arrived yet.
     package var isUnused: Bool { last == nil }
 
-    /// Why scans don't have their own times; nil where they do.
+    /// Why scans are stamped on arrival; nil if they are not.
     package var note: String? {
         if case .arrival(let reason) = clock { return reason }
         return nil
     }
 
-    /// The times of scans that have arrived together.
+    /// Returns the times of scans that arrived together.
     /// - Parameters:
-    ///   - own: their own timestamps in ns; nil where they have none.
-    ///   - count: how many they are.
-    ///   - now: when they arrived.
+    ///   - own: Their own timestamps in ns; nil if they have none.
+    ///   - count: The number of scans.
+    ///   - now: The time of arrival.
     package mutating func stamp(own: [Int64]?, count: Int, at now: Moment) -> [Stamp] {
         guard let own, note == nil else { return stampArrivals(count, at: now.boot) }
         let read = lastRead
@@ -88,7 +89,7 @@ package struct ScanStamper: Sendable {
                 untimed = 0
                 stamps.append(stamp(onBootClock(nanoseconds / 1000, at: now, after: read), at: now.boot))
             } else {
-                // A time of its arrival would be later than those of the scans that came after it.
+                // Its arrival time would be later than the timestamps of the following scans.
                 countUntimed(1)
                 stamps.append(.dropped)
             }
@@ -96,22 +97,22 @@ package struct ScanStamper: Sendable {
         return stamps + stampArrivals(count - stamps.count, at: now.boot)
     }
 
-    /// Triggers that are fired by software leave the time at 0, but a driver may also fail to tell one time.
+    /// Counts scans without timestamp. Software triggers never set it; a driver may also miss a single one.
     private mutating func countUntimed(_ count: Int) {
         untimed += count
         guard untimed >= Self.maxConsecutiveUntimed else { return }
-        clock = .arrival("stamped on arrival, because its trigger tells no times")
+        clock = .arrival("stamped on arrival, because its trigger provides no timestamps")
     }
 
-    /// A scan's own time, in µs, on the boot clock.
+    /// Converts a scan's own time, in µs, to the boot clock.
     private func onBootClock(_ own: Int64, at now: Moment, after read: (awake: Int64, ahead: Int64)?) -> Int64 {
         guard clock == .awake else { return own }
-        // What is not later than the last read was measured before a suspend since then.
+        // A scan from before the last read is older than any suspend since then.
         if let read, own <= read.awake { return own + read.ahead }
         return own + now.boot - now.awake
     }
 
-    /// One scan by its own time, in µs of the boot clock.
+    /// Stamps one scan with its own time, in µs of the boot clock.
     private mutating func stamp(_ time: Int64, at now: Int64) -> Stamp {
         let isPlausible = time > began - Self.maxBeforeStart && time < now + Self.maxAhead
         if isPlausible, time > last ?? .min {
@@ -122,12 +123,12 @@ package struct ScanStamper: Sendable {
         implausible += 1
         if implausible >= Self.maxConsecutiveImplausible {
             let fault = isPlausible ? "go backward" : "are \(abs(now - time) / 1_000_000) s off"
-            clock = .arrival("stamped on arrival, because its own times \(fault)")
+            clock = .arrival("stamped on arrival, because its own timestamps \(fault)")
         }
         return .dropped
     }
 
-    /// Spreads scans evenly over the time since the last, or over so much of it as they can have taken.
+    /// Spreads scans evenly over the time since the last one, limited by ``maxStep`` per scan.
     private mutating func stampArrivals(_ count: Int, at now: Int64) -> [Stamp] {
         guard count > 0 else { return [] }
         let last = last ?? began

@@ -1,17 +1,17 @@
-/// How the kernel lays out one value in a scan: `[be|le]:[s|u]bits/storage[Xrepeat]>>shift`.
+/// The kernel's description of one value in a scan: `[be|le]:[s|u]bits/storage[Xrepeat]>>shift`.
 package struct ScanType: Sendable, Hashable {
     package let isBigEndian: Bool
     package let isSigned: Bool
-    /// Bits that count, from 1 up to ``storageBits``.
+    /// The number of significant bits, from 1 up to ``storageBits``.
     package let bits: Int
-    /// Bits that it takes up: 8, 16, 32 or 64.
+    /// The number of stored bits: 8, 16, 32 or 64.
     package let storageBits: Int
-    /// How many values it has; of more than one only the first is read.
+    /// The number of values; only the first is read.
     package let repeats: Int
-    /// Bits to throw away at the lower end.
+    /// The number of insignificant low bits.
     package let shift: Int
 
-    /// Reads `le:s12/16>>4`, `be:u16/32X2>>0`; nil where it is none of the kind.
+    /// Parses `le:s12/16>>4`, `be:u16/32X2>>0`; nil if the text has another form.
     package init?(_ text: String) {
         var rest = Substring(text)
         func take(_ token: String) -> Bool {
@@ -45,30 +45,30 @@ package struct ScanType: Sendable, Hashable {
         self.shift = shift
     }
 
-    /// Bytes that it takes up in a scan, where it begins at a multiple of them.
+    /// The size in a scan, which is also its alignment, in bytes.
     package var byteCount: Int { storageBits / 8 * repeats }
 
-    /// The first value in `bytes`, as its bits; an unsigned one of 64 bits above `Int64.max` comes out negative.
-    /// - Precondition: there are at least ``storageBits`` bits.
+    /// Returns the first value in `bytes` as an integer. An unsigned 64-bit value above `Int64.max` becomes negative.
+    /// - Precondition: `bytes` has at least ``storageBits`` bits.
     package func integer(in bytes: ArraySlice<UInt8>) -> Int64 {
         let storage = bytes.prefix(storageBits / 8)
         let whole =
             isBigEndian
             ? storage.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             : storage.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        // Up to the highest bit of 64 and down again: what is above the value goes, and its sign comes along.
+        // Shifting to the top and back removes the bits above the value and extends its sign.
         let top = (whole >> UInt64(shift)) << UInt64(64 - bits)
         return isSigned ? Int64(bitPattern: top) >> Int64(64 - bits) : Int64(bitPattern: top >> UInt64(64 - bits))
     }
 
-    /// The first value in `bytes`.
-    /// - Precondition: there are at least ``storageBits`` bits.
+    /// Returns the first value in `bytes`.
+    /// - Precondition: `bytes` has at least ``storageBits`` bits.
     package func value(in bytes: ArraySlice<UInt8>) -> Double {
         let integer = integer(in: bytes)
         return isSigned ? Double(integer) : Double(UInt64(bitPattern: integer))
     }
 
-    /// The least and the greatest value that it can hold.
+    /// The smallest and largest value that it can hold.
     package var range: ClosedRange<Double> {
         if isSigned { return Double(Int64.min >> Int64(64 - bits))...Double(Int64.max >> Int64(64 - bits)) }
         return 0...Double(UInt64.max >> UInt64(64 - bits))

@@ -1,13 +1,13 @@
 import Glibc
 
-/// The rates that a sensor can be set to, as its `…sampling_frequency_available` tells them, in samples a second.
+/// The rates that a sensor supports, from `…sampling_frequency_available`, in samples/s.
 package enum SamplingRates: Sendable, Hashable {
-    /// Some few, ascending, with the text that the kernel has for each.
+    /// A list in ascending order.
     case list([Choice])
-    /// From `least` by `step` to `greatest`; a step of 0 is any.
+    /// From `least` to `greatest` in steps of `step`; a step of 0 allows any rate.
     case range(least: Double, step: Double, greatest: Double)
 
-    /// One rate, and how it is written.
+    /// A rate and the kernel's text for it.
     package struct Choice: Sendable, Hashable {
         package let rate: Double
         package let text: String
@@ -18,7 +18,7 @@ package enum SamplingRates: Sendable, Hashable {
         }
     }
 
-    /// Reads `25 50 100` or `[0.78 0.78 100]`; nil where there is no rate above 0.
+    /// Parses `25 50 100` or `[0.78 0.78 100]`; nil if there is no rate above 0.
     package init?(_ text: String) {
         let isRange = text.hasPrefix("[") && text.hasSuffix("]")
         let words = (isRange ? text.dropFirst().dropLast() : text[...]).split(whereSeparator: \.isWhitespace)
@@ -26,7 +26,7 @@ package enum SamplingRates: Sendable, Hashable {
         guard numbers.allSatisfy({ $0.isFinite && $0 >= 0 }) else { return nil }
         if isRange {
             guard numbers.count == 3, numbers[2] > 0, numbers[0] <= numbers[2] else { return nil }
-            // 0 samples a second would be no rate.
+            // 0 is not a usable rate.
             let least = numbers[0] > 0 ? numbers[0] : min(numbers[1] > 0 ? numbers[1] : 0.001, numbers[2])
             self = .range(least: least, step: numbers[1], greatest: numbers[2])
         } else {
@@ -36,7 +36,7 @@ package enum SamplingRates: Sendable, Hashable {
         }
     }
 
-    /// The slowest and the fastest.
+    /// The slowest and the fastest rate.
     package var bounds: ClosedRange<Double> {
         switch self {
         case .list(let choices): (choices.first?.rate ?? 0)...(choices.last?.rate ?? 0)
@@ -44,18 +44,18 @@ package enum SamplingRates: Sendable, Hashable {
         }
     }
 
-    /// The nearest at or above `wanted`, else the fastest.
-    package func choose(_ wanted: Double) -> Choice? {
+    /// Returns the lowest rate at or above `requested`, otherwise the fastest.
+    package func choose(_ requested: Double) -> Choice? {
         switch self {
-        case .list(let choices): return choices.first { $0.rate >= wanted } ?? choices.last
+        case .list(let choices): return choices.first { $0.rate >= requested } ?? choices.last
         case .range(let least, let step, let greatest):
-            var rate = min(max(wanted, least), greatest)
+            var rate = min(max(requested, least), greatest)
             if step > 0, rate < greatest { rate = min(least + ((rate - least) / step).rounded(.up) * step, greatest) }
             return Choice(rate: rate, text: Self.text(of: rate))
         }
     }
 
-    /// A rate as the kernel reads it: with up to six decimals and no exponent.
+    /// Formats a rate for the kernel: up to six decimals, no exponent.
     package static func text(of rate: Double) -> String {
         let millionths = Int64((min(rate, 1e12) * 1e6).rounded())
         let (whole, rest) = millionths.quotientAndRemainder(dividingBy: 1_000_000)

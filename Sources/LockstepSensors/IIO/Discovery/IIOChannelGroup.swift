@@ -1,41 +1,44 @@
 package import LockstepModel
 
-/// What is read of a device in one go.
+/// The channels of a device that one session reads together: those of one buffer, all polled ones, or the step counter.
 package struct IIOChannelGroup: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
-        case buffered, polled, steps
+        /// The channels of the buffer with this number.
+        case buffered(Int)
+        case polled, steps
     }
 
     package let deviceID: String
     package let deviceName: String
     package let kind: Kind
     package let streams: [SensorStream]
-    /// Samples a second that each went by itself when it was found: later the device says what it was set to.
+    /// The native rates at discovery, in samples/s. Later the device only reports the rate that was set.
     package let nativeRates: [SensorStream: Double]
 
-    /// `iio:device0 (bmi160)`.
+    /// The device for users: `iio:device0 (bmi160)`.
     package var label: String { deviceName == deviceID ? deviceID : "\(deviceID) (\(deviceName))" }
 
-    /// What is wanted, with the own rate for an infinite one.
-    func resolved(_ wanted: [SensorStream: Double]) -> [SensorStream: Double] {
-        wanted.reduce(into: [:]) { $0[$1.key] = $1.value.isFinite ? $1.value : nativeRates[$1.key] ?? $1.value }
+    /// Returns the requested rates with native rates in place of infinite ones.
+    func resolved(_ requested: [SensorStream: Double]) -> [SensorStream: Double] {
+        requested.reduce(into: [:]) { $0[$1.key] = $1.value.isFinite ? $1.value : nativeRates[$1.key] ?? $1.value }
     }
 
-    /// The device as it is now: the one of the same number and name, or else of the same name, since a device that was
-    /// plugged in again has a new number.
-    /// - Parameter others: devices that are not this one, though they may have its name.
-    /// - Throws: ``IIOError`` if there is none, or if it does not give these streams any more.
+    /// Returns the current state of the device: the one with the same number and name, otherwise one with the same name,
+    /// because a reconnected device gets a new number.
+    /// - Parameter others: Devices that existed beside this one and are never its replacement.
+    /// - Throws: ``IIOError`` if there is none, or if it does not provide the streams any more.
     package func find(in tree: IIOTree, except others: Set<String>) throws(IIOError) -> IIODevice {
         let devices = tree.devices().filter { $0.name == deviceName || $0.id == deviceName }
         guard
             let device = devices.first(where: { $0.id == deviceID })
                 ?? devices.first(where: { !others.contains($0.id) })
         else {
-            throw IIOError("it is not in \(tree.folder.path) any more; connect it again or load its driver")
+            throw IIOError("the sensor is not in \(tree.folder.path) any more; connect it again or load its driver")
         }
         guard streams.contains(where: device.usableStreams.contains) else {
             let problems = device.sensors.compactMap(\.problem) + [device.stepCounter?.problem].compactMap { $0 }
-            throw IIOError(problems.first ?? "it does not give \(streams.map(\.name).joined(separator: ", ")) any more")
+            let names = streams.map(\.name).joined(separator: ", ")
+            throw IIOError(problems.first ?? "the sensor does not provide \(names) any more")
         }
         return device
     }

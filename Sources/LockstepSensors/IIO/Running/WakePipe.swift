@@ -2,9 +2,9 @@ import Glibc
 import LockstepModel
 import Synchronization
 
-/// Lets a thread wait for a file, for a time, or for a word from elsewhere.
+/// Lets a thread wait for a file, a deadline or a wake-up from another thread.
 package final class WakePipe: Sendable {
-    /// What a wait ended with.
+    /// The reason why a wait ended.
     enum Readiness { case ready, deadline, woken }
 
     private let wakeEnd: Int32
@@ -26,18 +26,20 @@ package final class WakePipe: Sendable {
         close(wakeEnd)
     }
 
-    /// How often a wait has ended: what a source costs that has nothing to do.
+    /// The number of waits that ended.
     package var wakeups: Int { count.load(ordering: .relaxed) }
 
-    /// Ends the wait under way, or else the next.
+    /// Ends the current wait, or the next one.
     func wake() {
         var byte: UInt8 = 1
-        // Fails only when the pipe is full, and then the next wait ends anyway.
+        // Fails only if the pipe is full, and then the next wait ends anyway.
         _ = write(wakeEnd, &byte, 1)
     }
 
-    /// Blocks until `file` (-1: none) can be read or is broken, until `deadline` (µs of the boot clock; nil: none), or
-    /// until it is woken.
+    /// Blocks until `file` is readable or broken, until `deadline`, or until it is woken.
+    /// - Parameters:
+    ///   - file: A descriptor, or -1 for none.
+    ///   - deadline: µs of the boot clock, or nil for none.
     func wait(for file: Int32 = -1, until deadline: Int64? = nil) -> Readiness {
         while true {
             var polled = [
@@ -46,7 +48,7 @@ package final class WakePipe: Sendable {
             ]
             var timeout: Int32 = -1
             if let deadline {
-                // Rounded up, so that the deadline has come when the wait ends.
+                // Rounded up, so that the deadline has passed when the wait ends.
                 timeout = Int32(min(max(0, deadline - Moment.now().boot + 999) / 1000, 3_600_000))
             }
             _ = poll(&polled, 2, timeout)

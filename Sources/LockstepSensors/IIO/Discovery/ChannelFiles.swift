@@ -1,13 +1,14 @@
-/// The attributes with which the three axes of a quantity are read one by one.
-struct AxisFiles {
+/// The attributes that hold the value of each channel of a quantity, for polling.
+struct ChannelFiles {
     /// Whether the values are in the kernel's unit already: `in_accel_x_input`.
     let isProcessed: Bool
+    /// One file per channel.
     let files: [String]
     let isAny: Bool
     let isComplete: Bool
 
     init(_ folder: AttributeFolder, _ quantity: IIOQuantity) {
-        func files(_ kind: String) -> [String] { (0..<3).map { "\(quantity.prefix(axis: $0))_\(kind)" } }
+        func files(_ kind: String) -> [String] { quantity.channels.map { "in_\($0)_\(kind)" } }
         let raw = files("raw")
         let processed = files("input")
         let isRaw = raw.contains(where: folder.contains)
@@ -18,15 +19,16 @@ struct AxisFiles {
     }
 }
 
-/// The scan elements with which the three axes of a quantity come through a buffer.
-struct ScanFiles {
+/// The scan elements of a quantity in a buffer.
+struct ScanElements {
     let isAny: Bool
     let isComplete: Bool
-    /// How the x axis is laid out; the others may differ, but not in their range.
+    /// The layout of the first channel. The others may differ, but not in their range.
     let type: ScanType?
 
+    /// - Parameter folder: The folder of the buffer's scan elements.
     init(_ folder: AttributeFolder, _ quantity: IIOQuantity) {
-        let elements = (0..<3).map { "scan_elements/\(quantity.prefix(axis: $0))" }
+        let elements = quantity.channels.map { "in_\($0)" }
         isAny = elements.contains { folder.contains($0 + "_en") }
         let types = elements.map { folder.text($0 + "_type").flatMap { ScanType($0) } }
         type = types[0]
