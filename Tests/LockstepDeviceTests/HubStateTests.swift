@@ -20,14 +20,14 @@ struct HubStateTests {
         // One hour back.
         state.accept(block([2_500_000]), clock: .boot, at: moment(boot: 2_600_000, offset: -3_600_000_000))
         continuation?.finish()
-        var heard: [String] = []
+        var received: [String] = []
         for try await update in updates {
             switch update {
-            case .samples(let samples): heard.append("\(samples.times[0] - start)")
-            case .clockStepped: heard.append("stepped")
-            case .status: heard.append("status")
+            case .samples(let samples): received.append("\(samples.times[0] - start)")
+            case .clockStepped: received.append("stepped")
+            case .status: received.append("status")
             }
         }
-        #expect(heard == ["1500000", "stepped", "\(2_500_000 - 3_600_000_000)"])
+        #expect(received == ["1500000", "stepped", "\(2_500_000 - 3_600_000_000)"])
     }
 }

@@ -31,7 +31,7 @@ struct MotionManagerTests {
         manager.accelerometerUpdateInterval = 0.01
         manager.startAccelerometerUpdates()
         #expect(manager.isAccelerometerActive)
-        try await source.give(resting(.accelerometer))
+        try await source.deliver(resting(.accelerometer))
         try await wait { manager.accelerometerData?.timestamp.microseconds == start + 990_000 }
         #expect(manager.accelerometerData?.acceleration == SIMD3(0, 0, -1))
         #expect(source.state.withLock { $0.rates } == [.accelerometer: 100])
@@ -72,7 +72,7 @@ struct MotionManagerTests {
         try await source.wait { $0.rates == [.accelerometer: 10] }
         let fast = reader(interval: 0.01)
         try await source.wait { $0.rates == [.accelerometer: 100] }
-        for second in 0..<4 as Range<Int64> { try await source.give(resting(.accelerometer, from: second)) }
+        for second in 0..<4 as Range<Int64> { try await source.deliver(resting(.accelerometer, from: second)) }
         source.end()
         #expect(try await fast.value.count == 400)
         let times = try await slow.value
@@ -95,7 +95,7 @@ struct MotionManagerTests {
             return motions
         }
         for second in 0..<5 as Range<Int64> {
-            for stream in source.streams { try await source.give(resting(stream, from: second)) }
+            for stream in source.streams { try await source.deliver(resting(stream, from: second)) }
         }
         #expect(
             source.state.withLock { $0.rates } == [.accelerometer: 100, .gyroscope: 100, .magnetometer: .infinity])
@@ -141,9 +141,9 @@ struct PedometerTests {
         let pedometer = Pedometer(hub: SensorHub(sources: [source]), history: Past())
         #expect(pedometer.isStepCountingAvailable && !pedometer.isDistanceAvailable)
         pedometer.startUpdates(from: beginning + 4_500_000)
-        try await source.give(row(10, steps: 10))
+        try await source.deliver(row(10, steps: 10))
         try await wait { pedometer.pedometerData?.numberOfSteps == 55 }
-        try await source.give(row(11, steps: 2))
+        try await source.deliver(row(11, steps: 2))
         try await wait { pedometer.pedometerData?.numberOfSteps == 57 }
         let data = try #require(pedometer.pedometerData)
         #expect(data.startDate == beginning + 4_500_000 && data.endDate == beginning + 11_000_000)
@@ -165,7 +165,7 @@ struct PedometerTests {
             for try await data in updates { counts.append(data.numberOfSteps) }
             return counts
         }
-        for second in 1...3 as ClosedRange<Int64> { try await source.give(row(second, steps: Double(second))) }
+        for second in 1...3 as ClosedRange<Int64> { try await source.deliver(row(second, steps: Double(second))) }
         source.end()
         #expect(try await reading.value == [1, 3, 6])
         #expect(throws: PedometerError.noHistory) { try pedometer.data(from: beginning, to: beginning + 1) }
@@ -205,14 +205,14 @@ struct LocationManagerTests {
         manager.desiredAccuracy = 20
         manager.distanceFilter = 100
         manager.startUpdatingLocation()
-        try await source.say(.waiting("no fix yet"))
+        try await source.report(.waiting("no fix yet"))
         try await wait { manager.locationError == .locationUnknown("no fix yet") }
-        try await source.give(fix(0, latitude: 48, accuracy: 50))
-        try await source.give(fix(1, latitude: 48))
-        try await source.give(fix(2, latitude: 48.0001))
+        try await source.deliver(fix(0, latitude: 48, accuracy: 50))
+        try await source.deliver(fix(1, latitude: 48))
+        try await source.deliver(fix(2, latitude: 48.0001))
         // Twenty degrees in a second are impossible.
-        try await source.give(fix(3, latitude: 68))
-        try await source.give(fix(60, latitude: 48.01))
+        try await source.deliver(fix(3, latitude: 68))
+        try await source.deliver(fix(60, latitude: 48.01))
         try await wait { manager.location?.coordinate.latitude == 48.01 }
         #expect(manager.previousLocation?.coordinate.latitude == 48)
         #expect(manager.locationError == nil)
@@ -227,24 +227,24 @@ struct LocationManagerTests {
         let manager = LocationManager(hub: SensorHub(sources: [source]))
         let updates = manager.locationUpdates()
         let reading = Task {
-            var heard: [LocationUpdate] = []
-            for try await update in updates { heard.append(update) }
-            return heard
+            var received: [LocationUpdate] = []
+            for try await update in updates { received.append(update) }
+            return received
         }
-        try await source.say(.unavailable("connection refused"))
-        try await source.say(.unavailable("/dev/ttyACM0: Permission denied"))
-        try await source.say(.stale("the last fix is 12 s old"))
-        try await source.say(.running)
-        try await source.give(fix(1, latitude: 48))
+        try await source.report(.unavailable("connection refused"))
+        try await source.report(.unavailable("/dev/ttyACM0: Permission denied"))
+        try await source.report(.stale("the last fix is 12 s old"))
+        try await source.report(.running)
+        try await source.deliver(fix(1, latitude: 48))
         source.end()
-        let heard = try await reading.value
+        let received = try await reading.value
         #expect(
-            heard.dropLast() == [
+            received.dropLast() == [
                 .failed(.network("connection refused")), .failed(.denied("/dev/ttyACM0: Permission denied")),
                 .failed(.locationUnknown("the last fix is 12 s old")),
             ])
-        guard case .location(let current, nil) = heard.last else {
-            Issue.record("\(heard)")
+        guard case .location(let current, nil) = received.last else {
+            Issue.record("\(received)")
             return
         }
         #expect(current.coordinate.latitude == 48)
@@ -255,12 +255,12 @@ struct LocationManagerTests {
         let source = ScriptedSource([.location])
         let manager = LocationManager(hub: SensorHub(sources: [source]))
         let request = Task { try await manager.requestLocation() }
-        try await source.say(.waiting("no fix yet"))
-        try await source.give(fix(1, latitude: 48))
+        try await source.report(.waiting("no fix yet"))
+        try await source.deliver(fix(1, latitude: 48))
         #expect(try await request.value.coordinate.latitude == 48)
         try await source.wait { $0.running == 0 }
         let denied = Task { try await manager.requestLocation() }
-        try await source.say(.unavailable("Permission denied"))
+        try await source.report(.unavailable("Permission denied"))
         await #expect(throws: LocationError.denied("Permission denied")) { try await denied.value }
         let none = LocationManager(hub: SensorHub(sources: [ScriptedSource([.gyroscope])]))
         #expect(!none.isLocationAvailable)

@@ -60,12 +60,12 @@ final class ScriptedSource: SensorSource {
     }
 
     /// Waits until it runs, and delivers samples.
-    func give(_ samples: SampleBlock) async throws {
+    func deliver(_ samples: SampleBlock) async throws {
         let sink = try await running()
         await sink.accept(samples, clock: .own)
     }
 
-    func say(_ status: SourceStatus) async throws { try await running().report(status, from: name) }
+    func report(_ status: SourceStatus) async throws { try await running().report(status, from: name) }
 
     private func running() async throws -> any SampleSink {
         try await wait { state in state.sink != nil }

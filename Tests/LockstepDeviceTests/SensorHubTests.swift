@@ -33,7 +33,7 @@ struct SensorHubTests {
         let hub = SensorHub(sources: [source])
         for round in 1...2 {
             let updates = (0..<3).map { _ in hub.updates(for: [.accelerometer: .everything]) }
-            try await source.give(block(0..<10, x: Double(round)))
+            try await source.deliver(block(0..<10, x: Double(round)))
             for update in updates {
                 var iterator = update.makeAsyncIterator()
                 guard case .samples(let samples) = try await iterator.next() else {
@@ -87,7 +87,7 @@ struct SensorHubTests {
         let source = ScriptedSource([.location])
         let hub = SensorHub(sources: [source])
         var early = hub.updates(for: [.location: .everything]).makeAsyncIterator()
-        try await source.say(.waiting("no fix"))
+        try await source.report(.waiting("no fix"))
         var late = hub.updates(for: [.location: .everything]).makeAsyncIterator()
         for update in [try await early.next(), try await late.next()] {
             guard case .status(.waiting("no fix"), "scripted", [.location]) = update else {

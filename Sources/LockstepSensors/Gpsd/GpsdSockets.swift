@@ -49,14 +49,15 @@ final class GpsdSockets: Sendable {
 
     /// Ends all current and future waits.
     func wake() {
-        // One byte fits into an empty pipe.
-        var byte: UInt8 = 1
-        _ = write(wakeEnd, &byte, 1)
+        // Set before the pipe is written: a thread that wakes up must find isWoken set.
         let waiter = resolving.withLock { state in
             defer { state.waiter = nil }
             state.isWoken = true
             return state.waiter
         }
+        // One byte fits into an empty pipe.
+        var byte: UInt8 = 1
+        _ = write(wakeEnd, &byte, 1)
         waiter?.resume(returning: .failure(.cancelled))
     }
 

@@ -16,7 +16,7 @@ public struct IIOError: Error, Hashable, CustomStringConvertible {
     /// The error for a failed system call on `path`, with the cause and advice for `code`, an `errno`.
     package init(path: String, errno code: Int32) {
         let reason = "\(path): \(String(cString: strerror(code)))"
-        isBufferProblem = code == EACCES || code == EPERM || code == EINVAL
+        isBufferProblem = [EACCES, EPERM, EINVAL, ENOTTY].contains(code)
         switch code {
         case EACCES, EPERM: description = "\(reason): \(Self.permissionAdvice(for: path))"
         case EBUSY:

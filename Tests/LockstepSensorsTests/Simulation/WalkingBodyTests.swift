@@ -20,8 +20,9 @@ struct WalkingBodyTests {
     func reproducible(seed: UInt64) {
         var whole = schedule(seed)
         let expected = whole.take(through: 9_990_000)
-        #expect(expected.map(\.stream) == [.accelerometer, .gyroscope, .magnetometer, .location])
-        #expect(expected.map(\.count) == [1000, 1000, 1000, 10])
+        #expect(
+            expected.map(\.stream) == [.accelerometer, .gyroscope, .magnetometer, .location, .pressure, .battery])
+        #expect(expected.map(\.count) == [1000, 1000, 1000, 10, 10, 1])
 
         var pieces = schedule(seed)
         let sink = stride(from: Int64(0), through: 9_990_000, by: 37_000).flatMap { pieces.take(through: $0) }

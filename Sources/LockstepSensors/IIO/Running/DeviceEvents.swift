@@ -3,7 +3,7 @@ import Glibc
 /// The kernel's notifications that devices appear and disappear (uevents); replaceable in tests.
 package struct DeviceEvents: Sendable {
     /// Returns a descriptor from which one message can be read per event; nil where events are not available.
-    let open: @Sendable () -> Int32?
+    package let open: @Sendable () -> Int32?
 
     package init(_ open: @escaping @Sendable () -> Int32?) { self.open = open }
 

@@ -79,8 +79,8 @@ package struct ReadingMonitor: Sendable {
                 "\(saturated.channels) at the end of the range (\(ends)): choose a larger \(quantity.prefix)_scale")
         }
         if let late, now - late.at < Self.warningDuration {
-            warnings.append(
-                "\(late.count) sample\(late.count == 1 ? "" : "s") dropped because their time went backward")
+            let samples = late.count == 1 ? "1 sample" : "\(late.count) samples"
+            warnings.append("\(samples) dropped because of timestamps that went backward")
         }
         return warnings.isEmpty ? .running : .degraded("\(label): \(warnings.joined(separator: "; "))")
     }

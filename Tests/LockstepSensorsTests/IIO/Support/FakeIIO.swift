@@ -75,16 +75,17 @@ final class FakeIIO: Sendable {
     }
 
     /// Removes a device from sysfs; its character device remains.
-    func unplug(_ id: String) throws { try move(id, to: "unplugged-\(id)") }
+    func unplug(_ id: String) throws { try rename(id, to: "unplugged-\(id)") }
 
     /// Restores a removed device with its buffer disabled.
     func plugIn(_ id: String) throws {
         try set("unplugged-\(id)", "buffer/enable", "0")
-        try move("unplugged-\(id)", to: id)
+        try rename("unplugged-\(id)", to: id)
     }
 
-    private func move(_ id: String, to other: String) throws {
-        guard rename("\(devices)/\(id)", "\(devices)/\(other)") == 0 else { throw FileError(reason: id) }
+    /// Renames a device, as an unplugged one that gets a new number.
+    func rename(_ id: String, to other: String) throws {
+        guard Glibc.rename("\(devices)/\(id)", "\(devices)/\(other)") == 0 else { throw FileError(reason: id) }
     }
 
     /// Empties an attribute, as for a device that is gone.
