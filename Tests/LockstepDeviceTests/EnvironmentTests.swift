@@ -2,6 +2,7 @@ import LockstepDevice
 import LockstepModel
 import LockstepSensors
 import SensorTestSupport
+import Synchronization
 import Testing
 
 @Suite("The altimeter")
@@ -17,27 +18,31 @@ struct AltimeterTests {
         let source = ScriptedSource([.pressure])
         let altimeter = Altimeter(hub: SensorHub(sources: [source]))
         #expect(altimeter.isRelativeAltitudeAvailable)
-        let updates = altimeter.relativeAltitudeUpdates()
-        func read(_ count: Int) -> Task<[AltitudeData], any Error> {
-            Task {
-                var received: [AltitudeData] = []
-                for try await data in updates {
-                    received.append(data)
-                    if received.count == count { break }
-                }
-                return received
-            }
-        }
-        let first = read(2)
-        try await source.deliver(pressure(0, 1013.25))
         altimeter.startRelativeAltitudeUpdates()
+        try await source.deliver(pressure(0, 1013.25))
+        try await wait { altimeter.altitudeData?.pressure == 1013.25 }
+        #expect(altimeter.altitudeData?.relativeAltitude == 0)
+        #expect(altimeter.altitudeData?.timestamp.microseconds == start)
         try await source.deliver(pressure(1, 1012.25))
-        let data = try await first.value
-        #expect(data.map(\.pressure) == [1013.25, 1012.25])
-        #expect(data[0].relativeAltitude == 0 && abs(data[1].relativeAltitude - 8.33) < 0.01)
-        #expect(data[1].timestamp.microseconds == start + 1_000_000)
-        // Started 8 m higher, so its altitude begins there.
-        try await wait { altimeter.altitudeData?.relativeAltitude == 0 }
+        try await wait { altimeter.altitudeData?.pressure == 1012.25 }
+        #expect(abs((altimeter.altitudeData?.relativeAltitude ?? 0) - 8.33) < 0.01)
+
+        // A reader that starts 8 m higher begins at 0 as well.
+        let updates = altimeter.relativeAltitudeUpdates()
+        let isRead = Mutex(false)
+        let reading = Task {
+            defer { isRead.withLock { $0 = true } }
+            for try await data in updates { return data.relativeAltitude }
+            return .nan
+        }
+        var second: Int64 = 2
+        while !isRead.withLock({ $0 }) {
+            // Samples before its subscription are not delivered to it.
+            try await source.deliver(pressure(second, 1012.25))
+            second += 1
+            await Task.yield()
+        }
+        #expect(try await reading.value == 0)
         altimeter.stopRelativeAltitudeUpdates()
         try await source.wait { $0.running == 0 }
         #expect(!altimeter.isActive && altimeter.altitudeData?.pressure == 1012.25)

@@ -146,8 +146,8 @@ public final class MotionManager: Sendable {
         let fast = SensorRequest(rate: max(100, 1 / interval))
         // Every sample, because a low-pass filter to a lower rate would delay the result.
         let field = SensorRequest(rate: .infinity, minimum: 25)
-        let wanted: [SensorStream: SensorRequest] = [.accelerometer: fast, .gyroscope: fast, .magnetometer: field]
-        let requests = wanted.filter { $0.key == .accelerometer || hub.streams.contains($0.key) }
+        let candidates: [SensorStream: SensorRequest] = [.accelerometer: fast, .gyroscope: fast, .magnetometer: field]
+        let requests = candidates.filter { $0.key == .accelerometer || hub.streams.contains($0.key) }
         return SensorUpdates {
             hub.updates(for: requests)
         } makeTransform: {

@@ -34,7 +34,7 @@ extension SensorStream {
 
     public static let orientation = SensorStream(
         name: "orientation", table: "orientation",
-        summary: "How the device is held, from this time on",
+        summary: "Orientation of the device from this time on",
         columns: [
             Column(
                 name: "value",
@@ -63,7 +63,7 @@ extension SensorStream {
 
     public static let location = SensorStream(
         name: "location", table: "location",
-        summary: "Position fix, WGS 84; without position where the receiver has no fix",
+        summary: "Position fix, WGS 84; without position if the receiver has no fix",
         columns: [
             Column(name: "lat", kind: .real, unit: "°", isRequired: false, summary: "Latitude, north positive"),
             Column(
@@ -78,7 +78,7 @@ extension SensorStream {
                 aggregate: Aggregate.none),
             Column(
                 name: "fix", kind: .integer, unit: "", isRequired: false,
-                summary: "Dimensions of the fix: 2 or 3; 1 says that there is none"),
+                summary: "Dimensions of the fix: 2 or 3; 1 without a fix"),
             Column(
                 name: "at", kind: .integer, unit: "µs since 1970", isRequired: false,
                 summary: "The receiver's own time of the fix; t - at is its age"),

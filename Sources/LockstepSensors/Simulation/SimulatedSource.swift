@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// A simulated person instead of hardware, who repeatedly stands for 3 s and walks for about 28 s along a circle in a park.
+/// A simulated walker instead of hardware: stands for 3 s, walks for about 28 s along a circle in a park, and repeats.
 ///
 /// The native rates are ``rate`` for accelerometer, gyroscope and magnetometer, and 1 Hz for location and pressure. The
 /// battery is sampled on change and every five minutes. Samples lie on an exact grid of the boot clock that begins when

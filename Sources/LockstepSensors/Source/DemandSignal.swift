@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells a source that it can only start or stop whether any of its streams is requested.
+/// Whether any stream of a source is requested, for sources that can only start and stop.
 ///
 /// At most one task waits at a time.
 final class DemandSignal: Sendable {

@@ -28,7 +28,7 @@ public protocol SensorSource: Sendable {
     /// Delivers samples until the source ends (a recording) or the task is cancelled.
     ///
     /// Recoverable failures, such as a daemon that went away, are retried and reported as a status.
-    /// - Throws: An unrecoverable error whose text says what to do.
+    /// - Throws: An unrecoverable error with advice.
     func run(into sink: any SampleSink) async throws
 }
 

@@ -22,13 +22,13 @@ struct GpsdSourceTests {
         arguments: ["bu303-moving", "bu353s4", "quectel", "sirfstarv-nmea"])
     func receivers(log: String) async throws {
         let check = try GpsdCheckFile(log)
-        let wanted = check.times.count / 2
+        let minCount = check.times.count / 2
         let port = try freePort()
         let seen = try await withRunning(source(port)) { sink in
             try await GpsFake.with(log: sharedFile("gps/\(log).log"), port: port, delay: 0.05, sink: sink) {
                 #expect(
                     await sink.wait {
-                        Set($0.samples(.location).columns[8].filter { !$0.isNaN }).count >= wanted
+                        Set($0.samples(.location).columns[8].filter { !$0.isNaN }).count >= minCount
                     }, "\(sink.seen.statuses)")
                 return sink.seen
             }
@@ -40,7 +40,7 @@ struct GpsdSourceTests {
             GpsdCheckFile.withoutRollover($0.time?.microseconds ?? 0)
         }
         let timed = samples.times.indices.map { samples.values(at: $0) }.filter { !$0[8].isNaN && $0[7] >= 2 }
-        #expect(timed.count >= wanted)
+        #expect(timed.count >= minCount)
         #expect(Set(timed.map { $0[8] }).count == timed.count)
         for fix in timed {
             let same = try #require(expected[GpsdCheckFile.withoutRollover(Int64(fix[8]))])
@@ -109,7 +109,7 @@ struct GpsdSourceTests {
     @Test(
         "the source disconnects while locations are not requested and reconnects when they are",
         .timeLimit(.minutes(10)))
-    func unwanted() async throws {
+    func withoutRequests() async throws {
         let server = try SilentServer()
         let port = server.port
         let source = GpsdSource(address: GpsdAddress(host: "127.0.0.1", port: port))

@@ -110,16 +110,16 @@ struct SensorGraphTests {
         var graph = graph()
         let subscriber = graph.addSubscriber()
         _ = graph.setRequests([.steps: .everything], for: subscriber)
-        var told = 0.0
+        var delivered = 0.0
         // Until the middle of the first walk.
         for tick in 1...180 as ClosedRange<Int64> {
             for block in schedule.take(through: start + tick * 100_000) {
-                for output in graph.update(block) { told += output.samples.columns[1].reduce(0, +) }
+                for output in graph.update(block) { delivered += output.samples.columns[1].reduce(0, +) }
             }
         }
         let rest = graph.setRequests([:], for: subscriber).flatMap(\.samples.columns[1]).reduce(0, +)
         let truth = Double(WalkingBody(seed: 3).steps(at: 18))
-        #expect(abs(told + rest - truth) <= 2, "\(told) and \(rest) of \(truth)")
+        #expect(abs(delivered + rest - truth) <= 2, "\(delivered) and \(rest) of \(truth)")
     }
 
     @Test("changes a rate without a gap and without going back in time")

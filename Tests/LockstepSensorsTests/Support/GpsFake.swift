@@ -87,14 +87,14 @@ struct SilentServer: ~Copyable {
     deinit { close(descriptor) }
 
     /// Waits until a client has connected.
-    func connected() async throws { try await awaitInput(of: descriptor, else: "nobody connected") }
+    func connected() async throws { try await awaitInput(of: descriptor, else: "no client connected") }
 
     /// Waits until a client has connected and sent something.
     /// - Returns: the connection, for the caller to close.
     func asked() async throws -> Int32 {
         try await connected()
         let connection = accept(descriptor, nil, nil)
-        try await awaitInput(of: connection, else: "nobody said anything")
+        try await awaitInput(of: connection, else: "the client sent nothing")
         return connection
     }
 

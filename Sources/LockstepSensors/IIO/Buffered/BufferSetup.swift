@@ -92,13 +92,13 @@ struct BufferSetup {
 
     /// Enables the requested channels and the timestamp, and disables all other elements.
     private func chooseElements() throws(IIOError) {
-        let wanted = sensors.flatMap { sensor in sensor.quantity.channels.map { "in_\($0)_en" } }
+        let requested = sensors.flatMap { sensor in sensor.quantity.channels.map { "in_\($0)_en" } }
         let scan = buffer.elements
         let all = scan.names.filter { $0.hasSuffix("_en") }.sorted()
-        for name in all where name != "in_timestamp_en" && !wanted.contains(name) && scan.text(name) != "0" {
+        for name in all where name != "in_timestamp_en" && !requested.contains(name) && scan.text(name) != "0" {
             try scan.write(name, "0")
         }
-        for name in wanted { try scan.write(name, "1") }
+        for name in requested { try scan.write(name, "1") }
         if all.contains("in_timestamp_en") { try scan.write("in_timestamp_en", "1") }
     }
 

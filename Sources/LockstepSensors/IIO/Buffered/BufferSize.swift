@@ -1,6 +1,6 @@
 /// The length and the watermark of a device's buffer, in scans.
 package struct BufferSize: Sendable, Hashable {
-    /// The time that the buffer covers while nobody reads, in s.
+    /// The time that the buffer covers without being read, in s.
     private static let depth = 2.0
     /// The smallest and largest length.
     private static let lengths = 16...8192

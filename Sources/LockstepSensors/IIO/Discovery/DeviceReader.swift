@@ -82,7 +82,7 @@ struct DeviceReader {
         let own = "\(name)-dev\(number)"
         // Another device's trigger is the last choice: few drivers accept it, and it fires at that device's rate.
         func priority(_ name: String) -> Int { name == own ? 0 : name.contains("-dev") ? 2 : 1 }
-        return (0...2).flatMap { wanted in names.filter { priority($0) == wanted } }
+        return (0...2).flatMap { rank in names.filter { priority($0) == rank } }
     }
 
     private func conversion(_ quantity: IIOQuantity, isProcessed: Bool) throws(IIOError) -> UnitConversion {
