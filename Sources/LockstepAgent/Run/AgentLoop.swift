@@ -27,7 +27,7 @@ final class AgentLoop {
     var coalescer: Coalescer
     /// Who wants which samples of which sensor; the publisher is the one who asks here.
     var graph: SensorGraph
-    let publisher: Asker
+    let publisher: Subscriber
     var leases = LeaseBook()
     /// What was asked on the `command` topic and is not yet answered.
     var requests: [Data] = []
@@ -69,7 +69,7 @@ final class AgentLoop {
         suspend = SuspendDetector(at: now)
         coalescer = Coalescer(limits: configuration.coalescing)
         graph = SensorGraph(sources: configuration.sources, options: configuration.derived)
-        publisher = graph.addAsker()
+        publisher = graph.addSubscriber()
         delivery = Delivery(
             pending: try outbox.pending(), waitsForCollector: configuration.acknowledgedBy == .collector)
         budget = ByteBudget(rate: configuration.backlogRate, at: now.boot)
@@ -216,7 +216,7 @@ final class AgentLoop {
             coalescer.add(output.samples, at: moment.boot, age: age)
         }
         for (stream, status) in graph.derivedStatuses where announcement.note(status, of: stream.name) {
-            logger.info("\(stream.name): \(status)")
+            logger.info("source status changed", metadata: ["source": "\(stream.name)", "status": "\(status)"])
         }
     }
 
