@@ -8,12 +8,16 @@ struct DerivedStreamOptions: ParsableArguments {
     @Option(
         help: """
             What the attitude of motion/device is measured against: arbitrary, arbitraryCorrected, magneticNorth or \
-            trueNorth. Without a magnetometer it is arbitrary, without --declination not trueNorth; each sample says \
-            which it is (default: magneticNorth).
+            trueNorth. Without a magnetometer it is arbitrary; without --declination it is trueNorth from the first \
+            location on. Each sample says which it is (default: magneticNorth).
             """)
     var frame: String?
 
-    @Option(help: "Degrees from true to magnetic north at this place, east positive.")
+    @Option(
+        help: """
+            Degrees from true to magnetic north at this place, east positive (default: by the World Magnetic Model at \
+            the newest location).
+            """)
     var declination: String?
 
     @Option(help: "For distances of steps: m from heel to heel, at the person's usual pace.")
@@ -32,9 +36,6 @@ struct DerivedStreamOptions: ParsableArguments {
             options.deviceMotion.referenceFrame = frame
         }
         options.deviceMotion.declination = try settings.value("declination", declination, parse: degrees)
-        if options.deviceMotion.referenceFrame == .trueNorth, options.deviceMotion.declination == nil {
-            throw CommandFailure("--frame trueNorth needs --declination, the degrees from true to magnetic north")
-        }
         options.pedometer = PedometerOptions(
             stepLength: try settings.value("step-length", stepLength) {
                 try metres($0, in: PedometerOptions.stepLengths)

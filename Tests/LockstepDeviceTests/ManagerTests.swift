@@ -107,6 +107,31 @@ struct MotionManagerTests {
             #expect(abs(motion.gravity.z + 1) < 1e-9)
         }
     }
+
+    @Test("a location makes true north available without a declination")
+    func location() async throws {
+        let source = ScriptedSource([.accelerometer, .gyroscope, .magnetometer, .location])
+        let manager = MotionManager(hub: SensorHub(sources: [source]))
+        #expect(manager.availableAttitudeReferenceFrames.last == .trueNorth)
+        let updates = manager.deviceMotionUpdates(using: .trueNorth)
+        let reading = Task {
+            var motions: [DeviceMotion] = []
+            for try await motion in updates { motions.append(motion) }
+            return motions
+        }
+        try await source.wait { ($0.rates[.location] ?? 0) > 0 }
+        // In Auckland magnetic north lies about 20° east of true north.
+        var location = SampleBlock(stream: .location)
+        location.append(
+            time: Timestamp(microseconds: start), values: [-36.85, 174.76] + [Double](repeating: .nan, count: 7))
+        try await source.give(location)
+        for second in 0..<5 as Range<Int64> {
+            for stream in source.streams.dropLast() { try await source.give(resting(stream, from: second)) }
+        }
+        source.end()
+        let last = try #require(try await reading.value.last)
+        #expect(last.referenceFrame == .trueNorth && abs((last.heading ?? 9) - 0.35) < 0.02)
+    }
 }
 
 @Suite("The pedometer")

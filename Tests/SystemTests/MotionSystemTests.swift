@@ -32,11 +32,24 @@ struct MotionSystemTests {
         }
     }
 
+    @Test("with a location, the frame is true north without a declination")
+    func trueNorth() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            let agent = try system.startAgent("walker", ["--rate", "motion/device=20", "--frame", "trueNorth"])
+            let reader = try await system.reader()
+            try await expectEventually("\(agent.text)") {
+                var frames: Set<Double> = []
+                try reader.query(stream: .deviceMotion) { frames.insert($0.values[17]) }
+                return frames.contains(3)
+            }
+        }
+    }
+
     @Test("a wrong frame or declination is refused with what would do")
     func refused() async throws {
         for (arguments, text) in [
             (["--frame", "moon"], "'moon' is none of arbitrary, arbitraryCorrected, magneticNorth, trueNorth"),
-            (["--frame", "trueNorth"], "--frame trueNorth needs --declination"),
             (["--declination", "400"], "'400' is no angle: write degrees from -180 to 180"),
             (["--step-length", "72"], "'72' is no length from 0.1 to 3.0 m"),
         ] {

@@ -215,6 +215,9 @@ final class AgentLoop {
             let age = output.samples.times.first.map { now.microseconds - $0 } ?? 0
             coalescer.add(output.samples, at: moment.boot, age: age)
         }
+        for (stream, status) in graph.derivedStatuses where announcement.note(status, of: stream.name) {
+            logger.info("source status changed", metadata: ["source": "\(stream.name)", "status": "\(status)"])
+        }
     }
 
     private func endWhenDelivered(at moment: Moment) {

@@ -141,7 +141,7 @@ private struct LocationReceiver {
                 case .accepted(let previous, let current):
                     updates.append(.location(current: current, previous: previous))
                 case .failed(let error): updates.append(.failed(error))
-                case .withheld: break
+                case .rejected: break
                 }
             }
             return updates

@@ -109,7 +109,8 @@ public final class MotionManager: Sendable {
         get { settings.withLock { $0.deviceMotionInterval } }
         set { settings.withLock { $0.deviceMotionInterval = Self.checked(newValue) } }
     }
-    /// The magnetic declination: the angle from true to magnetic north in rad, east positive; nil if it is unknown.
+    /// The magnetic declination: the angle from true to magnetic north in rad, east positive. If nil, it is that of the
+    /// World Magnetic Model at the newest location, and unknown before the first one.
     public var declination: Double? {
         get { settings.withLock { $0.declination } }
         set { settings.withLock { $0.declination = newValue } }
@@ -120,7 +121,9 @@ public final class MotionManager: Sendable {
             switch frame {
             case .arbitrary: isDeviceMotionAvailable
             case .arbitraryCorrected, .magneticNorth: isDeviceMotionAvailable && isMagnetometerAvailable
-            case .trueNorth: isDeviceMotionAvailable && isMagnetometerAvailable && declination != nil
+            case .trueNorth:
+                isDeviceMotionAvailable && isMagnetometerAvailable
+                    && (declination != nil || hub.streams.contains(.location))
             }
         }
     }
@@ -146,7 +149,10 @@ public final class MotionManager: Sendable {
         let fast = SensorRequest(rate: max(100, 1 / interval))
         // Every sample, because a low-pass filter to a lower rate would delay the result.
         let field = SensorRequest(rate: .infinity, minimum: 25)
-        let candidates: [SensorStream: SensorRequest] = [.accelerometer: fast, .gyroscope: fast, .magnetometer: field]
+        var candidates: [SensorStream: SensorRequest] = [
+            .accelerometer: fast, .gyroscope: fast, .magnetometer: field,
+        ]
+        if frame == .trueNorth, declination == nil { candidates[.location] = SensorRequest(rate: 1.0 / 60) }
         let requests = candidates.filter { $0.key == .accelerometer || hub.streams.contains($0.key) }
         return SensorUpdates {
             hub.updates(for: requests)

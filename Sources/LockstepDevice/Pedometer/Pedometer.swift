@@ -64,7 +64,7 @@ public final class Pedometer: Sendable {
                 case .clockStepped: before.endDate = min(before.endDate, Moment.now().wall)
                 case .status: break
                 }
-                let after = blocks.reduce(before) { $0.followed(by: $1) }
+                let after = blocks.reduce(before) { $0.appending($1) }
                 total = after
                 return after.endDate > before.endDate ? [after] : []
             }

@@ -1,23 +1,25 @@
 import Glibc
 
-/// How far attitudes are from those of a reference: the root mean square of the angle between them, and of the part of
-/// it that is not about the vertical. The constant angle between the headings of the two frames is taken away.
+/// The error of attitudes against a reference: the root mean square of the angle between them, and of the part of it
+/// that is not about the vertical. The constant offset between the headings of the two frames is removed.
 public struct AttitudeError: Sendable, Hashable {
-    /// rad.
+    /// The root mean square of the whole angle, in rad.
     public let total: Double
-    /// rad: how far what is up is off.
+    /// The root mean square error of the vertical, in rad.
     public let inclination: Double
-    /// rad, about the vertical, from the reference's frame to that of the attitudes.
+    /// The rotation about the vertical from the reference's frame to that of the attitudes, in rad.
     public let headingOffset: Double
-    /// How many attitudes were compared.
+    /// The number of attitudes compared.
     public let count: Int
 
-    /// - Parameter pairs: an attitude and its reference, each device to earth with the z axis up.
+    /// Compares attitudes with a reference.
+    ///
+    /// - Parameter pairs: attitudes with their references, each from the device to an earth frame with the z axis up.
     /// - Returns: nil for no pairs.
     public init?(_ pairs: [(estimate: Quaternion, reference: Quaternion)]) {
         guard !pairs.isEmpty else { return nil }
         let errors = pairs.map { $0.estimate * $0.reference.inverse }
-        // The mean of angles as that of points on the circle: the heading of an error is twice the angle of (w, z).
+        // The circular mean of the heading errors. The heading of an error is twice the angle of (w, z).
         var (cosines, sines) = (0.0, 0.0)
         for error in errors {
             cosines += error.scalar * error.scalar - error.vector.z * error.vector.z
@@ -25,7 +27,7 @@ public struct AttitudeError: Sendable, Hashable {
         }
         let offset = atan2(sines, cosines)
         let (total, inclination) = errors.reduce(into: (0.0, 0.0)) { sums, error in
-            let aligned = VQF.turned(error, by: -offset)
+            let aligned = VQF.rotatedAboutVertical(error, by: -offset)
             let angle = length(aligned.rotationVector)
             let upright = hypot(aligned.scalar, aligned.vector.z)
             let tilt = 2 * atan2(hypot(aligned.vector.x, aligned.vector.y), upright)

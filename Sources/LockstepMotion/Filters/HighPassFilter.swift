@@ -1,14 +1,14 @@
-/// A high pass of the first order: keeps what changes fast, such as what a hand does beside gravity.
+/// A first-order high-pass filter: keeps fast changes, such as hand movements on top of gravity.
 ///
-/// y ← e y + ½ (1 + e) (x − x₋₁) with e = e^(−2π f Δt): the pole of an RC high pass at its exact place for whatever
-/// interval Δt, and gain 1 for the fastest change that the samples can show (the matched z-transform). −3 dB at the
-/// cut-off frequency f, within 0.3 dB where f is at most a tenth of the rate; −20 dB a decade below. The first sample
-/// gives zero, as does the first after a gap (1 s or five time constants, whichever is longer).
+/// y ← e y + ½ (1 + e) (x − x₋₁) with e = e^(−2π f Δt): the pole of an RC high-pass at its exact place for any interval
+/// Δt, and gain 1 at the Nyquist frequency (the matched z-transform). −3 dB at the cut-off frequency f, within 0.3 dB
+/// if f is at most a tenth of the sampling rate; −20 dB a decade below. The first output is zero. The filter restarts
+/// after a gap of more than 1 s or five time constants, whichever is longer.
 public struct HighPassFilter: MotionFilter, Hashable {
-    /// Hz.
+    /// The cut-off frequency, in Hz.
     public let cutOff: Double
 
-    private var clock: FilterClock
+    private var timing: FilterTiming
     private var state: State?
 
     private struct State: Hashable {
@@ -16,20 +16,22 @@ public struct HighPassFilter: MotionFilter, Hashable {
         var output: SIMD3<Double>
     }
 
-    /// - Parameter cutOff: Hz.
+    /// Creates a filter in its initial state.
+    ///
+    /// - Parameter cutOff: the cut-off frequency, in Hz.
     /// - Precondition: `cutOff` is above 0.
     public init(cutOff: Double) {
         self.cutOff = cutOff
-        clock = FilterClock(cutOff: cutOff)
+        timing = FilterTiming(cutOff: cutOff)
     }
 
     public mutating func update(_ value: SIMD3<Double>, time: Int64) -> SIMD3<Double> {
-        let step = clock.step(value, time: time)
+        let step = timing.step(value, time: time)
         switch (step, state) {
-        case (.passOver, let state): return state?.output ?? value
-        case (.goOn(let remaining), let before?):
+        case (.ignore, let state): return state?.output ?? value
+        case (.advance(let decay), let before?):
             let change = value - before.input
-            let output = remaining * before.output + (0.5 * (1 + remaining)) * change
+            let output = decay * before.output + (0.5 * (1 + decay)) * change
             state = State(input: value, output: output)
             return output
         default:
@@ -39,7 +41,7 @@ public struct HighPassFilter: MotionFilter, Hashable {
     }
 
     public mutating func reset() {
-        clock.reset()
+        timing.reset()
         state = nil
     }
 }

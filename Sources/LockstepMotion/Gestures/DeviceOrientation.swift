@@ -1,9 +1,9 @@
-/// How a device is held: which of its sides is down.
+/// The orientation in which a device is held: which of its sides points down.
 ///
-/// The device's axes, seen by who looks at its screen in portrait: x to the right, y to the top, z out of the screen.
-/// The names are those of UIKit's `UIDeviceOrientation`, whose header says "home button on the right" of
-/// `landscapeLeft`: the bottom edge is then on the right and the top points left. Gravity in a Lockstep accelerometer is
-/// -1 g along what is up, so it points to what is down.
+/// The device's axes, seen by someone who looks at its screen in portrait: x to the right, y to the top, z out of the
+/// screen. The names are those of UIKit's `UIDeviceOrientation`, whose header describes `landscapeLeft` as "home button
+/// on the right": the bottom edge is on the right and the top points left. A Lockstep accelerometer reads −1 g along
+/// the axis that points up, so its vector points down.
 ///
 /// | orientation | accelerometer at rest, in g |
 /// |---|---|
@@ -14,17 +14,24 @@
 /// | faceUp | (0, 0, -1) |
 /// | faceDown | (0, 0, 1) |
 public enum DeviceOrientation: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-    // In the order of the words of the stream.
+    // In the order of the stream's choices.
+    /// Upright, the bottom edge down.
     case portrait
+    /// Upside down, the top edge down.
     case portraitUpsideDown
+    /// On its left edge.
     case landscapeLeft
+    /// On its right edge.
     case landscapeRight
+    /// Flat, the screen up.
     case faceUp
+    /// Flat, the screen down.
     case faceDown
 
+    /// The name of the orientation.
     public var description: String { rawValue }
 
-    /// The value in a row of the `orientation` stream: the index among its words.
+    /// The value in a row of the `orientation` stream: the index among its choices.
     public var streamValue: Double {
         switch self {
         case .portrait: 0
@@ -36,7 +43,8 @@ public enum DeviceOrientation: String, Sendable, Hashable, CaseIterable, CustomS
         }
     }
 
-    /// The orientation that a row of the `orientation` stream tells; nil where the value is no index of its words.
+    /// Creates the orientation from a value of the `orientation` stream; nil if the value is not an index of its
+    /// choices.
     public init?(streamValue: Double) {
         guard let match = Self.allCases.first(where: { $0.streamValue == streamValue }) else { return nil }
         self = match

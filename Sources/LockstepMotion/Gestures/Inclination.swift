@@ -1,21 +1,20 @@
 import Glibc
 
-/// How far a device is off level: the angles of a spirit level, from the direction of gravity.
+/// The inclination of a device against the horizontal: the angles of a spirit level, from the direction of gravity.
 ///
-/// All are from `atan2`, which keeps every digit of a small angle; an arc cosine would lose half of them near level.
+/// All angles use `atan2`, which is exact for small angles; an arc cosine would lose half of the digits near level.
 public struct Inclination: Sendable, Hashable {
-    /// The angle between the device's z axis and the vertical, in rad, 0…π: 0 flat on its back, π/2 upright, π on its
-    /// face.
+    /// The angle between the device's z axis and the vertical in rad, 0…π: 0 on its back, π/2 upright, π on its face.
     public let angle: Double
-    /// How far the y axis (the top edge) is above the horizontal, in rad, −π/2…π/2. Of a device that was level and
-    /// turned about its x axis only, this is the angle, right-handed.
+    /// The angle of the y axis (the top edge) above the horizontal in rad, −π/2…π/2. For a device rotated from level
+    /// about its x axis only, this is the right-handed angle of rotation.
     public let aboutX: Double
-    /// How far the x axis (the right edge) is below the horizontal, in rad, −π/2…π/2. Of a device that was level and
-    /// turned about its y axis only, this is the angle, right-handed.
+    /// The angle of the x axis (the right edge) below the horizontal in rad, −π/2…π/2. For a device rotated from level
+    /// about its y axis only, this is the right-handed angle of rotation.
     public let aboutY: Double
 
-    /// The inclination where gravity has this direction in the device's axes, (0, 0, -1) face up; nil for a vector that
-    /// is zero or not finite. Its length does not matter.
+    /// Creates the inclination from the direction of gravity in the device's axes, (0, 0, −1) face up; nil if the
+    /// vector is zero or not finite. Its length is irrelevant.
     public init?(gravity: SIMD3<Double>) {
         let size = length(gravity)
         guard size > 0, size.isFinite else { return nil }

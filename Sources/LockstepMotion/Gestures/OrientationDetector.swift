@@ -1,52 +1,57 @@
 import Glibc
 public import LockstepModel
 
-/// Tells how a device is held, from its accelerometer, and keeps to it until another orientation is clear.
+/// Detects the orientation of a device from its accelerometer, with hysteresis.
 ///
-/// Gravity is the accelerometer behind a low pass of 0.5 Hz; samples whose length is further than 0.3 g from 1 g are
-/// passed over, for their direction is not that of gravity. A device lies flat from 30° off flat, and no longer beyond
-/// 40°. Otherwise it is the edge within 35° of what is down in the plane of the screen; between two edges, and near
-/// flat, it stays what it was, so that an edge is left at 55°. A new orientation counts when it has been so for 0.25 s.
-/// A sample that is not later than the one before is passed over.
+/// Gravity is the accelerometer low-pass filtered at 0.5 Hz. Samples whose length differs from 1 g by more than 0.3 g
+/// are ignored, because their direction is not that of gravity. A device becomes flat within 30° of flat and stays so
+/// up to 40°. Otherwise the orientation is the edge within 35° of down in the plane of the screen. Between two edges,
+/// and near flat, the orientation does not change, so an edge is left at 55°. A new orientation must last 0.25 s.
+/// Samples that are not later than the previous one are ignored.
 public struct OrientationDetector: Sendable {
-    /// When an orientation begins and ends.
+    /// The limits at which an orientation starts and ends.
     public struct Thresholds: Sendable, Hashable {
-        /// rad from flat within which the device comes to lie flat, and beyond which it no longer does.
+        /// The angle from flat within which a device becomes flat, in rad.
         public var flatEnter = 30.0 * .pi / 180
+        /// The angle from flat beyond which a flat device is no longer flat, in rad.
         public var flatLeave = 40.0 * .pi / 180
-        /// rad in the plane of the screen within which an edge comes to be down. Less than π/4.
+        /// The angle from down, in the plane of the screen, within which an edge becomes the lower one, in rad. Less
+        /// than π/4.
         public var edgeEnter = 35.0 * .pi / 180
-        /// How long, in µs, a new orientation has to last to count.
+        /// The time that a new orientation must last, in µs.
         public var dwell: Int64 = 250_000
-        /// Hz, of the low pass that leaves gravity.
+        /// The cut-off frequency of the low-pass filter for gravity, in Hz.
         public var cutOff = 0.5
-        /// g that a sample's length may be off 1 g.
+        /// The largest difference of a sample's length from 1 g, in g.
         public var tolerance = 0.3
 
+        /// Creates the default limits.
         public init() {}
     }
 
+    /// The limits at which an orientation starts and ends.
     public let thresholds: Thresholds
-    /// How the device is held; nil until that is clear for the first time.
+    /// The current orientation; nil until it has been determined for the first time.
     public private(set) var orientation: DeviceOrientation?
-    /// Gravity in the device's axes, in g, as the low pass has it; nil before the first sample that counts.
+    /// The low-pass filtered gravity in the device's axes in g; nil before the first valid sample.
     public private(set) var gravity: SIMD3<Double>?
 
     private var filter: LowPassFilter
     private var last: Int64?
     private var candidate: (orientation: DeviceOrientation, since: Int64)?
 
-    /// A detector that has seen nothing.
+    /// Creates a detector in its initial state.
     public init(thresholds: Thresholds = Thresholds()) {
         self.thresholds = thresholds
         filter = LowPassFilter(cutOff: thresholds.cutOff)
     }
 
-    /// Takes one accelerometer sample.
+    /// Processes an accelerometer sample.
+    ///
     /// - Parameters:
-    ///   - time: µs of any clock that does not run backward.
-    ///   - x: g along the x axis, as Lockstep has them: (0, 0, -1) at rest, face up; `y` and `z` likewise.
-    /// - Returns: the new orientation where this sample makes it clear, the first one too; else nil.
+    ///   - time: in µs, of any monotonic clock.
+    ///   - x: the acceleration along the x axis in g, (0, 0, −1) at rest face up; `y` and `z` likewise.
+    /// - Returns: the new orientation if this sample completes a change (or the first determination); nil otherwise.
     public mutating func update(time: Int64, x: Double, y: Double, z: Double) -> DeviceOrientation? {
         if let last, time <= last { return nil }
         last = time
@@ -54,7 +59,7 @@ public struct OrientationDetector: Sendable {
         guard abs(length(sample) - 1) <= thresholds.tolerance else { return nil }
         let gravity = filter.update(sample, time: time)
         self.gravity = gravity
-        guard let new = clear(gravity), new != orientation else {
+        guard let new = unambiguousOrientation(gravity), new != orientation else {
             candidate = nil
             return nil
         }
@@ -68,11 +73,12 @@ public struct OrientationDetector: Sendable {
         return new
     }
 
-    /// Takes samples of the `accelerometer` stream.
-    /// - Returns: a row of the `orientation` stream for each change, timed as the sample that made it clear.
-    /// - Precondition: `accelerometer` is of the accelerometer stream.
+    /// Processes samples of the `accelerometer` stream.
+    ///
+    /// - Returns: a row of the `orientation` stream per change, with the time of the sample that completed it.
+    /// - Precondition: `accelerometer` belongs to the accelerometer stream.
     public mutating func update(_ accelerometer: SampleBlock) -> SampleBlock {
-        precondition(accelerometer.stream == .accelerometer, "orientation is told from the accelerometer")
+        precondition(accelerometer.stream == .accelerometer, "orientation is detected from accelerometer samples")
         var rows = SampleBlock(stream: .orientation)
         let columns = accelerometer.columns
         for (index, time) in accelerometer.times.enumerated() {
@@ -82,14 +88,14 @@ public struct OrientationDetector: Sendable {
         return rows
     }
 
-    /// The orientation that gravity makes clear; nil between two.
-    private func clear(_ gravity: SIMD3<Double>) -> DeviceOrientation? {
+    /// Returns the orientation for a direction of gravity, or nil between two orientations.
+    private func unambiguousOrientation(_ gravity: SIMD3<Double>) -> DeviceOrientation? {
         let inPlane = hypot(gravity.x, gravity.y)
         let offFlat = atan2(inPlane, abs(gravity.z))
         let face: DeviceOrientation = gravity.z < 0 ? .faceUp : .faceDown
         if offFlat <= (orientation == face ? thresholds.flatLeave : thresholds.flatEnter) { return face }
         let edges = [DeviceOrientation.portrait, .portraitUpsideDown, .landscapeLeft, .landscapeRight]
-        let least = inPlane * cos(thresholds.edgeEnter)
-        return edges.first { dot($0.gravity, gravity) >= least }
+        let minProjection = inPlane * cos(thresholds.edgeEnter)
+        return edges.first { dot($0.gravity, gravity) >= minProjection }
     }
 }

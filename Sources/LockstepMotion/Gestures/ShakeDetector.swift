@@ -1,31 +1,31 @@
-/// One shake of a device.
+/// A shake of a device.
 public struct Shake: Sendable, Hashable {
-    /// When the first of its swings was strong, in µs.
+    /// The time of its first strong swing, in µs.
     public let start: Int64
-    /// When it was recognised, in µs: at its fifth swing.
+    /// The time of its detection, in µs: its fifth swing.
     public let recognized: Int64
-    /// The strongest acceleration until then, in g, without gravity.
+    /// The largest acceleration until then, in g, without gravity.
     public let strength: Double
 }
 
-/// Finds shakes in an accelerometer: swings to and fro that are stronger and quicker than what walking does.
+/// Detects shakes with an accelerometer: swings to and fro that are stronger and faster than those of walking.
 ///
-/// The acceleration between 1 and 8 Hz, where gravity and the ring of a knock are gone, has to exceed 1 g five times in a
-/// row, each time against the direction of the time before (more than 120° from it) and within 0.3 s of it. A hand that
-/// shakes does that in half a second to a second (3…5 Hz, 1.5 g and more). In 15 real walks, in pockets and in hands, there
-/// were never more than two such swings in a row. A shake is told once; the next can come when there has been no strong
-/// swing for 0.5 s. Wants 25 samples a second or more.
+/// The acceleration is band-pass filtered from 1 to 8 Hz, without gravity and the ringing of knocks. A shake is five
+/// swings in a row above 1 g, each against the direction of the previous one (more than 120° from it) and within 0.3 s
+/// of it. A shaking hand does that within half a second to a second (3…5 Hz, 1.5 g and more). In 15 recorded walks, in
+/// pockets and hands, there were at most two such swings in a row. A shake is reported once; the next one can follow
+/// after 0.5 s without a strong swing. The sensor needs a rate of at least 25 Hz.
 public struct ShakeDetector: Sendable {
-    /// g.
-    private static let leastSwing = 1.0
-    /// The cosine of the angle between a swing and the one before.
-    private static let mostAligned = -0.5
-    /// µs from one swing to the next.
-    private static let longestSwing: Int64 = 300_000
-    private static let swingsOfAShake = 5
-    /// µs without a strong swing that end a shake.
+    /// The smallest acceleration of a swing, in g.
+    private static let minAcceleration = 1.0
+    /// The largest cosine of the angle between consecutive swings.
+    private static let maxCosine = -0.5
+    /// The longest time between consecutive swings, in µs.
+    private static let maxSwingInterval: Int64 = 300_000
+    private static let swingsPerShake = 5
+    /// The time without a strong swing that ends a shake, in µs.
     private static let pause: Int64 = 500_000
-    /// Hz.
+    /// The pass band, in Hz.
     private static let band = (low: 1.0, high: 8.0)
 
     private var filter = LowPassFilter(cutOff: band.high).then(HighPassFilter(cutOff: band.low))
@@ -36,17 +36,18 @@ public struct ShakeDetector: Sendable {
     private var lastStrong: Int64 = 0
     private var strength = 0.0
 
-    /// Whether a shake that was told goes on.
+    /// Whether a reported shake is still going on.
     public private(set) var isShaking = false
 
-    /// A detector that has seen nothing.
+    /// Creates a detector in its initial state.
     public init() {}
 
-    /// Takes one accelerometer sample; one that is not later than the one before is passed over.
+    /// Processes an accelerometer sample. Samples that are not later than the previous one are ignored.
+    ///
     /// - Parameters:
-    ///   - time: µs of any clock that does not run backward.
-    ///   - x: g along the x axis, of either sign convention; `y` and `z` likewise.
-    /// - Returns: a shake where this sample completes one.
+    ///   - time: in µs, of any monotonic clock.
+    ///   - x: the acceleration along the x axis in g, of either sign convention; `y` and `z` likewise.
+    /// - Returns: a shake if this sample completes one.
     public mutating func update(time: Int64, x: Double, y: Double, z: Double) -> Shake? {
         if let last, time <= last { return nil }
         last = time
@@ -56,15 +57,15 @@ public struct ShakeDetector: Sendable {
             swings = 0
         }
         let size = length(swing)
-        guard size > Self.leastSwing else { return nil }
+        guard size > Self.minAcceleration else { return nil }
         lastStrong = time
-        return take(direction: swing / size, size: size, time: time)
+        return addSwing(direction: swing / size, size: size, time: time)
     }
 
-    private mutating func take(direction: SIMD3<Double>, size: Double, time: Int64) -> Shake? {
-        if let before = lastSwing, swings > 0, time - before.time <= Self.longestSwing {
+    private mutating func addSwing(direction: SIMD3<Double>, size: Double, time: Int64) -> Shake? {
+        if let before = lastSwing, swings > 0, time - before.time <= Self.maxSwingInterval {
             strength = max(strength, size)
-            guard dot(before.direction, direction) < Self.mostAligned else { return nil }
+            guard dot(before.direction, direction) < Self.maxCosine else { return nil }
             swings += 1
         } else {
             swings = 1
@@ -72,7 +73,7 @@ public struct ShakeDetector: Sendable {
             strength = size
         }
         lastSwing = (time, direction)
-        guard swings >= Self.swingsOfAShake, !isShaking else { return nil }
+        guard swings >= Self.swingsPerShake, !isShaking else { return nil }
         isShaking = true
         return Shake(start: start, recognized: time, strength: strength)
     }

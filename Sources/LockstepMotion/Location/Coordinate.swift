@@ -1,26 +1,29 @@
 import Glibc
 
-/// A place on the earth, WGS 84.
+/// A position on the earth, WGS 84.
 public struct Coordinate: Sendable, Hashable {
-    /// Degrees, north positive.
+    /// The latitude in degrees, north positive.
     public var latitude: Double
-    /// Degrees, east positive.
+    /// The longitude in degrees, east positive.
     public var longitude: Double
 
+    /// Creates a coordinate from degrees.
     public init(latitude: Double, longitude: Double) {
         self.latitude = latitude
         self.longitude = longitude
     }
 
-    /// Whether it is a place at all: latitude within ±90°, longitude within ±180°.
+    /// Whether the latitude is within ±90° and the longitude within ±180°.
     public var isValid: Bool { abs(latitude) <= 90 && abs(longitude) <= 180 }
 
     private static let equatorialRadius = 6_378_137.0
     private static let flattening = 1 / 298.257223563
 
-    /// The distance along the ellipsoid, in m: Lambert's formula (W. D. Lambert 1942), exact to a few metres in
-    /// thousands of kilometres, with the central angle by haversines (R. W. Sinnott 1984), which keep their digits for
-    /// places close together. Places almost opposite each other are up to 20 km off.
+    /// Returns the distance along the ellipsoid, in m.
+    ///
+    /// Lambert's formula (W. D. Lambert 1942), accurate to a few metres in thousands of kilometres. The central angle
+    /// is computed with haversines (R. W. Sinnott 1984), which are accurate for small distances. Antipodal positions
+    /// may be off by up to 20 km.
     public func distance(to other: Coordinate) -> Double {
         let here = reducedLatitude
         let there = other.reducedLatitude
@@ -36,7 +39,7 @@ public struct Coordinate: Sendable, Hashable {
         return Self.equatorialRadius * (angle - Self.flattening / 2 * (outer + inner))
     }
 
-    /// The latitude on the sphere that the ellipsoid is pressed from, in rad.
+    /// The reduced (parametric) latitude, in rad.
     private var reducedLatitude: Double { atan((1 - Self.flattening) * tan(latitude * .pi / 180)) }
 }
 

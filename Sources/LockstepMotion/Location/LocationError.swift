@@ -1,14 +1,15 @@
-/// Why there is no location.
+/// The reason why there is no location.
 public enum LocationError: Error, Sendable, Hashable {
-    /// The receiver may not be used: gpsd refuses, or this user has no permission. Trying again will not help.
+    /// Access to the receiver is denied by gpsd or by the system. A retry does not help.
     case denied(String)
-    /// There is no fix yet, or no longer; the receiver keeps trying.
+    /// There is no fix yet, or no longer. The receiver keeps trying.
     case locationUnknown(String)
-    /// gpsd can't be reached; it is tried again.
+    /// gpsd cannot be reached. The connection is retried.
     case network(String)
 }
 
 extension LocationError: CustomStringConvertible {
+    /// The error with advice.
     public var description: String {
         switch self {
         case .denied(let why): "location denied: \(why); allow this user to use the receiver, or ask gpsd"

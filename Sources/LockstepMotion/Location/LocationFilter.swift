@@ -1,68 +1,75 @@
 public import LockstepModel
 
-/// Fixes in, decisions out: which of them are for whoever asked, and which can't be believed.
+/// Decides which location fixes are accepted.
 ///
-/// Fixes are judged in this order: is it a place, is it later, can its receiver's clock be right, can the device have
-/// come there, is it old, is it accurate enough, is it far enough from the last one accepted. One that can't be
-/// believed changes nothing that later ones are held against.
+/// A fix is checked in this order: valid coordinate, later than the previous fix, plausible receiver clock, plausible
+/// movement, age, accuracy, distance from the last accepted fix. A rejected implausible fix does not affect the checks
+/// of later ones.
 public struct LocationFilter: Sendable, Hashable {
-    /// What is asked for.
+    /// The requirements on fixes.
     public struct Settings: Sendable, Hashable {
-        /// m: fixes that are known to be less accurate are withheld; nil takes all. An accuracy that the receiver does
-        /// not tell is not held against it.
+        /// The accuracy in m beyond which fixes are rejected; nil accepts all. Fixes of unknown accuracy are not
+        /// rejected.
         public var desiredAccuracy: Double?
-        /// m from the last accepted fix below which a fix is withheld; 0 takes all.
+        /// The distance from the last accepted fix in m below which a fix is rejected; 0 accepts all.
         public var distanceFilter = 0.0
-        /// s from which on a position is old and marked so.
+        /// The age in s beyond which a fix is marked as stale.
         public var staleAfter = 10.0
-        /// Whether old positions are withheld.
-        public var refusesStale = false
-        /// m/s that nothing moves faster than.
+        /// Whether stale fixes are rejected.
+        public var rejectsStale = false
+        /// The largest plausible speed, in m/s.
         public var maximumSpeed = 400.0
-        /// How many fixes in a row that agree with each other are believed against what is known.
+        /// The number of consecutive, mutually consistent fixes that are accepted against earlier evidence.
         public var confirmations = 5
 
+        /// Creates the default requirements.
         public init() {}
     }
 
+    /// The requirements of this filter.
     public let settings: Settings
-    /// The last two fixes that were accepted.
+    /// The last accepted fix.
     public private(set) var current: LocationFix?
+    /// The accepted fix before ``current``.
     public private(set) var previous: LocationFix?
 
-    private var clock: ReceiverClock
-    private var jumps: JumpGuard
+    private var clock: ReceiverClockCheck
+    private var jumps: JumpDetector
     private var last: Timestamp?
 
-    /// A filter that has seen nothing.
+    /// Creates a filter in its initial state.
     public init(_ settings: Settings = Settings()) {
         self.settings = settings
-        clock = ReceiverClock(confirmations: settings.confirmations)
-        jumps = JumpGuard(maximumSpeed: settings.maximumSpeed, confirmations: settings.confirmations)
+        clock = ReceiverClockCheck(confirmations: settings.confirmations)
+        jumps = JumpDetector(maximumSpeed: settings.maximumSpeed, confirmations: settings.confirmations)
     }
 
-    /// Takes a fix.
-    /// - Parameter now: when it is judged, on the device's time line; when it arrived unless said otherwise.
+    /// Processes a fix.
+    ///
+    /// - Parameter now: the current time on the device's time line; by default the time of arrival.
     public mutating func update(_ fix: LocationFix, now: Timestamp? = nil) -> LocationDecision {
         var fix = fix
-        if let reason = disbelief(of: &fix) { return .withheld(reason) }
+        if let reason = rejection(of: &fix) { return .rejected(reason) }
         let age = fix.age(at: now ?? fix.time)
         fix.isStale = age > settings.staleAfter
-        if fix.isStale, settings.refusesStale { return .withheld(.stale(age)) }
+        if fix.isStale, settings.rejectsStale { return .rejected(.stale(age)) }
         if let desired = settings.desiredAccuracy, let accuracy = fix.horizontalAccuracy, accuracy > desired {
-            return .withheld(.inaccurate(accuracy))
+            return .rejected(.inaccurate(accuracy))
         }
         if settings.distanceFilter > 0, let current {
             let distance = current.coordinate.distance(to: fix.coordinate)
-            if distance < settings.distanceFilter { return .withheld(.near(distance)) }
+            if distance < settings.distanceFilter { return .rejected(.near(distance)) }
         }
         previous = current
         current = fix
         return .accepted(previous: previous, current: fix)
     }
 
-    /// Takes a row of the `location` stream; one without position fails as *location unknown*.
-    /// - Parameter values: in the order of the stream's columns.
+    /// Processes a row of the `location` stream. A row without position fails as `locationUnknown`.
+    ///
+    /// - Parameters:
+    ///   - values: the row, in the order of the stream's columns.
+    ///   - now: the current time on the device's time line; by default the time of arrival.
     /// - Precondition: `values` has a value for each column.
     public mutating func update(time: Timestamp, values: [Double], now: Timestamp? = nil) -> LocationDecision {
         guard let fix = LocationFix(time: time, values: values) else {
@@ -71,24 +78,25 @@ public struct LocationFilter: Sendable, Hashable {
         return update(fix, now: now)
     }
 
-    /// Whether the current fix has become old by `now`, or there is none.
+    /// Whether the current fix is stale at `now`, or there is none.
     public func isStale(at now: Timestamp) -> Bool {
         current.map { $0.age(at: now) > settings.staleAfter } ?? true
     }
 
-    /// Why the fix is not believed; nil if it is. Takes a lasting error of the receiver's clock out of its time.
-    private mutating func disbelief(of fix: inout LocationFix) -> LocationWithholding? {
+    /// Returns why the fix is implausible, or nil if it is plausible. Corrects its time by a persistent error of the
+    /// receiver's clock.
+    private mutating func rejection(of fix: inout LocationFix) -> LocationRejection? {
         let place = fix.coordinate
-        let isNowhere = place.latitude == 0 && place.longitude == 0 && fix.horizontalAccuracy == nil
-        guard place.isValid, !isNowhere else { return .noPlace }
-        if let last, fix.time <= last { return .notLater }
+        let isNullIsland = place.latitude == 0 && place.longitude == 0 && fix.horizontalAccuracy == nil
+        guard place.isValid, !isNullIsland else { return .invalidCoordinate }
+        if let last, fix.time <= last { return .outOfOrder }
         if let fixTime = fix.fixTime {
-            switch clock.judge(fixTime, at: fix.time) {
-            case .believed(let corrected): fix.fixTime = corrected
-            case .off(let off): return .clock(off: Double(off) / 1e6)
+            switch clock.check(fixTime, at: fix.time) {
+            case .plausible(let corrected): fix.fixTime = corrected
+            case .off(let off): return .clock(offset: Double(off) / 1e6)
             }
         }
         last = fix.time
-        return jumps.judge(fix).map { .jump(speed: $0) }
+        return jumps.check(fix).map { .jump(speed: $0) }
     }
 }

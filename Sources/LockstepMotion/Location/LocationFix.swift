@@ -1,40 +1,46 @@
 public import LockstepModel
 
-/// One position of a device, and what is known of it.
+/// A position fix of a device.
 public struct LocationFix: Sendable, Hashable {
+    /// The position.
     public var coordinate: Coordinate
-    /// m above mean sea level.
+    /// The altitude above mean sea level, in m.
     public var altitude: Double?
-    /// m; within it the place is, by the receiver's word (gpsd: in 95 % of cases).
+    /// The horizontal accuracy in m, as the receiver reports it (gpsd: 95 % confidence).
     public var horizontalAccuracy: Double?
-    /// m.
+    /// The vertical accuracy, in m.
     public var verticalAccuracy: Double?
-    /// m/s over ground.
+    /// The speed over ground, in m/s.
     public var speed: Double?
-    /// Degrees clockwise from true north.
+    /// The course over ground, in degrees clockwise from true north.
     public var course: Double?
-    /// On the device's time line: when the fix arrived.
+    /// The time of arrival on the device's time line.
     public var time: Timestamp
     /// The receiver's own time of the fix.
     public var fixTime: Timestamp?
-    /// Whether it was old when it was judged (``LocationFilter``): a place from memory, not from now.
+    /// Whether the fix was stale when it was checked (``LocationFilter``).
     public var isStale = false
 
+    /// Creates a fix of which only position and time of arrival are known.
     public init(coordinate: Coordinate, time: Timestamp) {
         self.coordinate = coordinate
         self.time = time
     }
 
-    /// How old the position is at `now`, in s: since the receiver's time where it is known, else since it arrived.
+    /// Returns the age at `now` in s, measured from ``fixTime`` if known, otherwise from ``time``.
     public func age(at now: Timestamp) -> Double { Double(now - (fixTime ?? time)) / 1e6 }
 }
 
 extension LocationFix {
-    /// The fix that a row of the `location` stream tells; nil for a row without position.
-    /// - Parameter values: in the order of the stream's columns.
+    /// Creates a fix from a row of the `location` stream; nil for a row without position.
+    ///
+    /// - Parameters:
+    ///   - time: the time of the row.
+    ///   - values: the row, in the order of the stream's columns.
     /// - Precondition: `values` has a value for each column.
     public init?(time: Timestamp, values: [Double]) {
-        precondition(values.count == SensorStream.location.columns.count, "a row of location has nine values")
+        precondition(
+            values.count == SensorStream.location.columns.count, "a row of the location stream has nine values")
         let known = values.map { $0.isFinite ? $0 : nil }
         guard let latitude = known[0], let longitude = known[1] else { return nil }
         self.init(coordinate: Coordinate(latitude: latitude, longitude: longitude), time: time)
@@ -43,11 +49,11 @@ extension LocationFix {
         verticalAccuracy = known[4]
         speed = known[5]
         course = known[6]
-        // Beyond 2^53 µs it would not be whole, and differences could overflow.
+        // Beyond 2^53 µs a Double is not exact, and differences could overflow.
         fixTime = known[8].flatMap { abs($0) < 0x1p53 ? Timestamp(microseconds: Int64($0)) : nil }
     }
 
-    /// The values of its row in the `location` stream.
+    /// The values of the fix's row in the `location` stream.
     public var values: [Double] {
         let fix: Double = altitude == nil ? 2 : 3
         let at = fixTime.map { Double($0.microseconds) }

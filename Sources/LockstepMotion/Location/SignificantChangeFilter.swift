@@ -1,20 +1,22 @@
 public import LockstepModel
 
-/// Lets a fix pass when the device has moved a long way: for the background, where a position now and then will do.
+/// Passes a fix only if the device has moved far: for background operation, where occasional positions suffice.
 ///
-/// A move counts when it is at least ``distance``, and more than the accuracies of both fixes together: a device that
-/// lies indoors does not seem to walk.
+/// A move must be at least ``distance`` and more than the sum of the accuracies of both fixes, so that a device indoors
+/// does not appear to move.
 public struct SignificantChangeFilter: Sendable, Hashable {
-    /// m.
+    /// The smallest move, in m.
     public let distance: Double
     /// The last fix that passed.
     public private(set) var last: LocationFix?
     private var hadPosition: Bool?
 
-    /// - Parameter distance: m.
+    /// Creates a filter.
+    ///
+    /// - Parameter distance: the smallest move, in m.
     public init(distance: Double = 500) { self.distance = distance }
 
-    /// Takes a fix; true if it passes. The first does.
+    /// Processes a fix and returns whether it passes. The first fix passes.
     public mutating func update(_ fix: LocationFix) -> Bool {
         if let last {
             let moved = last.coordinate.distance(to: fix.coordinate)
@@ -25,11 +27,12 @@ public struct SignificantChangeFilter: Sendable, Hashable {
         return true
     }
 
-    /// Takes samples of the `location` stream.
-    /// - Returns: those that pass; a row without position passes where the one before had one.
-    /// - Precondition: `locations` is of the location stream.
+    /// Processes samples of the `location` stream.
+    ///
+    /// - Returns: the samples that pass. A row without position passes if the previous row had one.
+    /// - Precondition: `locations` belongs to the location stream.
     public mutating func update(_ locations: SampleBlock) -> SampleBlock {
-        precondition(locations.stream == .location, "significant changes are of locations")
+        precondition(locations.stream == .location, "significant changes are detected in location samples")
         var passed = SampleBlock(stream: .location)
         for index in locations.times.indices {
             let time = Timestamp(microseconds: locations.times[index])

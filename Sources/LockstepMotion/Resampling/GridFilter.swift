@@ -1,20 +1,20 @@
 import LockstepModel
 
-/// Samples in, low-passed values at the instants k · period since 1970 out.
+/// Converts samples to low-passed values at the instants k · period since 1970.
 ///
 /// A value is Σ w(tᵢ − t) Δᵢ xᵢ / Σ w(tᵢ − t) Δᵢ over the samples within three periods, where Δᵢ is half the time
-/// between the neighbours of sample i: the convolution of the signal with the kernel by the trapezoidal rule, which
-/// holds for samples that are not evenly spaced.
+/// between the neighbours of sample i. This is the convolution of the signal with the kernel by the trapezoidal rule,
+/// which is valid for unevenly spaced samples.
 struct GridFilter: Sendable {
-    /// A value is given where the weights of its samples come to this part of the whole, which is a half at the first
-    /// and at the last sample; a little less, because a sum is not an integral.
-    private static let leastWeight = 0.45
-    /// Samples further apart than so many periods, or than ``longestPause``, are of two segments.
-    private static let longestGap = 3.0
-    /// µs.
-    private static let longestPause = 1e6
-    /// No gap is shorter than so many mean intervals: slow samples are not a row of gaps.
-    private static let shortestGap = 4.0
+    /// The minimum sum of weights for a value. At the first and last sample of a segment it is a half; the limit is
+    /// slightly lower because the sum only approximates the integral.
+    private static let minWeight = 0.45
+    /// The gap that separates two segments, in periods; never more than ``maxPause``.
+    private static let maxGapPeriods = 3.0
+    /// The upper limit of that gap, in µs.
+    private static let maxPause = 1e6
+    /// The lower limit of that gap in mean intervals, so that a slow stream is not divided into single samples.
+    private static let minGapIntervals = 4.0
 
     private let rate: Double
     private let columnCount: Int
@@ -22,57 +22,58 @@ struct GridFilter: Sendable {
     private let gap: Double
     private var resolution = DecimalResolution()
 
-    /// The samples of the segment that are still needed, from `head` on; a row of `values` is a sample.
+    /// The samples of the segment that are still needed, from `head` on. A sample is one row of `values`.
     private var times: [Int64] = []
     private var values: [Double] = []
     private var head = 0
     /// The number of the next instant; nil before the first sample of a segment.
     private var nextInstant: Int64?
-    /// The time of the last sample that was given, in µs: nothing at it or before it is given any more.
-    private(set) var lastGiven: Int64
+    /// The time of the last output, in µs. Later outputs have later times.
+    private(set) var lastOutputTime: Int64
 
     init(rate: Double, columnCount: Int) {
         self.rate = rate
         self.columnCount = columnCount
         kernel = ResamplingKernel(period: 1e6 / rate)
-        gap = min(Self.longestGap * 1e6 / rate, Self.longestPause)
-        lastGiven = .min
+        gap = min(Self.maxGapPeriods * 1e6 / rate, Self.maxPause)
+        lastOutputTime = .min
     }
 
-    /// Takes a sample.
-    /// - Parameter meanInterval: of the samples lately, in µs.
-    mutating func take(time: Int64, row: [Double], meanInterval: Double, into output: inout ColumnBuilder) {
+    /// Adds a sample.
+    ///
+    /// - Parameter meanInterval: the mean interval of recent samples, in µs.
+    mutating func add(time: Int64, row: [Double], meanInterval: Double, into output: inout SampleBlockBuilder) {
         if let last = times.last {
             if time == last { return }
-            if time < last || Double(time - last) > max(gap, Self.shortestGap * meanInterval) {
+            if time < last || Double(time - last) > max(gap, Self.minGapIntervals * meanInterval) {
                 endSegment(into: &output)
             }
         }
         times.append(time)
         values.append(contentsOf: row)
         for value in row { resolution.observe(value) }
-        while let instant = instant(), Double(time - instant) >= kernel.reach { give(instant, into: &output) }
+        while let instant = instant(), Double(time - instant) >= kernel.reach { emit(instant, into: &output) }
     }
 
-    /// Gives what the samples at hand still allow: the next sample begins anew.
-    mutating func endSegment(into output: inout ColumnBuilder) {
-        while let instant = instant(), let last = times.last, instant <= last { give(instant, into: &output) }
+    /// Emits the remaining values of the segment. The next sample starts a new segment.
+    mutating func endSegment(into output: inout SampleBlockBuilder) {
+        while let instant = instant(), let last = times.last, instant <= last { emit(instant, into: &output) }
         times.removeAll(keepingCapacity: true)
         values.removeAll(keepingCapacity: true)
         head = 0
         nextInstant = nil
     }
 
-    /// Someone else has given a sample: what follows is later.
-    mutating func skip(through time: Int64) { lastGiven = max(lastGiven, time) }
+    /// Records that a sample at `time` was emitted elsewhere, so that later outputs have later times.
+    mutating func skip(through time: Int64) { lastOutputTime = max(lastOutputTime, time) }
 
-    /// The next instant to give: at the first sample of the segment or later, and later than what was given.
+    /// Returns the next instant to emit: not before the first sample of the segment and later than the last output.
     private mutating func instant() -> Int64? {
         guard let first = times.first else { return nil }
         var number = nextInstant ?? Int64((Double(first) / 1e6 * rate).rounded(.down))
-        while time(ofInstant: number) < first || time(ofInstant: number) <= lastGiven {
-            // Far behind after time went back: no walk over all the instants between.
-            let behind = (Double(lastGiven) - Double(time(ofInstant: number))) / 1e6 * rate
+        while time(ofInstant: number) < first || time(ofInstant: number) <= lastOutputTime {
+            // After time went back this may be far behind: skip the instants in between in one step.
+            let behind = (Double(lastOutputTime) - Double(time(ofInstant: number))) / 1e6 * rate
             number += max(1, Int64(min(max(behind, 0), 1e15)) - 1)
         }
         nextInstant = number
@@ -81,8 +82,8 @@ struct GridFilter: Sendable {
 
     private func time(ofInstant number: Int64) -> Int64 { Int64((Double(number) * 1e6 / rate).rounded()) }
 
-    private mutating func give(_ instant: Int64, into output: inout ColumnBuilder) {
-        // The sample before the window stays: the interval of the first one within is measured from it.
+    private mutating func emit(_ instant: Int64, into output: inout SampleBlockBuilder) {
+        // Keep the sample before the window: the weight of the first sample inside depends on its time.
         while head + 1 < times.count, Double(instant - times[head + 1]) >= kernel.reach { head += 1 }
         var sums = [Double](repeating: 0, count: columnCount)
         var weights = sums
@@ -103,21 +104,21 @@ struct GridFilter: Sendable {
             index += 1
         }
         nextInstant = nextInstant.map { $0 + 1 }
-        if whole >= Self.leastWeight {
+        if whole >= Self.minWeight {
             for column in 0..<columnCount {
                 sums[column] =
-                    weights[column] >= Self.leastWeight ? resolution.resolved(sums[column] / weights[column]) : .nan
+                    weights[column] >= Self.minWeight ? resolution.resolved(sums[column] / weights[column]) : .nan
             }
             output.append(time: instant, row: sums)
-            lastGiven = instant
+            lastOutputTime = instant
         }
         dropPassed()
     }
 
-    /// Forgets what no window reaches any more, now and then.
+    /// Removes samples that no later window reaches. Amortised: not on every output.
     private mutating func dropPassed() {
         guard head > 256, head > times.count / 2 else { return }
-        // One more stays, for its time.
+        // Keep one more sample for its time.
         let count = head - 1
         times.removeFirst(count)
         values.removeFirst(count * columnCount)

@@ -1,77 +1,85 @@
 public import LockstepModel
 
-/// The samples of one stream at the rate that a consumer wants, out of samples that may come faster.
+/// Reduces the samples of one stream to the rate that a consumer wants.
 ///
-/// | stream | what is given |
+/// | stream | output |
 /// |---|---|
-/// | accelerometer, gyroscope, magnetometer | low-passed against aliasing, at the instants k / rate since 1970 |
-/// | device motion | the samples nearest to those instants, as they are: fusion has smoothed them, and an attitude or a frame has no mean column by column |
-/// | location | the first sample from each of those instants on, and each that begins or ends a time without position |
-/// | steps, orientation | every sample: they carry counts, and changes |
+/// | accelerometer, gyroscope, magnetometer | low-pass filtered against aliasing, at the instants k / rate since 1970 |
+/// | device motion | the samples nearestSelector to those instants, unchanged: fusion has already smoothed them, and attitudes and frames cannot be averaged by column |
+/// | location | the first sample at or after each instant, and each sample that gains or loses the position |
+/// | steps, orientation | every sample, because they carry counts and changes |
 ///
-/// The instants are the same on every device. Devices on one clock that send at the same rate sample the same moments,
-/// whatever their hardware does.
+/// The instants are the same on every device. Devices with synchronised clocks and the same rate therefore report the
+/// same moments, whatever their hardware does.
 ///
-/// Samples that come at 1.1 times the rate or slower pass unchanged, with their own times. The rate they come at is the
-/// mean of the last 32 intervals, and an answer once given changes only below 1.05 and above 1.2 times the rate. Until
-/// eight intervals or six periods have been seen, low-passed streams wait with their samples.
+/// Samples that arrive at up to 1.1 times the wanted rate pass unchanged, with their own times. The actual rate is the
+/// mean of the last 32 intervals. After the first decision it must fall below 1.05 or rise above 1.2 times the wanted
+/// rate to change the decision. The first decision needs eight intervals or six periods; until then the samples of
+/// low-passed streams are held.
 ///
-/// A low-passed value is symmetric about its time, so it lags by nothing; it is given when the samples of three periods
-/// after it are there (60 ms at 50 Hz). The low pass is ``ResamplingKernel``: −6 dB at 0.42 of the rate, less than −50 dB
-/// beyond 0.7 of it. Samples further apart than three periods or 1 s (and four of their mean intervals) are of two
-/// segments. At the edges of a segment, from its first sample to its last, a value rests on at least half of the
-/// weights; less gives none. A missing value counts for its column alone, which is missing where half of the weights
-/// are. It has as many decimals as the samples have had, at least four; where those have more than nine, it has all.
+/// A low-passed value is symmetric about its time and therefore has no delay. It is emitted when the samples of the
+/// three following periods have arrived (60 ms at 50 Hz). The filter is ``ResamplingKernel``: −6 dB at 0.42 of the
+/// rate, less than −50 dB above 0.7 of it. A gap longer than three periods or 1 s, and than four mean intervals,
+/// separates two segments. Near the ends of a segment a value needs at least half of the kernel's weight. A missing
+/// value affects only its own column, which becomes missing where half of the weight is missing. Values are rounded to
+/// the number of decimals seen in the samples, at least four; with more than nine they are not rounded.
 ///
-/// What comes out has strictly increasing times: a sample of the same time as the one before is passed over, and when
-/// time goes back the resampler begins anew and is silent until it is later than what it gave. How the samples are
-/// divided into blocks makes no difference.
+/// Output times are strictly increasing. A sample with the time of the previous one is ignored. If time goes back, the
+/// resampler restarts and emits nothing until time is later than its last output. The division of the samples into
+/// blocks has no effect.
 public struct Resampler: Sendable {
+    /// The stream whose samples are resampled.
     public let stream: SensorStream
-    /// Samples a second.
+    /// The wanted rate, in Hz.
     public let rate: Double
 
-    // One of them at most; with none, every sample passes.
-    private var averager: Averager?
-    private var nearest: NearestPicker?
-    private var thinner: Thinner?
+    // At most one of these is set. If none is, every sample passes.
+    private var decimator: LowPassDecimator?
+    private var nearestSelector: NearestSampleSelector?
+    private var firstSelector: FirstSampleSelector?
 
-    /// - Parameter rate: samples a second, above 0; `.infinity` lets everything pass.
+    /// Creates a resampler.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream whose samples are resampled.
+    ///   - rate: the wanted rate in Hz, above 0; `.infinity` passes every sample.
     /// - Precondition: `rate` is above 0.
     public init(stream: SensorStream, rate: Double) {
-        precondition(rate > 0, "a rate is above 0")
+        precondition(rate > 0, "the rate must be above 0")
         self.stream = stream
         self.rate = rate
         guard rate.isFinite else { return }
         switch stream.resampling {
         case .everySample: break
-        case .firstOfInterval: thinner = Thinner(rate: rate)
-        case .nearest: nearest = NearestPicker(rate: rate)
-        case .lowPass: averager = Averager(rate: rate, columnCount: stream.columns.count)
+        case .firstOfInterval: firstSelector = FirstSampleSelector(rate: rate)
+        case .nearest: nearestSelector = NearestSampleSelector(rate: rate)
+        case .lowPass: decimator = LowPassDecimator(rate: rate, columnCount: stream.columns.count)
         }
     }
 
-    /// Takes samples in the order of their time.
-    /// - Returns: what is complete by now; may be empty, and may hold samples of earlier blocks.
-    /// - Precondition: `block` is of the stream.
+    /// Processes samples in order of time.
+    ///
+    /// - Returns: the samples that are complete; may be empty and may include samples of earlier blocks.
+    /// - Precondition: `block` belongs to the stream.
     public mutating func update(_ block: SampleBlock) -> SampleBlock {
         precondition(block.stream == stream, "samples of \(block.stream) for a resampler of \(stream)")
-        guard averager != nil || nearest != nil || thinner != nil else { return block }
-        var output = ColumnBuilder(stream: stream)
+        guard decimator != nil || nearestSelector != nil || firstSelector != nil else { return block }
+        var output = SampleBlockBuilder(stream: stream)
         for (index, time) in block.times.enumerated() {
             let row = block.values(at: index)
-            averager?.take(time: time, row: row, into: &output)
-            nearest?.take(time: time, row: row, into: &output)
-            thinner?.take(time: time, row: row, into: &output)
+            decimator?.add(time: time, row: row, into: &output)
+            nearestSelector?.add(time: time, row: row, into: &output)
+            firstSelector?.add(time: time, row: row, into: &output)
         }
         return output.block
     }
 
-    /// Gives what waits for samples that will not come: at the end, or before a pause. The next sample begins anew.
+    /// Emits the pending samples without waiting for later ones, at the end or before a pause. The next sample starts a
+    /// new segment.
     public mutating func finish() -> SampleBlock {
-        var output = ColumnBuilder(stream: stream)
-        averager?.finish(into: &output)
-        nearest?.finish(into: &output)
+        var output = SampleBlockBuilder(stream: stream)
+        decimator?.finish(into: &output)
+        nearestSelector?.finish(into: &output)
         return output.block
     }
 }

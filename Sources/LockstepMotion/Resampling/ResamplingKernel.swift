@@ -1,18 +1,19 @@
 import Glibc
 
-/// The weight of a sample in a resampled value by its distance: an ideal low pass (a sinc) cut short by a Hamming
-/// window, as in Oppenheim & Schafer, *Discrete-Time Signal Processing*, chapter 7.
+/// The weight of a sample in a resampled value as a function of its distance in time: the impulse response of an ideal
+/// low-pass filter (a sinc) with a Hamming window, as in Oppenheim & Schafer, *Discrete-Time Signal Processing*,
+/// chapter 7.
 ///
-/// Symmetric, hence linear in phase: a resampled value is not late. Its response, in parts of the wanted rate R:
-/// within 0.2 % up to 0.1 R, −0.2 dB at 0.2 R, −6 dB at 0.42 R, −12 dB at 0.5 R, below −50 dB from 0.7 R on. What could
-/// show up, folded, below 0.3 R is thus less than a 300th of what it was.
+/// The kernel is symmetric, so its phase is linear and a resampled value has no delay. Its response relative to the
+/// wanted rate R: within 0.2 % up to 0.1 R, −0.2 dB at 0.2 R, −6 dB at 0.42 R, −12 dB at 0.5 R, below −50 dB from 0.7 R
+/// on. Aliases below 0.3 R are therefore attenuated more than 300 times.
 struct ResamplingKernel: Sendable {
-    /// How far it reaches to each side, in periods of the wanted rate.
+    /// The half-width of the kernel, in periods of the wanted rate.
     static let halfWidth = 3.0
-    /// The frequency of −6 dB, in parts of the wanted rate.
+    /// The −6 dB frequency, relative to the wanted rate.
     private static let cutOff = 0.42
 
-    /// How far it reaches to each side, in µs.
+    /// The half-width of the kernel, in µs.
     let reach: Double
     private let angularCutOff: Double
     private let windowFrequency: Double
@@ -26,8 +27,8 @@ struct ResamplingKernel: Sendable {
         scale = 2 * Self.cutOff / period
     }
 
-    /// The weight at `distance` µs, so that the weights of evenly spaced samples, times their interval, add up to 1
-    /// within a hundredth.
+    /// Returns the weight at `distance` in µs. The weights of evenly spaced samples, multiplied by their interval, add
+    /// up to 1 within 1 %.
     func weight(_ distance: Double) -> Double {
         guard abs(distance) < reach else { return 0 }
         let angle = angularCutOff * distance

@@ -7,16 +7,12 @@ public struct DerivedOptions: Sendable {
     public var deviceMotion: DeviceMotionEstimator.Options
     /// The person whose steps are counted.
     public var pedometer: PedometerOptions
-    /// Computes the magnetic declination from the position, where `deviceMotion.declination` is nil.
-    public var declinationModel: DeclinationModel?
 
     public init(
-        deviceMotion: DeviceMotionEstimator.Options = .init(), pedometer: PedometerOptions = .init(),
-        declinationModel: DeclinationModel? = nil
+        deviceMotion: DeviceMotionEstimator.Options = .init(), pedometer: PedometerOptions = .init()
     ) {
         self.deviceMotion = deviceMotion
         self.pedometer = pedometer
-        self.declinationModel = declinationModel
     }
 
     /// All derived sensors, each after those it depends on.
@@ -27,7 +23,7 @@ public struct DerivedOptions: Sendable {
             OrientationSensor(), AltitudeSensor(),
         ]
         if HeadingSensor.isAvailable(options: deviceMotion, provided: provided) {
-            sensors.append(HeadingSensor(declination: Declination(deviceMotion.declination, model: declinationModel)))
+            sensors.append(HeadingSensor(declination: DeclinationSource(given: deviceMotion.declination)))
         }
         return sensors
     }

@@ -18,8 +18,13 @@ protocol DerivedSensor: Sendable {
 
     /// Returns the pending samples and resets the computation.
     mutating func finish() -> SampleBlock
+
+    /// The status of the sensor, if it has more to report than its samples.
+    var status: SourceStatus? { get }
 }
 
 extension DerivedSensor {
     mutating func finish() -> SampleBlock { SampleBlock(stream: stream) }
+
+    var status: SourceStatus? { nil }
 }

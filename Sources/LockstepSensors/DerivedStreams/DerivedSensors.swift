@@ -33,6 +33,13 @@ struct DerivedSensors: Sendable {
     /// The rates of all inputs of active sensors, in samples/s; a stream may occur more than once.
     var inputRates: [(key: SensorStream, value: Double)] { nodes.flatMap { Array($0.inputs) } }
 
+    /// The statuses of the active sensors that report one, by their streams.
+    var statuses: [SensorStream: SourceStatus] {
+        var statuses: [SensorStream: SourceStatus] = [:]
+        for node in nodes where !node.inputs.isEmpty { statuses[node.sensor.stream] = node.sensor.status }
+        return statuses
+    }
+
     /// Activates, deactivates and tunes the sensors.
     /// - Parameter demand: The fastest rate that subscribers request of each stream, in samples/s.
     /// - Returns: The pending samples of sensors that become inactive.

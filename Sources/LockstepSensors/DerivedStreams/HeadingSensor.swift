@@ -8,9 +8,9 @@ struct HeadingSensor: DerivedSensor {
     private static let maxRate = 100.0
     private static let locationRate = 0.1
 
-    private var declination: Declination
+    private var declination: DeclinationSource
 
-    init(declination: Declination) { self.declination = declination }
+    init(declination: DeclinationSource) { self.declination = declination }
 
     /// Returns whether device motion has a reference frame with a north.
     /// - Parameter provided: The streams of the sources.
@@ -25,7 +25,7 @@ struct HeadingSensor: DerivedSensor {
 
     func inputs(for rate: Double) -> [SensorStream: Double] {
         var inputs: [SensorStream: Double] = [.deviceMotion: min(rate, Self.maxRate)]
-        if declination.needsPosition { inputs[.location] = Self.locationRate }
+        if declination.needsLocation { inputs[.location] = Self.locationRate }
         return inputs
     }
 
@@ -37,7 +37,7 @@ struct HeadingSensor: DerivedSensor {
         }
         for index in samples.times.indices {
             guard let motion = DeviceMotion(samples, at: index),
-                let heading = HeadingEstimate(motion, declination: declination.value)
+                let heading = HeadingEstimate(motion, declination: declination.declination)
             else { continue }
             block.append(time: motion.timestamp, values: heading.values)
         }

@@ -106,6 +106,9 @@ public struct SensorGraph: Sendable {
         return outputs
     }
 
+    /// The statuses of the active derived sensors that report one, by their streams.
+    public var derivedStatuses: [SensorStream: SourceStatus] { derived.statuses }
+
     /// Returns all pending samples and resets the graph, as after a clock step.
     /// - Parameter streams: Resets only these streams and what is derived from them, because their source has ended; nil
     ///   resets all.

@@ -65,7 +65,8 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
         if let out { try AttitudeFile.write(motions, beside: file, to: out) }
         let report = AttitudeReport(
             sensors: sensors, motions: motions, wanted: frame,
-            error: AttitudeReference(recording).flatMap { $0.error(of: motions) }, out: out)
+            error: AttitudeReference(recording).flatMap { $0.error(of: motions) },
+            calibration: estimator.magneticCalibration, out: out)
         Terminal.output.write(json ? report.json : report.text(for: .output))
     }
 }

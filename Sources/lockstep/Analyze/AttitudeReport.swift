@@ -9,6 +9,7 @@ struct AttitudeReport {
     let motions: [DeviceMotion]
     let wanted: AttitudeReferenceFrame
     let error: AttitudeError?
+    let calibration: MagneticCalibration?
     let out: String?
 
     private var streams: [SensorStream] { sensors.map(\.stream) }
@@ -49,6 +50,7 @@ struct AttitudeReport {
             ("sensors", streams.map(\.table).joined(separator: ", ")),
             ("frame", frame.rawValue),
         ]
+        lines += calibrationLines
         if let error {
             let degrees = { (angle: Double) in fixed(angle * 180 / .pi, 2) + "°" }
             lines += [
@@ -70,6 +72,7 @@ struct AttitudeReport {
         object.member("duration", seconds)
         object.member("sensors", streams.map(\.name)) { $0.string($1) }
         object.member("frame", frame.rawValue)
+        addCalibration(to: &object)
         if let error {
             object.member("error") { part in
                 part.member("rows", Int64(error.count))

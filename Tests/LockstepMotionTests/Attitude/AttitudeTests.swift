@@ -4,7 +4,7 @@ import LockstepMotion
 import SensorTestSupport
 import Testing
 
-@Suite("An attitude")
+@Suite("Attitude")
 struct AttitudeTests {
     private func attitude(yaw: Double, pitch: Double, roll: Double) -> Attitude {
         Attitude(
@@ -12,39 +12,41 @@ struct AttitudeTests {
                 * Quaternion(angle: roll, axis: SIMD3(0, 1, 0)))
     }
 
-    @Test("is told as the roll, pitch and yaw that it was made of")
+    @Test("roll, pitch and yaw are those that the attitude was composed of")
     func angles() {
         var random = seeded("roll, pitch, yaw").random
         for _ in 0..<1000 {
             let yaw = Double.random(in: -3.1...3.1, using: &random)
             let pitch = Double.random(in: -1.5...1.5, using: &random)
             let roll = Double.random(in: -3.1...3.1, using: &random)
-            let told = attitude(yaw: yaw, pitch: pitch, roll: roll)
-            #expect(abs(told.yaw - yaw) < 1e-9 && abs(told.pitch - pitch) < 1e-9 && abs(told.roll - roll) < 1e-9)
+            let composed = attitude(yaw: yaw, pitch: pitch, roll: roll)
+            #expect(
+                abs(composed.yaw - yaw) < 1e-9 && abs(composed.pitch - pitch) < 1e-9 && abs(composed.roll - roll) < 1e-9
+            )
         }
     }
 
-    @Test("with the top straight up or down has all of its turn in the yaw")
+    @Test("at a pitch of ±90° the whole rotation is reported as yaw")
     func upright() {
         for pitch in [Double.pi / 2, -.pi / 2] {
-            let told = attitude(yaw: 0.4, pitch: pitch, roll: 0.3)
-            #expect(abs(told.pitch - pitch) < 1e-6 && told.roll == 0)
-            let again = attitude(yaw: told.yaw, pitch: told.pitch, roll: 0)
-            let difference = again.multiplied(byInverseOf: told)
+            let composed = attitude(yaw: 0.4, pitch: pitch, roll: 0.3)
+            #expect(abs(composed.pitch - pitch) < 1e-6 && composed.roll == 0)
+            let again = attitude(yaw: composed.yaw, pitch: composed.pitch, roll: 0)
+            let difference = again.multiplied(byInverseOf: composed)
             #expect(length(difference.quaternion.rotationVector) < 1e-6)
         }
     }
 
-    @Test("turns vectors as its matrix does")
+    @Test("quaternion and matrix rotate vectors alike")
     func matrix() {
         let some = attitude(yaw: 1, pitch: 0.5, roll: -2)
         let vector = SIMD3(0.3, -1, 2)
         #expect(length(some.rotationMatrix.rotate(vector) - some.quaternion.rotate(vector)) < 1e-12)
-        // Its top points up by the pitch.
+        // The pitch is the elevation of the top edge.
         #expect(abs(some.rotationMatrix.m32 - sin(0.5)) < 1e-12)
     }
 
-    @Test("changes by what came after another")
+    @Test("the change since another attitude is the rotation that followed it")
     func change() {
         let before = attitude(yaw: 1, pitch: 0.5, roll: -0.2)
         let turn = Quaternion(angle: 0.25, axis: SIMD3(0, 1, 0))
@@ -53,16 +55,16 @@ struct AttitudeTests {
         #expect(length(after.quaternion.rotationVector - SIMD3(0, 0.25, 0)) < 1e-12)
     }
 
-    @Test("flat with its top to the north has no yaw, and in Core Motion's frame that of its x axis")
+    @Test("a flat device with its top to the north has no yaw, and Core Motion's frame is rotated by 90°")
     func north() {
         let flat = attitude(yaw: 0, pitch: 0, roll: 0)
         #expect(flat.yaw == 0)
-        // There x is north and y west: the device's x axis, which points east, lies along -y.
+        // In that frame x is north and y west: the device's x axis, which points east, is along −y.
         let x = flat.withXNorth.quaternion.rotate(SIMD3(1, 0, 0))
         #expect(length(x - SIMD3(0, -1, 0)) < 1e-12)
     }
 
-    @Test("as a row of motion/device is read back to what sensors resolve")
+    @Test("a row of motion/device is read back within the resolution of sensors")
     func rows() throws {
         var motion = DeviceMotion(
             timestamp: Timestamp(microseconds: start), attitude: attitude(yaw: 1, pitch: 0.5, roll: -2),

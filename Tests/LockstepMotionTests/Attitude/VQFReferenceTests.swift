@@ -5,9 +5,9 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-@Suite("VQF beside the reference implementation")
+@Suite("VQF against the reference implementation")
 struct VQFReferenceTests {
-    /// A Python that has the package `vqf`; nil where there is none.
+    /// A Python with the package `vqf`; nil if there is none.
     static let python: String? = {
         let environment = ProcessInfo.processInfo.environment
         let cache = environment["XDG_CACHE_HOME"] ?? (environment["HOME"] ?? "") + "/.cache"
@@ -21,7 +21,7 @@ struct VQFReferenceTests {
     ]
 
     @Test(
-        "agrees with it sample by sample", .enabled(if: sharedData != nil),
+        "VQF agrees with the reference implementation sample by sample", .enabled(if: sharedData != nil),
         .enabled(if: python != nil, "Python with the package vqf is missing: run deploy/check"), arguments: trials)
     func agreement(_ trial: String) throws {
         let file = sharedFile("orientation/" + trial)
@@ -37,7 +37,7 @@ struct VQFReferenceTests {
         var worst = (withoutField: 0.0, withField: 0.0, bias: 0.0, sigma: 0.0)
         var flags = (rest: 0, disturbed: 0)
         for index in 0..<count {
-            // The reference takes m/s², upward at rest.
+            // The reference expects m/s², upward at rest.
             vqf.update(
                 gyroscope: axes(gyroscope, index), accelerometer: axes(accelerometer, index) * -9.80665,
                 magnetometer: axes(magnetometer, index))
@@ -55,7 +55,7 @@ struct VQFReferenceTests {
         #expect(flags == (0, 0))
     }
 
-    @Test("gives the same for a whole recording as sample by sample")
+    @Test("processing a whole recording equals processing it sample by sample")
     func track() {
         let device = TurningDevice(gyroscopeBias: SIMD3(0.003, 0, 0.002))
         let times = (0..<2000).map { Double($0) / 100 }
@@ -84,7 +84,7 @@ struct VQFReferenceTests {
         SIMD3(columns[0][index], columns[1][index], columns[2][index])
     }
 
-    /// Degrees between two attitudes.
+    /// Returns the angle between two attitudes, in degrees.
     private func angle(_ ours: Quaternion, _ theirs: ArraySlice<Double>) -> Double {
         let values = Array(theirs)
         let other = Quaternion(scalar: values[0], vector: SIMD3(values[1], values[2], values[3]))

@@ -1,4 +1,4 @@
-"""Runs the reference implementation of VQF on a recording, and writes what it gives as doubles.
+"""Runs the reference implementation of VQF on a recording and writes its output as doubles.
 
 reference.py FILE.csv OUT: for each row quat6D (4), quat9D (4), bias (3), bias sigma, rest, disturbed.
 """

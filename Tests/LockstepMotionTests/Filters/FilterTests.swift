@@ -8,7 +8,7 @@ import Testing
 struct FilterTests {
     private let start: Int64 = 1_700_000_000_000_000
 
-    /// The gain of a filter for a tone, in dB, after it has settled.
+    /// Returns the gain of a filter for a tone after settling, in dB.
     private func gain(
         of filter: some MotionFilter, at frequency: Double, rate: Double, jitter: Double = 0
     ) -> Double {
@@ -32,7 +32,7 @@ struct FilterTests {
     }
 
     @Test(
-        "at the cut-off both filters are down by 3 dB, at any rate and with jitter",
+        "both filters have −3 dB at the cut-off frequency, at any rate and with jitter",
         arguments: [(100.0, 0.0), (100, 0.4), (50, 0), (285.7, 0.2), (1000, 0)], [1.0, 5])
     func cutOff(sampling: (rate: Double, jitter: Double), frequency: Double) {
         let low = gain(
@@ -44,7 +44,7 @@ struct FilterTests {
         #expect(abs(high + 3.01) < 0.3)
     }
 
-    @Test("a decade beyond the cut-off a filter is down by 20 dB, and a decade within not at all")
+    @Test("the gain is −20 dB a decade outside of the pass band and 0 dB a decade inside")
     func decades() {
         for rate in [200.0, 400] {
             let beyond = gain(of: LowPassFilter(cutOff: 2), at: 20, rate: rate)
@@ -58,7 +58,7 @@ struct FilterTests {
         }
     }
 
-    @Test("filters in a row multiply: two low passes are down by 6 dB at their cut-off, and a band keeps its middle")
+    @Test("the gains of chained filters multiply")
     func chain() {
         let twice = gain(of: LowPassFilter(cutOff: 5).then(LowPassFilter(cutOff: 5)), at: 5, rate: 400)
         #expect(abs(twice + 6.02) < 0.3)
@@ -69,7 +69,7 @@ struct FilterTests {
         #expect(low < -19)
     }
 
-    @Test("the first sample is where a filter begins: no settling from zero")
+    @Test("a filter starts in the steady state of the first sample")
     func firstSample() {
         let gravity = SIMD3(0.1, -0.2, -0.97)
         var low = LowPassFilter(cutOff: 1)
@@ -83,7 +83,7 @@ struct FilterTests {
         }
     }
 
-    @Test("the low pass answers a step as an RC circuit does, whatever the intervals")
+    @Test("the low-pass filter has the step response of an RC circuit for any intervals")
     func step() {
         var filter = LowPassFilter(cutOff: 2)
         _ = filter.update(SIMD3(0, 0, 0), time: start)
@@ -97,7 +97,7 @@ struct FilterTests {
         }
     }
 
-    @Test("after a gap a filter begins anew")
+    @Test("a filter restarts after a gap")
     func gap() {
         var low = LowPassFilter(cutOff: 0.5)
         var high = HighPassFilter(cutOff: 0.5)
@@ -116,7 +116,7 @@ struct FilterTests {
         #expect(removed == SIMD3(0, 0, 0))
     }
 
-    @Test("samples that repeat, go back or are not numbers are passed over, and a clock set far back begins anew")
+    @Test("repeated, out-of-order and non-finite samples are ignored, and a clock set far back restarts the filter")
     func disorder() {
         var low = LowPassFilter(cutOff: 1)
         var high = HighPassFilter(cutOff: 1)
@@ -130,8 +130,8 @@ struct FilterTests {
             #expect(sameLow == kept)
             #expect(sameHigh == removed)
         }
-        let anew = low.update(SIMD3(5, 5, 5), time: start - 3_600_000_000)
-        #expect(anew == SIMD3(5, 5, 5))
+        let restarted = low.update(SIMD3(5, 5, 5), time: start - 3_600_000_000)
+        #expect(restarted == SIMD3(5, 5, 5))
         low.reset()
         let first = low.update(SIMD3(7, 7, 7), time: start - 3_600_000_000 + 1)
         #expect(first == SIMD3(7, 7, 7))

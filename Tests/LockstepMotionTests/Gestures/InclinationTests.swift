@@ -5,17 +5,17 @@ import Testing
 
 @Suite("Inclination")
 struct InclinationTests {
-    /// Gravity in the axes of a device that has turned by `rotation` from lying flat.
+    /// Returns gravity in the axes of a device that was flat and is rotated by `rotation`.
     private func gravity(after rotation: Quaternion) -> SIMD3<Double> { rotation.inverse.rotate(SIMD3(0, 0, -1)) }
 
-    @Test("flat is 0, upright a right angle, on its face two", arguments: [0.0, 0.3, 1, .pi / 2, 2, .pi])
+    @Test("the angle is 0 on the back, π/2 upright, π on the face", arguments: [0.0, 0.3, 1, .pi / 2, 2, .pi])
     func angles(angle: Double) throws {
         let inclination = try #require(
             Inclination(gravity: 0.98 * gravity(after: Quaternion(angle: angle, axis: SIMD3(1, 0, 0)))))
         #expect(abs(inclination.angle - angle) < 1e-9)
     }
 
-    @Test("a turn about one axis is the angle about that axis, with its sign, and nothing about the other")
+    @Test("a rotation about one axis gives the signed angle about that axis and 0 about the other")
     func axes() throws {
         for angle in [-1.2, -0.1, 0, 0.02, 0.7] {
             let about = { (axis: SIMD3<Double>) in
@@ -32,7 +32,7 @@ struct InclinationTests {
         }
     }
 
-    @Test("a millionth of a degree off level is told to nine digits")
+    @Test("an inclination of a millionth of a degree is accurate to nine digits")
     func small() throws {
         let angle = 1e-6 * .pi / 180
         let inclination = try #require(Inclination(gravity: SIMD3(0, -sin(angle), -cos(angle))))
@@ -40,7 +40,7 @@ struct InclinationTests {
         #expect(abs(inclination.aboutX / angle - 1) < 1e-9)
     }
 
-    @Test("there is none without a direction")
+    @Test("a vector without direction has no inclination")
     func none() {
         #expect(Inclination(gravity: SIMD3(0, 0, 0)) == nil)
         #expect(Inclination(gravity: SIMD3(0, .nan, 1)) == nil)

@@ -8,7 +8,7 @@ import Testing
 struct OrientationTests {
     private let start: Int64 = 1_700_000_000_000_000
 
-    /// Moves gravity from one direction to the next, a second each way, and holds each for two; 50 Hz.
+    /// Returns samples at 50 Hz: gravity moves to each direction in a second and stays there for two.
     private func held(_ directions: [SIMD3<Double>], noise: Double = 0, seed: UInt64 = 1) -> SampleBlock {
         var generator = SeededGenerator(seed: seed)
         var block = SampleBlock(stream: .accelerometer)
@@ -37,14 +37,14 @@ struct OrientationTests {
         return detector.update(block).columns[0].compactMap(DeviceOrientation.init(streamValue:))
     }
 
-    /// Gravity of a device that was in portrait and is turned by so many degrees, counterclockwise for who looks at it.
+    /// Returns gravity for a device in portrait that is rotated by an angle, counterclockwise for its viewer.
     private func turned(_ degrees: Double, tiltedBack tilt: Double = 0) -> SIMD3<Double> {
         let angle = degrees * .pi / 180
         let back = tilt * .pi / 180
         return SIMD3(-sin(angle) * cos(back), -cos(angle) * cos(back), -sin(back))
     }
 
-    @Test("the orientations are the words of the stream, in their order")
+    @Test("the orientations are the choices of the stream, in the same order")
     func words() throws {
         let column = SensorStream.orientation.columns[0]
         #expect(column.kind == .choice(DeviceOrientation.allCases.map(\.rawValue)))
@@ -56,36 +56,36 @@ struct OrientationTests {
         #expect(DeviceOrientation(streamValue: .nan) == nil)
     }
 
-    @Test("each of the six is told from where gravity is")
+    @Test("each of the six orientations is detected from the direction of gravity")
     func six() {
         let directions: [(SIMD3<Double>, DeviceOrientation)] = [
             (SIMD3(0, -1, 0), .portrait), (SIMD3(-1, 0, 0), .landscapeLeft), (SIMD3(0, 1, 0), .portraitUpsideDown),
             (SIMD3(1, 0, 0), .landscapeRight), (SIMD3(0, 0, -1), .faceUp), (SIMD3(0, -1, 0), .portrait),
             (SIMD3(0, 0, 1), .faceDown),
         ]
-        let told = orientations(held(directions.map(\.0), noise: 0.05))
-        #expect(told == directions.map(\.1))
+        let detected = orientations(held(directions.map(\.0), noise: 0.05))
+        #expect(detected == directions.map(\.1))
     }
 
-    @Test("a device turned counterclockwise from portrait, its top to the left, is in landscapeLeft")
+    @Test("a device rotated counterclockwise from portrait, its top to the left, is in landscapeLeft")
     func counterclockwise() {
-        let told = orientations(held([turned(0), turned(90), turned(0), turned(-90)]))
-        #expect(told == [.portrait, .landscapeLeft, .portrait, .landscapeRight])
+        let detected = orientations(held([turned(0), turned(90), turned(0), turned(-90)]))
+        #expect(detected == [.portrait, .landscapeLeft, .portrait, .landscapeRight])
     }
 
-    @Test("held tilted back, as one reads, it is turned to landscape all the same")
+    @Test("a device tilted back for reading can be rotated to landscape")
     func tiltedBack() {
-        let told = orientations(held([turned(0), turned(0, tiltedBack: 45), turned(90, tiltedBack: 45)]))
-        #expect(told == [.portrait, .landscapeLeft])
+        let detected = orientations(held([turned(0), turned(0, tiltedBack: 45), turned(90, tiltedBack: 45)]))
+        #expect(detected == [.portrait, .landscapeLeft])
     }
 
-    @Test("between two orientations it stays what it was, from either side, however it trembles")
+    @Test("between two orientations the previous one is kept, despite noise")
     func hysteresis() {
         let there = orientations(held([turned(0), turned(45), turned(45), turned(45)], noise: 0.1))
         #expect(there == [.portrait])
         let back = orientations(held([turned(90), turned(45), turned(45), turned(45)], noise: 0.1))
         #expect(back == [.landscapeLeft])
-        // 35° off flat: flat if it was flat, and not if it was not.
+        // 35° off flat remains flat, but does not become flat.
         let raised = orientations(held([turned(0, tiltedBack: 90), turned(0, tiltedBack: 55)]))
         #expect(raised == [.faceUp])
         let lowered = orientations(held([turned(0), turned(0, tiltedBack: 55)]))
@@ -94,7 +94,7 @@ struct OrientationTests {
         #expect(far == [.faceUp, .portrait])
     }
 
-    @Test("an orientation that does not last is not told, nor one told twice")
+    @Test("a short orientation is not reported, and none is reported twice")
     func dwell() {
         var block = held([turned(0)])
         let last = block.times.last ?? 0
@@ -104,19 +104,19 @@ struct OrientationTests {
         for index in 11...100 {
             block.append(time: Timestamp(microseconds: last + Int64(index) * 20_000), values: [0, -1, 0])
         }
-        // Without the low pass, so that the time alone decides.
+        // Without the low-pass filter, so that only the dwell time decides.
         var thresholds = OrientationDetector.Thresholds()
         thresholds.cutOff = 1000
         var detector = OrientationDetector(thresholds: thresholds)
-        let told = detector.update(block).columns[0].compactMap(DeviceOrientation.init(streamValue:))
-        #expect(told == [.portrait])
+        let detected = detector.update(block).columns[0].compactMap(DeviceOrientation.init(streamValue:))
+        #expect(detected == [.portrait])
         thresholds.dwell = 100_000
         var hasty = OrientationDetector(thresholds: thresholds)
         let hastily = hasty.update(block).columns[0].compactMap(DeviceOrientation.init(streamValue:))
         #expect(hastily == [.portrait, .landscapeLeft, .portrait])
     }
 
-    @Test("free fall and hard knocks tell nothing")
+    @Test("free fall and hard knocks are ignored")
     func notGravity() {
         var block = held([turned(0)])
         let last = block.times.last ?? 0
@@ -124,11 +124,11 @@ struct OrientationTests {
             let knock: [Double] = index % 2 == 0 ? [0, 0, 0.02] : [2.5, 0, 0]
             block.append(time: Timestamp(microseconds: last + Int64(index) * 20_000), values: knock)
         }
-        let told = orientations(block)
-        #expect(told == [.portrait])
+        let detected = orientations(block)
+        #expect(detected == [.portrait])
     }
 
-    @Test("a change is told within a second, and rows are timed as the samples are")
+    @Test("a change is reported within a second, with the time of a sample")
     func promptness() {
         let block = held([SIMD3(0, -1, 0), SIMD3(0, -1, 0)])
         let turn = (block.times.last ?? 0) + 20_000
@@ -145,17 +145,17 @@ struct OrientationTests {
         #expect(rows.isComplete)
     }
 
-    @Test("once a second is enough, and time that goes back is passed over")
+    @Test("1 Hz suffices, and repeated times are ignored")
     func slow() {
         var detector = OrientationDetector()
-        var told: [DeviceOrientation] = []
+        var detected: [DeviceOrientation] = []
         for index in 0..<20 {
             let x = index < 10 ? 0.0 : 1
             let time = start + Int64(index) * 1_010_000
-            if let change = detector.update(time: time, x: x, y: x - 1, z: 0) { told.append(change) }
+            if let change = detector.update(time: time, x: x, y: x - 1, z: 0) { detected.append(change) }
             let repeated = detector.update(time: time, x: 0, y: 0, z: 1)
             #expect(repeated == nil)
         }
-        #expect(told == [.portrait, .landscapeRight])
+        #expect(detected == [.portrait, .landscapeRight])
     }
 }

@@ -16,7 +16,7 @@ struct ShakeTests {
         }
     }
 
-    /// A hand that shakes along `axis` from 1 s on for `seconds`, gravity with it; the last second is calm.
+    /// Returns a hand that shakes along `axis` from 1 s on for `seconds`, with gravity and a calm second at the end.
     private func shaken(
         frequency: Double, strength: Double, rate: Double, seconds: Double = 1.5,
         axis: SIMD3<Double> = SIMD3(1, 0, 0)
@@ -34,7 +34,7 @@ struct ShakeTests {
         return block
     }
 
-    @Test("walking is no shake", .enabled(if: sharedData != nil))
+    @Test("walking is not a shake", .enabled(if: sharedData != nil))
     func walks() throws {
         var seen = 0
         for walk in try truthTable("walks/truth.csv") {
@@ -49,7 +49,7 @@ struct ShakeTests {
     }
 
     @Test(
-        "a hand that shakes is seen once, within a second",
+        "a shake is detected once, within a second",
         arguments: [25.0, 50, 100, 400], [(3.0, 1.5), (3, 3), (4, 2), (5, 1.5), (5, 3)])
     func synthetic(rate: Double, shake: (frequency: Double, strength: Double)) throws {
         for axis in [SIMD3(1.0, 0, 0), SIMD3(0, 0.6, 0.8)] {
@@ -63,7 +63,7 @@ struct ShakeTests {
         }
     }
 
-    @Test("a shake that goes on is told once, and another after a pause is another")
+    @Test("a long shake is reported once, and a shake after a pause is a new one")
     func pause() {
         let long = shakes(shaken(frequency: 4, strength: 2, rate: 100, seconds: 20))
         #expect(long.count == 1)
@@ -77,7 +77,7 @@ struct ShakeTests {
         #expect(found.count == 2)
     }
 
-    @Test("a weak, a slow and a short swing are none, nor is turning the device over")
+    @Test("weak, slow and short movements and a rotation of the device are not shakes")
     func others() {
         let weak = shakes(shaken(frequency: 4, strength: 0.8, rate: 100))
         #expect(weak.isEmpty)

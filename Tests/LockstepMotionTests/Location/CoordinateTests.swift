@@ -8,7 +8,7 @@ struct CoordinateTests {
         Coordinate(latitude: latitude, longitude: longitude)
     }
 
-    @Test("distances are those of the ellipsoid")
+    @Test("distances are geodesic distances on the ellipsoid")
     func distances() {
         // Flinders Peak to Buninyong: the example of Geoscience Australia for Vincenty's formulae.
         let flinders = place(-37 - 57 / 60.0 - 3.72030 / 3600, 144 + 25 / 60.0 + 29.52440 / 3600)
@@ -23,7 +23,7 @@ struct CoordinateTests {
         #expect(abs(place(0, 0).distance(to: place(90, 0)) - 10_001_965.729) < 20)
     }
 
-    @Test("places that are close, equal, over the date line or opposite have a distance as well")
+    @Test("close, equal and antipodal positions and ones across the date line have a distance")
     func edges() {
         let here = place(46.5, 7.5)
         #expect(here.distance(to: here) == 0)
@@ -35,7 +35,7 @@ struct CoordinateTests {
         #expect(place(90, 0).distance(to: place(90, 120)) < 1e-6)
     }
 
-    @Test("a fix and its row are the same, known values and unknown")
+    @Test("a fix converts to a row and back, with known and unknown values")
     func rows() throws {
         let time = Timestamp(microseconds: 1_795_000_000_000_000)
         let nan = Double.nan

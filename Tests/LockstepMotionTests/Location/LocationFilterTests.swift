@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepMotion
 import Testing
 
-/// A fix `north` m north of a village in the Alps, `seconds` after a time in November 2026.
+/// Returns a fix `north` m north of a village in the Alps, `seconds` after a time in November 2026.
 func fix(
     _ seconds: Double, north: Double = 0, accuracy: Double? = 5, receiver: Timestamp? = nil
 ) -> LocationFix {
@@ -17,7 +17,7 @@ func fix(
 
 extension LocationDecision {
     var isAccepted: Bool { if case .accepted = self { true } else { false } }
-    var reason: LocationWithholding? { if case .withheld(let reason) = self { reason } else { nil } }
+    var reason: LocationRejection? { if case .rejected(let reason) = self { reason } else { nil } }
 }
 
 @Suite("Location filter")
@@ -28,7 +28,7 @@ struct LocationFilterTests {
         return LocationFilter(settings)
     }
 
-    @Test("an accepted fix comes with the one before")
+    @Test("an accepted fix is reported with the previous one")
     func previous() {
         var filter = filter()
         let first = filter.update(fix(0))
@@ -39,18 +39,18 @@ struct LocationFilterTests {
         #expect(filter.previous == fix(0))
     }
 
-    @Test("fixes less accurate than desired are withheld, those of unknown accuracy are not")
+    @Test("fixes less accurate than desired are rejected, those of unknown accuracy are not")
     func accuracy() {
         var filter = filter { $0.desiredAccuracy = 10 }
         let poor = filter.update(fix(0, accuracy: 30))
-        #expect(poor == .withheld(.inaccurate(30)))
+        #expect(poor == .rejected(.inaccurate(30)))
         let good = filter.update(fix(1, accuracy: 10))
         #expect(good.isAccepted)
         let unknown = filter.update(fix(2, accuracy: nil))
         #expect(unknown.isAccepted)
     }
 
-    @Test("the distance filter counts from the last fix that was accepted")
+    @Test("the distance filter measures from the last accepted fix")
     func distance() {
         var filter = filter { $0.distanceFilter = 100 }
         let accepted = (0..<50).filter { filter.update(fix(Double($0), north: Double($0) * 30)).isAccepted }
@@ -62,7 +62,7 @@ struct LocationFilterTests {
         #expect(distance < 1)
     }
 
-    @Test("an old position is marked, and withheld where old ones are refused")
+    @Test("a stale position is marked, and rejected if stale ones are not allowed")
     func stale() {
         var marking = filter()
         let old = fix(100, receiver: fix(80).time)
@@ -79,40 +79,40 @@ struct LocationFilterTests {
         #expect(!marking.isStale(at: fix(105).time))
         #expect(marking.isStale(at: fix(115).time))
 
-        var refusing = filter { $0.refusesStale = true }
-        #expect(refusing.isStale(at: fix(0).time))
-        let refused = refusing.update(old)
-        #expect(refused == .withheld(.stale(20)))
-        // One that was fresh when it came, asked for later: a place from memory.
-        let remembered = refusing.update(fix(101), now: fix(130).time)
-        #expect(remembered == .withheld(.stale(29)))
+        var rejecting = filter { $0.rejectsStale = true }
+        #expect(rejecting.isStale(at: fix(0).time))
+        let rejected = rejecting.update(old)
+        #expect(rejected == .rejected(.stale(20)))
+        // A fix that was fresh on arrival and is requested later.
+        let remembered = rejecting.update(fix(101), now: fix(130).time)
+        #expect(remembered == .rejected(.stale(29)))
     }
 
-    @Test("what is not a place, and what is not later, is withheld")
+    @Test("invalid coordinates and out-of-order fixes are rejected")
     func nonsense() {
         var filter = filter()
         var nowhere = fix(0, accuracy: nil)
         nowhere.coordinate = Coordinate(latitude: 0, longitude: 0)
         let island = filter.update(nowhere)
-        #expect(island == .withheld(.noPlace))
+        #expect(island == .rejected(.invalidCoordinate))
         for (latitude, longitude) in [(91.0, 0.0), (0, 181), (.nan, 0), (1, -.infinity)] {
             var outside = fix(0)
             outside.coordinate = Coordinate(latitude: latitude, longitude: longitude)
             let decision = filter.update(outside)
-            #expect(decision == .withheld(.noPlace))
+            #expect(decision == .rejected(.invalidCoordinate))
         }
         let good = filter.update(fix(1))
         #expect(good.isAccepted)
         let repeated = filter.update(fix(1, north: 3))
-        #expect(repeated == .withheld(.notLater))
-        // A ship in the Gulf of Guinea knows how well it knows.
+        #expect(repeated == .rejected(.outOfOrder))
+        // A ship in the Gulf of Guinea has a known accuracy.
         nowhere.horizontalAccuracy = 4
         var ship = self.filter()
         let aboard = ship.update(nowhere)
         #expect(aboard.isAccepted)
     }
 
-    @Test("a row without position is an unknown location")
+    @Test("a row without position fails as an unknown location")
     func noFix() {
         var filter = filter()
         let decision = filter.update(

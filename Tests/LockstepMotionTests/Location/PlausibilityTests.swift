@@ -6,15 +6,15 @@ import Testing
 struct PlausibilityTests {
     private static let rollover: Int64 = 1024 * 7 * 86_400_000_000
 
-    @Test("a jump is refused, and the way goes on from where it was")
+    @Test("a jump is rejected, and the fixes after it are accepted")
     func jump() {
         var filter = LocationFilter()
-        var refused: [Int] = []
+        var rejected: [Int] = []
         for second in 0..<20 {
             let isOff = second == 7 || second == 8
             let decision = filter.update(fix(Double(second), north: Double(second) + (isOff ? 80_000 : 0)))
             guard decision.isAccepted else {
-                refused.append(second)
+                rejected.append(second)
                 guard case .jump(let speed)? = decision.reason else {
                     Issue.record("\(decision)")
                     continue
@@ -23,21 +23,21 @@ struct PlausibilityTests {
                 continue
             }
         }
-        #expect(refused == [7, 8])
+        #expect(rejected == [7, 8])
     }
 
-    @Test("five fixes that agree with each other outweigh the place before")
+    @Test("five mutually consistent fixes outweigh the previous position")
     func newPlace() {
         var filter = LocationFilter()
         _ = filter.update(fix(0))
         let accepted = (1...10).map { filter.update(fix(Double($0), north: 80_000 + Double($0))).isAccepted }
         #expect(accepted == [false, false, false, false] + [Bool](repeating: true, count: 6))
-        // Wild ones that do not agree never do.
+        // Inconsistent fixes never do.
         let wild = (11...30).map { filter.update(fix(Double($0), north: Double($0) * 50_000)).isAccepted }
         #expect(!wild.contains(true))
     }
 
-    @Test("an airliner, an inaccurate fix and a long pause are no jumps")
+    @Test("an airliner, an inaccurate fix and a long pause are not jumps")
     func plausible() {
         var airliner = LocationFilter()
         let flown = (0..<20).map { airliner.update(fix(Double($0), north: Double($0) * 280)).isAccepted }
@@ -52,7 +52,7 @@ struct PlausibilityTests {
         #expect(later.isAccepted)
     }
 
-    @Test("a receiver that is 1024 weeks behind is refused until it knows better", arguments: [-2, -1, 1])
+    @Test("a receiver that is off by 1024 weeks is rejected until it corrects itself", arguments: [-2, -1, 1])
     func rollover(cycles: Int64) {
         var filter = LocationFilter()
         var offs: [Double] = []
@@ -64,14 +64,14 @@ struct PlausibilityTests {
             #expect(decision.isAccepted == (second >= 3))
         }
         #expect(offs == [Double](repeating: Double(cycles) * 1024 * 7 * 86_400, count: 3))
-        let text = LocationWithholding.clock(off: -1024 * 604_800).description
+        let text = LocationRejection.clock(offset: -1024 * 604_800).description
         #expect(text == "the receiver's clock is 1024 weeks behind (week rollover)")
     }
 
-    @Test("a receiver whose time jumps by 1024 weeks under way is refused, however old its fixes are")
+    @Test("a receiver whose time jumps by 1024 weeks is rejected, however old its fixes are")
     func jumpOfTime() {
         var filter = LocationFilter()
-        // A recording from 2025, played in 2046.
+        // A recording from 2025, replayed in 2046.
         let shift: Int64 = 20 * 365 * 86_400_000_000
         let recorded = (0..<10).map { second in
             var old = fix(Double(second))
@@ -83,7 +83,7 @@ struct PlausibilityTests {
         #expect(accepted == [true, true, true, true, true, false, true, true, true, true])
     }
 
-    @Test("a receiver that is always 1024 weeks behind is believed in the end, with its time corrected")
+    @Test("a receiver that is always 1024 weeks behind is accepted eventually, with its time corrected")
     func lasting() {
         var filter = LocationFilter()
         var accepted: [Int] = []
@@ -98,7 +98,7 @@ struct PlausibilityTests {
         #expect(accepted == [4, 5, 6, 7, 8, 9])
     }
 
-    @Test("a device whose clock is years behind its receiver's gets its fixes in the end")
+    @Test("a device whose clock is years behind its receiver's accepts the fixes eventually")
     func deviceClock() {
         var filter = LocationFilter()
         let year: Int64 = 365 * 86_400_000_000
@@ -108,7 +108,7 @@ struct PlausibilityTests {
         #expect(accepted == [false, false, false, false, true, true, true, true])
     }
 
-    @Test("a place from before the last rollover can't be")
+    @Test("a fix from before the last rollover is rejected")
     func tooEarly() {
         var filter = LocationFilter()
         let past = filter.update(fix(0, receiver: Timestamp("2005-06-09T14:34:44Z")))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Significant changes of location")
 struct SignificantChangeTests {
-    @Test("a fix passes when the device has moved far enough from the last that did")
+    @Test("a fix passes if the device has moved far enough from the last one that passed")
     func moves() {
         var filter = SignificantChangeFilter(distance: 500)
         let passed = (0..<40).filter { filter.update(fix(Double($0), north: Double($0) * 60)) }
@@ -12,7 +12,7 @@ struct SignificantChangeTests {
         #expect(filter.last == fix(36, north: 2160))
     }
 
-    @Test("what could be the error of the fixes is no move")
+    @Test("a move within the accuracy of the fixes does not pass")
     func accuracy() {
         var filter = SignificantChangeFilter(distance: 500)
         _ = filter.update(fix(0, accuracy: 400))
@@ -22,7 +22,7 @@ struct SignificantChangeTests {
         #expect(certain)
     }
 
-    @Test("of samples those that pass remain as they are, and the loss of the position is told once")
+    @Test("samples pass unchanged, and the loss of the position passes once")
     func samples() {
         var block = SampleBlock(stream: .location)
         for second in 0..<10 {
@@ -36,7 +36,7 @@ struct SignificantChangeTests {
         let passed = filter.update(block)
         #expect(passed.times == [0, 3, 6, 9].map { block.times[$0] })
         #expect(passed.values(at: 1)[0] == block.values(at: 3)[0])
-        let told = filter.update(lost)
-        #expect(told.times == [lost.times[0]])
+        let passedLosses = filter.update(lost)
+        #expect(passedLosses.times == [lost.times[0]])
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Resampling in blocks")
 struct ResamplerSplitTests {
-    /// Samples with jitter, gaps, missing values, repeated times and changes of rate.
+    /// Returns samples with jitter, gaps, missing values, repeated times and changes of rate.
     private func messy(_ stream: SensorStream, seed: UInt64) -> SampleBlock {
         var generator = SeededGenerator(seed: seed)
         var block = SampleBlock(stream: stream)
@@ -27,7 +27,7 @@ struct ResamplerSplitTests {
         return block
     }
 
-    @Test("however samples are divided into blocks, the same comes out", arguments: UInt64(0)..<8)
+    @Test("the division of samples into blocks has no effect", arguments: UInt64(0)..<8)
     func splits(seed: UInt64) {
         for stream in SensorStream.all where stream.resampling != .everySample {
             let samples = messy(stream, seed: seed)
@@ -51,7 +51,7 @@ struct ResamplerSplitTests {
         }
     }
 
-    @Test("a value is given as soon as the samples of three periods after it are there")
+    @Test("a value is emitted as soon as the samples of the three following periods have arrived")
     func promptness() {
         let samples = tone(1, at: times(rate: 200, seconds: 5))
         var resampler = Resampler(stream: .accelerometer, rate: 50)
@@ -63,7 +63,7 @@ struct ResamplerSplitTests {
         }
     }
 
-    @Test("device motion is picked, not averaged: each sample given is one that came, nearest to its instant")
+    @Test("device motion is selected, not averaged: each output is the input sample nearest to its instant")
     func deviceMotion() {
         let all = times(rate: 200, seconds: 5, jitter: 0.3)
         let columns = SensorStream.deviceMotion.columns.map { _ in all.map { Double($0 % 1000) } }
@@ -78,7 +78,7 @@ struct ResamplerSplitTests {
         }
     }
 
-    @Test("of locations at most one a period is given, at once, and the loss of a fix always")
+    @Test("at most one location per period passes, without delay, and a lost fix always passes")
     func locations() {
         let seconds = Array(0..<100)
         let lost = 42
@@ -97,7 +97,7 @@ struct ResamplerSplitTests {
         #expect(same.update(samples) == samples)
     }
 
-    @Test("rows of steps and of orientation are never dropped")
+    @Test("rows of steps and orientation are never dropped")
     func counts() {
         for stream in [SensorStream.steps, .orientation] {
             let samples = messy(stream, seed: 3)

@@ -13,7 +13,7 @@ struct ResamplerTests {
         return all
     }
 
-    /// Without a second at each end, where windows are not whole.
+    /// Returns the block without a second at each end, where windows are incomplete.
     private func inner(_ block: SampleBlock) -> SampleBlock {
         let first = (block.times.first ?? 0) + 1_000_000
         let last = (block.times.last ?? 0) - 1_000_000
@@ -23,7 +23,7 @@ struct ResamplerTests {
     }
 
     @Test(
-        "a tone that the wanted rate can't carry is attenuated by 50 dB, from the evenly sampled",
+        "a tone above the Nyquist frequency is attenuated by 50 dB for evenly spaced samples",
         arguments: [(400.0, 45.0), (400, 40), (400, 60), (400, 155), (200, 45), (285.7, 45), (100, 45)])
     func attenuation(rate: Double, frequency: Double) {
         let output = inner(resample(tone(frequency, at: times(rate: rate, seconds: 20)), to: 50))
@@ -34,7 +34,7 @@ struct ResamplerTests {
     }
 
     @Test(
-        "a tone well below the wanted rate is kept within 1 % and 0.1 ms, jittered or not",
+        "a tone well below the wanted rate is kept within 1 % and 0.1 ms, with and without jitter",
         arguments: [(400.0, 0.0), (400, 0.4), (100, 0), (100, 0.3), (204.3, 0.2), (64, 0), (64, 0.2)])
     func passband(rate: Double, jitter: Double) {
         let output = inner(resample(tone(5, at: times(rate: rate, seconds: 20, jitter: jitter)), to: 50))
@@ -50,7 +50,7 @@ struct ResamplerTests {
         #expect(output.columns[1].allSatisfy { abs($0 - 0.25) < 1e-12 })
     }
 
-    @Test("from jittered samples an unwanted tone is still attenuated by 30 dB")
+    @Test("a tone above the Nyquist frequency is attenuated by 30 dB for jittered samples")
     func jitteredAttenuation() {
         let output = inner(resample(tone(45, at: times(rate: 400, seconds: 20, jitter: 0.3)), to: 50))
         let power = output.columns[0].reduce(0) { $0 + $1 * $1 } / Double(output.count)
@@ -58,7 +58,7 @@ struct ResamplerTests {
         #expect(10 * log10(2 * power) < -30)
     }
 
-    @Test("values are given at whole multiples of the period since 1970, whatever the device's samples are")
+    @Test("output times are whole multiples of the period since 1970, independent of the input times")
     func grid() {
         for rate in [50.0, 30, 12.5] {
             let left = resample(tone(1, at: times(rate: 104, seconds: 10)), to: rate)
@@ -72,25 +72,25 @@ struct ResamplerTests {
         }
     }
 
-    @Test("samples that do not come faster than wanted pass unchanged", arguments: [50.0, 52, 40, 10, 0.5])
+    @Test("samples that are not faster than the wanted rate pass unchanged", arguments: [50.0, 52, 40, 10, 0.5])
     func passing(rate: Double) {
         let samples = tone(0.1, at: times(rate: rate, seconds: max(20, 20 / rate), jitter: 0.3))
         #expect(resample(samples, to: 50) == samples)
         #expect(resample(samples, to: .infinity) == samples)
     }
 
-    @Test("a rate about the limit does not change to and fro", arguments: [1.06, 1.1, 1.15, 1.19])
+    @Test("a rate near the limit does not toggle the decision", arguments: [1.06, 1.1, 1.15, 1.19])
     func hysteresis(ratio: Double) {
         let samples = tone(1, at: times(rate: 50 * ratio, seconds: 60, jitter: 0.1))
         let output = resample(samples, to: 50)
         let own = Set(samples.times)
         let passed = output.times.map { own.contains($0) }
-        // A sample may lie on the grid by chance.
+        // An input sample may lie on the grid by chance.
         let changes = zip(passed, passed.dropFirst()).count { $0 != $1 }
         #expect(changes <= 2)
     }
 
-    @Test("a sensor that is set to another rate is followed within a second")
+    @Test("a change of the sensor's rate is followed within a second")
     func changeOfRate() {
         let slow = times(rate: 50, seconds: 10)
         let later = (slow.last ?? 0) - start + 20_000
@@ -103,7 +103,7 @@ struct ResamplerTests {
         #expect(zip(back.times, back.times.dropFirst()).allSatisfy { $0 < $1 })
     }
 
-    @Test("a gap is not bridged, and up to its edges there are values")
+    @Test("a gap is not bridged, and there are values up to its edges")
     func gap() {
         let all = times(rate: 400, seconds: 10)
         let gap = (start + 4_000_000)..<(start + 4_200_000)
@@ -113,14 +113,14 @@ struct ResamplerTests {
         let after = output.times.first { $0 > gap.upperBound } ?? 0
         #expect(gap.lowerBound - before < 23_000)
         #expect(after - gap.upperBound < 23_000)
-        // Half a window is a worse filter; it must not be nonsense.
+        // Half a window filters less well, but the values must still follow the signal.
         for index in output.times.indices {
             let angle = 2 * .pi * 2 * Double(output.times[index] - start) / 1e6
             #expect(abs(output.columns[0][index] - sin(angle)) < 0.2)
         }
     }
 
-    @Test("a missing value counts for its own column, and where half is missing the column is")
+    @Test("a missing value affects its own column only, which becomes missing where half of the weight is missing")
     func missing() {
         let whole = tone(1, at: times(rate: 200, seconds: 4))
         var columns = whole.columns
@@ -138,7 +138,7 @@ struct ResamplerTests {
         #expect(output.columns[1].allSatisfy { $0.isNaN || abs($0 - 0.25) < 1e-12 })
     }
 
-    @Test("when time goes back nothing is given twice, nor out of order")
+    @Test("when time goes back the output times still increase strictly")
     func backwards() {
         let first = times(rate: 200, seconds: 4)
         let second = first.map { $0 - 2_000_000 } + first.map { $0 + 2_000_000 }
@@ -152,7 +152,7 @@ struct ResamplerTests {
         }
     }
 
-    @Test("a spike is spread, not lost between two values")
+    @Test("a spike is spread over the output without loss")
     func spike() {
         var values = [Double](repeating: 0, count: 400)
         values[203] = 1

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepMotion
 import Testing
 
-@Suite("The resolution of resampled values")
+@Suite("Resolution of resampled values")
 struct ResolutionTests {
     private static func resampled(_ value: (Int) -> Double) -> [Double] {
         var resampler = Resampler(stream: .accelerometer, rate: 25)
@@ -13,16 +13,16 @@ struct ResolutionTests {
         return output.columns[0] + resampler.finish().columns[0]
     }
 
-    @Test("is that of the samples")
+    @Test("resampled values have as many decimals as the samples")
     func decimals() {
-        // Thirds of 0.00001 are neither in the samples nor in what is made of them.
+        // Thirds of 0.00001 are neither in the samples nor in the output.
         let values = Self.resampled { Double($0 % 3 == 0 ? 12_345 : 12_346) / 100_000 }
         #expect(values.count > 40)
         for value in values { #expect(value == (value * 100_000).rounded() / 100_000) }
         #expect(Set(values).isSubset(of: [0.12345, 0.12346]))
     }
 
-    @Test("is four decimals where the samples are whole, and all there are where they are no decimal fractions")
+    @Test("resampled values have four decimals for whole samples and are not rounded for samples of many decimals")
     func limits() {
         let whole = Self.resampled { Double($0 % 2) }
         #expect(whole.allSatisfy { $0 == ($0 * 10_000).rounded() / 10_000 })
@@ -31,7 +31,7 @@ struct ResolutionTests {
         #expect(irrational.contains { $0 != ($0 * 1e9).rounded() / 1e9 })
     }
 
-    @Test("has no negative zero")
+    @Test("there is no negative zero")
     func zero() {
         let values = Self.resampled { $0 % 2 == 0 ? 0 : -0.0001 / 16 }
         #expect(values.allSatisfy { $0 != 0 || $0.sign == .plus })

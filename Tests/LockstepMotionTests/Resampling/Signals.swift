@@ -5,7 +5,7 @@ import LockstepSensors
 /// A time in 2023, in µs.
 let start: Int64 = 1_700_000_000_123_456
 
-/// Times of samples at `rate` over `seconds`, each off by up to `jitter` of an interval.
+/// Returns times of samples at `rate` over `seconds`, each off by up to `jitter` of an interval.
 func times(rate: Double, seconds: Double, jitter: Double = 0, seed: UInt64 = 1) -> [Int64] {
     var generator = SeededGenerator(seed: seed)
     return (0..<Int(rate * seconds)).map { index in
@@ -14,17 +14,17 @@ func times(rate: Double, seconds: Double, jitter: Double = 0, seed: UInt64 = 1) 
     }
 }
 
-/// A tone of amplitude 1 on the x axis, a constant on y, and a slow tone on z.
+/// Returns a tone of amplitude 1 on the x axis, a constant on y, and a slow tone on z.
 func tone(_ frequency: Double, at times: [Int64], stream: SensorStream = .accelerometer) -> SampleBlock {
     let x = times.map { sin(2 * .pi * frequency * Double($0 - start) / 1e6) }
     let z = times.map { cos(2 * .pi * 0.5 * Double($0 - start) / 1e6) }
     return SampleBlock(stream: stream, times: times, columns: [x, times.map { _ in 0.25 }, z])
 }
 
-/// The tone of `frequency` in values at `times`, by least squares with a constant: its amplitude, and by how many s it
-/// is later than a sine that began at ``start``.
+/// Measures the tone of `frequency` in values at `times` by least squares with a constant. Returns its amplitude and
+/// its delay in s against a sine that starts at ``start``.
 func measuredTone(_ frequency: Double, times: [Int64], values: [Double]) -> (amplitude: Double, delay: Double) {
-    // Sine and cosine over many periods are all but orthogonal; three rounds take away what is left.
+    // Sine and cosine are nearly orthogonal over many periods; iteration removes the remainder.
     var sine = 0.0
     var cosine = 0.0
     var level = 0.0
@@ -44,11 +44,12 @@ func measuredTone(_ frequency: Double, times: [Int64], values: [Double]) -> (amp
 }
 
 extension SampleBlock {
-    /// The samples of a range.
+    /// Returns the samples of a range.
     func part(_ range: Range<Int>) -> SampleBlock {
         SampleBlock(stream: stream, times: Array(times[range]), columns: columns.map { Array($0[range]) })
     }
 
+    /// Appends the samples of another block.
     mutating func append(_ other: SampleBlock) {
         for index in other.times.indices {
             append(time: Timestamp(microseconds: other.times[index]), values: other.values(at: index))

@@ -15,7 +15,7 @@ struct PedometerDataTests {
         return block
     }
 
-    @Test("sums up whole rows, and leaves out those outside")
+    @Test("whole rows within the interval are summed")
     func sums() throws {
         let rows = rows([
             (0, 1, 2, 1.4, 0.7, 2), (10, 12, 4, 3, 0.6, 2.1), (12, 13, 2, 1.5, 0.65, 2.2), (30, 31, 2, 9, 1, 1),
@@ -31,7 +31,7 @@ struct PedometerDataTests {
         #expect(later.currentPace == nil && later.currentCadence == nil)
     }
 
-    @Test("a row that is partly within is shared in proportion of time")
+    @Test("a row that is partly within the interval contributes in proportion to time")
     func parts() throws {
         let rows = rows([(0, 10, 20, 14, 0.7, 2)])
         let data = try #require(PedometerData(rows: rows, from: at(2.5), to: at(5)))
@@ -41,7 +41,7 @@ struct PedometerDataTests {
         #expect(data.currentCadence == 2)
     }
 
-    @Test("counts of intervals that follow on each other sum up to the count of the whole")
+    @Test("the counts of adjacent intervals add up to the count of the whole")
     func adjacent() throws {
         let rows = rows(
             (0..<9).map { (index: Int) in
@@ -64,14 +64,14 @@ struct PedometerDataTests {
         }
     }
 
-    @Test("where nobody walked there are no steps and no distance, and no pace is known")
+    @Test("without rows there are no steps, no distance and no pace")
     func nothing() throws {
         let empty = SampleBlock(stream: .steps)
         let data = try #require(PedometerData(rows: empty, from: at(0), to: at(5)))
         #expect(data == PedometerData(startDate: at(0), endDate: at(5), numberOfSteps: 0, distance: 0))
     }
 
-    @Test("what a row does not know is not known of the whole")
+    @Test("the distance is unknown if one row does not know its own")
     func unknown() throws {
         let rows = rows([(0, 1, 2, 1.4, 0.7, 2), (1, 2, 2, .nan, .nan, .nan)])
         let data = try #require(PedometerData(rows: rows, from: at(0), to: at(2)))
@@ -80,7 +80,7 @@ struct PedometerDataTests {
         #expect(before.distance == 1.4)
     }
 
-    @Test("an interval that ends before it begins is none")
+    @Test("an empty interval gives no data")
     func backward() {
         let data = PedometerData(rows: SampleBlock(stream: .steps), from: at(2), to: at(2))
         #expect(data == nil)

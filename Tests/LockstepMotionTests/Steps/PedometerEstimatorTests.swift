@@ -26,7 +26,7 @@ struct PedometerEstimatorTests {
         }
     }
 
-    /// The rows of all samples, given in blocks of `size`.
+    /// Returns the rows for all samples, processed in blocks of `size`.
     private func estimate(
         _ samples: SampleBlock, _ options: PedometerOptions = PedometerOptions(), interval: Int64 = 1_000_000,
         size: Int = 50
@@ -39,7 +39,7 @@ struct PedometerEstimatorTests {
         return all + rows(estimator.finish())
     }
 
-    @Test("rows are disjoint and increasing, cover the steps they tell, and tell all steps", arguments: UInt64(0)..<6)
+    @Test("rows are disjoint and increasing, cover the steps they count, and count all steps", arguments: UInt64(0)..<6)
     func rows(seed: UInt64) {
         let samples = simulated(seed: seed, seconds: 100)
         let found = steps(in: samples)
@@ -51,11 +51,11 @@ struct PedometerEstimatorTests {
         }
         for (row, next) in zip(rows, rows.dropFirst()) { #expect(next.start >= row.time) }
         #expect(rows.reduce(0) { $0 + $1.steps } == found.count)
-        // A row ends early only with its walk, of which there are three or four.
+        // A row is short only at the end of a walk; there are three or four walks.
         #expect(rows.count { $0.seconds < 1 } <= 4)
     }
 
-    @Test("the first steps of a walk come late, in rows of the time when they were taken")
+    @Test("the first steps of a walk are reported late, in rows at the time when they were taken")
     func retroactive() throws {
         let body = WalkingBody(seed: 3)
         var estimator = PedometerEstimator()
@@ -74,7 +74,7 @@ struct PedometerEstimatorTests {
         Issue.record("no row in 30 s")
     }
 
-    @Test("how samples are divided into blocks makes no difference")
+    @Test("the division of samples into blocks has no effect")
     func blocks() {
         let samples = simulated(seed: 9, seconds: 70)
         let whole = estimate(samples, size: samples.count)
@@ -84,7 +84,7 @@ struct PedometerEstimatorTests {
         }
     }
 
-    @Test("a long interval gives one row a walk, soon after its end")
+    @Test("a long interval gives one row per walk, soon after its end")
     func longInterval() {
         let body = WalkingBody(seed: 3)
         let samples = simulated(seed: 3, seconds: Int64(2 * body.pace.cycle) + 4)
@@ -98,13 +98,13 @@ struct PedometerEstimatorTests {
     func ending() {
         let body = WalkingBody(seed: 3)
         var estimator = PedometerEstimator()
-        let told = estimator.update(simulated(seed: 3, seconds: Int64(body.pace.cycle) + 3))
+        let rows = estimator.update(simulated(seed: 3, seconds: Int64(body.pace.cycle) + 3))
         let rest = estimator.finish()
         #expect(rest.isEmpty)
-        #expect(abs(told.columns[1].reduce(0, +) - Double(body.pace.stepsPerCycle)) <= 1)
+        #expect(abs(rows.columns[1].reduce(0, +) - Double(body.pace.stepsPerCycle)) <= 1)
     }
 
-    @Test("repeated samples count once, and after a gap counting begins anew")
+    @Test("repeated samples count once, and counting restarts after a gap")
     func gaps() {
         let walk = simulated(seed: 6, seconds: 28)
         var estimator = PedometerEstimator()
@@ -117,7 +117,7 @@ struct PedometerEstimatorTests {
         #expect(!rows.contains { $0.start < 30_000_000 && $0.time > 30_000_000 })
     }
 
-    @Test("when time goes back after the end, no row goes back with it")
+    @Test("when time goes back after finish(), rows do not")
     func backward() throws {
         let walk = simulated(seed: 6, seconds: 28)
         var estimator = PedometerEstimator()
@@ -129,7 +129,7 @@ struct PedometerEstimatorTests {
         #expect(!later.isEmpty && later.allSatisfy { $0.start >= end.time && $0.time > $0.start })
     }
 
-    @Test("cadence and pace are those of the walk; with the step's length given all follows from it")
+    @Test("cadence, pace and distance match the walk when the step length is given")
     func values() throws {
         let body = WalkingBody(seed: 11)
         let person = body.person
@@ -147,9 +147,9 @@ struct PedometerEstimatorTests {
         #expect(abs(last.averagePace - active) < 0.01)
     }
 
-    @Test("a walk's cadence and pace know nothing of the walk before, the average pace does")
+    @Test("cadence and pace restart with each walk, the average pace does not")
     func secondWalk() {
-        var meter = WalkMeter(PedometerOptions(stepLength: 0.5))
+        var meter = WalkStatistics(PedometerOptions(stepLength: 0.5))
         #expect(meter.cadence.isNaN && meter.pace.isNaN && meter.averagePace.isNaN)
         for index in 0..<10 as Range<Int64> {
             let length = meter.add(Step(time: (index + 1) * 500_000, start: index * 500_000, rise: 0.3))
@@ -161,7 +161,7 @@ struct PedometerEstimatorTests {
         #expect(abs(meter.averagePace - 6 / 5.5) < 1e-12)
     }
 
-    @Test("the taller the person and the faster the steps, the longer they are")
+    @Test("steps are longer for taller people and faster cadences")
     func lengths() {
         let usual = StepLengthModel(PedometerOptions(height: 1.8))
         #expect(abs(usual.length(cadence: 1.9) - 0.747) < 1e-9)
@@ -171,7 +171,7 @@ struct PedometerEstimatorTests {
         #expect(StepLengthModel(PedometerOptions(stepLength: 0.5, height: 1.8)).length(cadence: 2.5) == 0.5)
         let unknown = StepLengthModel(PedometerOptions()).length(cadence: 1.9)
         #expect(unknown == StepLengthModel(PedometerOptions(height: 1.68)).length(cadence: 1.9))
-        // Beyond what the law was found in it is not continued.
+        // The law is not extrapolated.
         #expect(usual.length(cadence: 0.1) == usual.length(cadence: 0.8))
         #expect(usual.length(cadence: 9) == usual.length(cadence: 3))
     }

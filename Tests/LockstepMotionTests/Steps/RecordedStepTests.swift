@@ -5,8 +5,8 @@ import Testing
 
 @testable import LockstepMotion
 
-/// What is promised of real recordings: errors as parts of the true count, and false steps a minute.
-@Suite("Steps of real recordings", .enabled(if: sharedData != nil))
+/// The documented accuracy on recordings: errors relative to the true count, and false steps a minute.
+@Suite("Steps of recordings", .enabled(if: sharedData != nil))
 struct RecordedStepTests {
     private struct Errors {
         var mean: Double
@@ -14,36 +14,36 @@ struct RecordedStepTests {
     }
 
     private func errors(
-        _ walks: [RecordedWalk], parameters: StepParameters = StepParameters(), tell: Bool = false,
+        _ walks: [RecordedWalk], parameters: StepParameters = StepParameters(), logs: Bool = false,
         change: (SampleBlock) -> SampleBlock = { $0 }
     ) -> Errors {
         let errors = walks.map { walk in
             let count = steps(in: change(walk.samples), parameters: parameters).count
-            if tell { print("steps of \(walk.name): \(count) of \(walk.steps)") }
+            if logs { print("steps of \(walk.name): \(count) of \(walk.steps)") }
             return abs(Double(count - walk.steps)) / Double(walk.steps)
         }
         return Errors(mean: errors.reduce(0, +) / Double(errors.count), worst: errors.max() ?? .infinity)
     }
 
-    @Test("walks with a phone in hand, pocket, pouch or purse are counted within 1.5 % on average, 5 % each")
+    @Test("walks with a phone in a hand, pocket, pouch or purse are counted within 1.5 % on average and 5 % each")
     func walks() throws {
         let walks = try RecordedWalk.walks.get()
-        let found = errors(walks, tell: true)
+        let found = errors(walks, logs: true)
         print("walks: mean error \(found.mean), worst \(found.worst)")
         #expect(walks.count == 15)
         #expect(found.mean <= 0.015)
         #expect(found.worst <= 0.05)
     }
 
-    @Test("walks with a sensor on the wrist, however slow, are counted within 10 % each")
+    @Test("walks with a sensor on the wrist, slow ones included, are counted within 10 % each")
     func wrist() throws {
         let walks = try RecordedWalk.wrist.get().filter { $0.steps > 0 }
-        let found = errors(walks, tell: true)
+        let found = errors(walks, logs: true)
         #expect(walks.count == 6)
         #expect(found.worst <= 0.1)
     }
 
-    @Test("at a desk there are at most five false steps a minute")
+    @Test("desk work gives at most five false steps a minute")
     func desk() throws {
         let work = try RecordedWalk.wrist.get().filter { $0.steps == 0 }
         #expect(work.count == 4)
@@ -54,7 +54,7 @@ struct RecordedStepTests {
         }
     }
 
-    @Test("neither sign nor side matters")
+    @Test("the orientation and sign of the axes have no effect")
     func signs() throws {
         let walk = try #require(try RecordedWalk.walks.get().first).samples
         let times = steps(in: walk).map(\.time)
@@ -62,7 +62,7 @@ struct RecordedStepTests {
         #expect(steps(in: turned).map(\.time) == times)
     }
 
-    @Test("walks that are sampled at 25, 50 or 100 a second count the same", arguments: [25.0, 50, 100])
+    @Test("walks sampled at 25, 50 or 100 Hz are counted with the same accuracy", arguments: [25.0, 50, 100])
     func rates(rate: Double) throws {
         let found = errors(try RecordedWalk.walks.get()) { $0.averaged(to: rate) }
         print("walks at \(rate): mean error \(found.mean), worst \(found.worst)")
@@ -70,7 +70,7 @@ struct RecordedStepTests {
         #expect(found.worst <= 0.055)
     }
 
-    @Test("walks a tenth weaker, stronger, slower or faster count as well", arguments: [0.9, 1.1])
+    @Test("walks 10 % weaker, stronger, slower or faster are counted with the same accuracy", arguments: [0.9, 1.1])
     func changed(factor: Double) throws {
         let walks = try RecordedWalk.walks.get().map { walk in
             RecordedWalk(name: walk.name, steps: walk.steps, samples: walk.samples.averaged(to: 50))
@@ -92,17 +92,18 @@ struct RecordedStepTests {
         }
     }
 
-    @Test("no parameter has to be exact: each may be a tenth off", arguments: [0.9, 1.1])
+    @Test("each parameter may be off by 10 %", arguments: [0.9, 1.1])
     func parameters(factor: Double) throws {
-        // A third of the walks, for the sake of time.
+        // A third of the walks, to limit the run time.
         let walks = try RecordedWalk.walks.get().enumerated().filter { $0.offset % 3 == 0 }.map { _, walk in
             RecordedWalk(name: walk.name, steps: walk.steps, samples: walk.samples.averaged(to: 50))
         }
         let work = try RecordedWalk.wrist.get().filter { $0.steps == 0 }
         let all: [WritableKeyPath<StepParameters, Double>] = [
-            \.slowest, \.fastest, \.leastRegularSwing, \.leastIrregularSwing, \.regular, \.irregular, \.swingPart,
-            \.swingMemory, \.window, \.shortestStep, \.longestStep, \.spreadWeight,
-            \.leastQuality, \.fading, \.walkMemory,
+            \.lowCutOff, \.highCutOff, \.minRegularSwing, \.minIrregularSwing, \.regularPeriodicity,
+            \.irregularPeriodicity, \.swingFraction,
+            \.swingDecayTime, \.periodicityWindow, \.minStepInterval, \.maxStepInterval, \.spreadWeight,
+            \.minQuality, \.fadingRatio, \.walkTimeConstant,
         ]
         for (index, path) in all.enumerated() {
             var parameters = StepParameters()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Step detector")
 struct StepDetectorTests {
-    @Test("a simulated walk is counted within one step a walk", arguments: UInt64(0)..<12)
+    @Test("simulated walks are counted within one step per walk", arguments: UInt64(0)..<12)
     func simulator(seed: UInt64) {
         let body = WalkingBody(seed: seed)
         let seconds = Int64(4 * body.pace.cycle)
@@ -17,7 +17,7 @@ struct StepDetectorTests {
         #expect(abs(count - truth) <= 4, "\(count) of \(truth)")
     }
 
-    @Test("steps are told at the time when they were taken, in order, each from the step before")
+    @Test("steps are reported in order, with their own times, each starting at the previous step")
     func times() throws {
         let body = WalkingBody(seed: 4)
         let found = steps(in: simulated(seed: 4, seconds: 25))
@@ -25,13 +25,13 @@ struct StepDetectorTests {
         for (step, next) in zip(found, found.dropFirst()) {
             #expect(step.start < step.time && step.time < next.time && next.start == step.time)
         }
-        // Among the first n steps found, all but one or two have been taken, and not one or two more.
+        // The number of steps found by any time differs from the truth by at most two.
         for (index, step) in found.enumerated() {
             #expect(abs(body.steps(at: Double(step.time) / 1e6) - (index + 1)) <= 2)
         }
     }
 
-    @Test("the rate of the sensor makes no difference", arguments: [20.0, 25, 31, 50, 104, 208, 500])
+    @Test("the rate of the sensor has no effect", arguments: [20.0, 25, 31, 50, 104, 208, 500])
     func rates(rate: Double) {
         let reference = steps(in: simulated(seed: 5, seconds: 66)).map(\.time)
         let found = steps(in: simulated(seed: 5, seconds: 66, rate: rate)).map(\.time)
@@ -39,7 +39,7 @@ struct StepDetectorTests {
         #expect(found.count > 80)
     }
 
-    @Test("jitter and single samples that are missing make no difference")
+    @Test("jitter and single missing samples have no effect")
     func jitter() {
         let walk = simulated(seed: 6, seconds: 66)
         let reference = steps(in: walk).count
@@ -47,14 +47,14 @@ struct StepDetectorTests {
         var random = SeededGenerator(seed: 1)
         let uneven = walk.mapped { _, time, _ in
             let late = time + Int64.random(in: 0...9_000, using: &random)
-            // What the sensor reads at that very moment, and every fifth sample lost.
+            // The reading at the jittered time; every fifth sample is lost.
             return Int.random(in: 0..<5, using: &random) == 0 ? nil : (late, body.accelerometer(at: Double(late) / 1e6))
         }
         #expect(uneven.count < walk.count * 9 / 10)
         #expect(abs(steps(in: uneven).count - reference) <= 1)
     }
 
-    @Test("half a second without samples costs no step; more than one begins anew")
+    @Test("a gap of half a second loses no step, a gap of more than a second restarts")
     func gaps() {
         let walk = simulated(seed: 7, seconds: 28)
         let whole = steps(in: walk)
@@ -68,27 +68,27 @@ struct StepDetectorTests {
         #expect(!long.contains { $0.start < pause.lowerBound && $0.time > pause.upperBound })
     }
 
-    @Test("the grid has the mean of the lines between samples, and begins anew beyond a second")
+    @Test("the magnitude resampler averages the linear interpolation and restarts after a second")
     func grid() {
-        var grid = MagnitudeGrid()
+        var grid = MagnitudeResampler()
         let first = grid.add(time: 5, magnitude: 1)
         let second = grid.add(time: 30_005, magnitude: 4)
         let cell = grid.next()
         let rest = grid.next()
-        #expect(first == .begins && second == .goesOn)
+        #expect(first == .starts && second == .continues)
         #expect(abs((cell ?? 0) - 2) < 1e-12 && rest == nil && grid.time == 20_005)
         let third = grid.add(time: 40_005, magnitude: 4)
         let next = grid.next()
-        #expect(third == .goesOn && abs((next ?? 0) - 3.75) < 1e-12)
+        #expect(third == .continues && abs((next ?? 0) - 3.75) < 1e-12)
         let longest = grid.add(time: 1_040_005, magnitude: 1)
-        #expect(longest == .goesOn)
+        #expect(longest == .continues)
         let tooLong = grid.add(time: 2_040_006, magnitude: 1)
-        #expect(tooLong == .begins)
+        #expect(tooLong == .starts)
         let none = grid.next()
         #expect(none == nil)
     }
 
-    @Test("samples that run backward or repeat are passed over, as are those that are not finite")
+    @Test("repeated, out-of-order and non-finite samples are ignored")
     func disorder() {
         let walk = simulated(seed: 8, seconds: 30)
         var detector = StepDetector()
@@ -105,7 +105,7 @@ struct StepDetectorTests {
         #expect(found.count > 30)
     }
 
-    @Test("any time can be said, without overflow")
+    @Test("extreme times do not overflow")
     func extremes() {
         var detector = StepDetector()
         var found: [Step] = []
@@ -115,7 +115,7 @@ struct StepDetectorTests {
         #expect(found.isEmpty)
     }
 
-    @Test("at rest, with five times the noise of the sensor, there are no steps")
+    @Test("a sensor at rest with five times its noise gives no steps")
     func rest() {
         let body = WalkingBody(seed: 2)
         var resting = SampleBlock(stream: .accelerometer)
@@ -126,7 +126,7 @@ struct StepDetectorTests {
         #expect(steps(in: resting).isEmpty)
     }
 
-    /// Rest with bumps of 0.6 g that last 0.3 s, at these times in s.
+    /// Returns rest with bumps of 0.6 g and 0.3 s duration at `times` in s.
     private func bumps(at times: [Double], seconds: Double) -> SampleBlock {
         var block = SampleBlock(stream: .accelerometer)
         for index in 0..<Int64(seconds * 50) {
@@ -140,7 +140,7 @@ struct StepDetectorTests {
         return block
     }
 
-    @Test("a shake, a knock now and then, and a few steps are no walk")
+    @Test("a shake, occasional knocks and a few steps are not a walk")
     func bumps() {
         let shake = bumps(at: [10, 10.3, 10.6, 10.9], seconds: 30)
         #expect(steps(in: shake).isEmpty)
@@ -150,7 +150,7 @@ struct StepDetectorTests {
         #expect(steps(in: few).isEmpty)
     }
 
-    @Test("bumps at an even pace are a walk, and so are weak and strong ones in turn")
+    @Test("regular bumps are a walk, also when strong and weak ones alternate")
     func pace() {
         let even = bumps(at: (0..<40).map { 5 + 0.55 * Double($0) }, seconds: 40)
         #expect(abs(steps(in: even).count - 40) <= 1)

@@ -4,16 +4,16 @@ import SensorTestSupport
 @testable import LockstepMotion
 @testable import LockstepSensors
 
-/// A recording of someone who walks, or does not, and how many steps were counted beside it.
+/// A recording with its true number of steps.
 struct RecordedWalk: Sendable {
     let name: String
     let steps: Int
     let samples: SampleBlock
 
-    /// s
+    /// The duration, in s.
     var duration: Double { Double((samples.times.last ?? 0) - (samples.times.first ?? 0)) / 1e6 }
 
-    /// All of a folder of the real recordings; read once.
+    /// The recordings of a folder, read once.
     static let walks = Result { try all(in: "walks") }
     static let wrist = Result { try all(in: "wrist") }
 
@@ -27,7 +27,7 @@ struct RecordedWalk: Sendable {
     }
 }
 
-/// The steps that a new detector finds.
+/// Returns the steps that a new detector finds.
 func steps(in samples: SampleBlock, parameters: StepParameters = StepParameters()) -> [Step] {
     var detector = StepDetector(parameters: parameters)
     var steps: [Step] = []
@@ -38,7 +38,7 @@ func steps(in samples: SampleBlock, parameters: StepParameters = StepParameters(
     return steps
 }
 
-/// The accelerometer of a simulated body over `seconds`, from time 0 on.
+/// Returns the accelerometer of a simulated body over `seconds`, starting at time 0.
 func simulated(seed: UInt64, seconds: Int64, rate: Double = 100) -> SampleBlock {
     var schedule = SimulationSchedule(body: WalkingBody(seed: seed), rate: rate, start: 0)
     schedule.setRates([.accelerometer: rate])
@@ -50,7 +50,7 @@ func simulated(seed: UInt64, seconds: Int64, rate: Double = 100) -> SampleBlock 
 }
 
 extension SampleBlock {
-    /// The samples with other times and values; nil leaves one out.
+    /// Returns the samples with changed times and values; nil removes a sample.
     func mapped(_ change: (_ index: Int, _ time: Int64, _ sample: SIMD3<Double>) -> (Int64, SIMD3<Double>)?)
         -> SampleBlock
     {
@@ -63,12 +63,12 @@ extension SampleBlock {
         return result
     }
 
-    /// The samples outside of these times.
+    /// Returns the samples outside of `times`.
     func without(_ times: Range<Int64>) -> SampleBlock {
         mapped { _, time, sample in times.contains(time) ? nil : (time, sample) }
     }
 
-    /// Magnitudes averaged to about `rate` samples a second, as a slower sensor would give them.
+    /// Returns magnitudes averaged to about `rate` in Hz, as a slower sensor would report them.
     func averaged(to rate: Double) -> SampleBlock {
         let period = Int64(1e6 / rate)
         var result = SampleBlock(stream: stream)

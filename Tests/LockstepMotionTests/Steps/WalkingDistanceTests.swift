@@ -4,7 +4,7 @@ import LockstepMotion
 import LockstepSensors
 import Testing
 
-/// How far off distance and pace are, against the truth of simulated bodies.
+/// The errors of distance and pace against the truth of simulated bodies.
 @Suite("Distance and pace of simulated walks")
 struct WalkingDistanceTests {
     private struct Errors {
@@ -15,7 +15,7 @@ struct WalkingDistanceTests {
         static func worst(_ values: [Double]) -> Double { values.max() ?? .infinity }
     }
 
-    /// Relative errors over two walks of each body.
+    /// Returns relative errors over two walks of each body.
     private func errors(seeds: Range<UInt64>, options: (WalkingBody) -> PedometerOptions) -> Errors {
         var errors = Errors()
         for seed in seeds {
@@ -27,7 +27,7 @@ struct WalkingDistanceTests {
             errors.distances.append(abs(distance / body.distance(at: Double(seconds)) - 1))
             for index in rows.times.indices {
                 let time = Double(rows.times[index]) / 1e6
-                // Pace is over six steps, so these have all to be at full stride.
+                // Pace is averaged over six steps, so all of them must be at full stride.
                 guard body.pace.envelope(body.pace.split(time).time) > 0.999,
                     body.pace.envelope(body.pace.split(time - 4.5).time) > 0.999
                 else { continue }
@@ -37,27 +37,27 @@ struct WalkingDistanceTests {
         return errors
     }
 
-    @Test("with the step's length given, distance and pace are within 2 % for each of 40 bodies")
+    @Test("with a given step length, distance and pace are within 2 % for each of 40 bodies")
     func calibrated() {
         let found = errors(seeds: 0..<40) { PedometerOptions(stepLength: $0.person.stepLength) }
-        tell("step length given", found)
+        log("step length given", found)
         #expect(Errors.mean(found.distances) < 0.005 && Errors.worst(found.distances) < 0.02)
         #expect(found.paces.count > 400)
         #expect(Errors.mean(found.paces) < 0.005 && Errors.worst(found.paces) < 0.02)
     }
 
-    /// The length of a simulated body's steps has nothing to do with its cadence, which makes it harder than life.
-    @Test("without, they are within a tenth on average, and 22 % and 27 % for each")
+    /// The step length of a simulated body is independent of its cadence, which is harder than reality.
+    @Test("without a step length, distance and pace are within 10 % on average and 22 % and 27 % for each")
     func uncalibrated() {
         let found = errors(seeds: 0..<40) { _ in PedometerOptions() }
-        tell("nothing given", found)
+        log("nothing given", found)
         #expect(Errors.mean(found.distances) < 0.1 && Errors.worst(found.distances) < 0.22)
         #expect(Errors.mean(found.paces) < 0.1 && Errors.worst(found.paces) < 0.27)
     }
 
-    private func tell(_ what: String, _ errors: Errors) {
+    private func log(_ title: String, _ errors: Errors) {
         let distance = "\(Errors.mean(errors.distances)) on average, \(Errors.worst(errors.distances)) at worst"
         let pace = "\(Errors.mean(errors.paces)) on average, \(Errors.worst(errors.paces)) at worst"
-        print("\(what): distance off by \(distance); pace by \(pace)")
+        print("\(title): distance off by \(distance); pace by \(pace)")
     }
 }

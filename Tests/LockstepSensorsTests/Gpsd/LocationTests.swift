@@ -52,7 +52,7 @@ struct LocationTests {
             guard !values[0].isNaN, !values[8].isNaN else { continue }
             let decision = filter.update(time: arrival, values: values)
             if values[8] < Double(last.microseconds) {
-                guard case .withheld(.clock(let off)) = decision else {
+                guard case .rejected(.clock(let off)) = decision else {
                     Issue.record("\(decision)")
                     continue
                 }

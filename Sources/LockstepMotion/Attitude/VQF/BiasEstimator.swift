@@ -1,45 +1,47 @@
 import Glibc
 
-/// The gyroscope's bias by a Kalman filter: at rest it is what the gyroscope reads; in motion it shows in how fast the
-/// inclination has to be corrected.
+/// Estimates the gyroscope's bias with a Kalman filter. At rest the bias is the gyroscope's reading; in motion it shows
+/// in the rate of the inclination corrections.
 struct BiasEstimator: Sendable {
-    /// rad/s.
+    /// The estimated bias, in rad/s.
     private(set) var bias: SIMD3<Double>
-    /// Covariance, in (0.01 °/s)².
+    /// The covariance, in (0.01 °/s)².
     private var covariance: SymmetricMatrix
     private let initialVariance: Double
-    private let largest: Double
+    /// The largest bias per axis, in rad/s.
+    private let maxBias: Double
     private let parameters: VQFParameters
 
-    // What follows from the interval of the accelerometer: growth of the variance a sample, and the weights of
-    // measurements such that the filter converges to the standard deviations of the parameters.
+    // Derived from the accelerometer's interval: the growth of the variance per sample, and measurement weights with
+    // which the filter converges to the standard deviations of the parameters.
     private var growth = 0.0
     private var restWeight = 0.0
     private var motionWeight = 0.0
     private var verticalWeight = 0.0
 
-    // Low-passed like the acceleration, so that both belong to the same time: the rows of the rotation from the device to
-    // the earth, each with what the bias is along it.
+    // The rows of the rotation from the device to the earth, each with the bias along it. They are low-pass filtered
+    // like the acceleration so that both have the same delay.
     private var rows = (LowPass<SIMD4<Double>>(), LowPass<SIMD4<Double>>(), LowPass<SIMD4<Double>>())
 
     init(_ parameters: VQFParameters, interval: Double, bias: SIMD3<Double> = SIMD3(0, 0, 0)) {
         self.parameters = parameters
         self.bias = bias
         initialVariance = pow(parameters.initialBiasSigma * 100, 2)
-        largest = parameters.largestBias * .pi / 180
+        maxBias = parameters.maxBias * .pi / 180
         covariance = SymmetricMatrix(diagonal: initialVariance)
         tune(interval: interval)
     }
 
-    /// Standard deviation in the worst direction, in rad/s.
+    /// The standard deviation in the worst direction, in rad/s.
     @inline(__always)
     var sigma: Double { min(covariance.rowSumNorm, initialVariance).squareRoot() / 100 * .pi / 180 }
 
-    /// One step, with each accelerometer sample.
+    /// Updates the estimate; called with each accelerometer sample.
+    ///
     /// - Parameters:
     ///   - attitude: from the device to the earth.
-    ///   - up: the low-passed acceleration's direction, before it was made vertical.
-    ///   - restRate: at rest the low-passed rotation rate in rad/s; nil in motion.
+    ///   - up: the direction of the low-passed acceleration before the inclination correction.
+    ///   - restRate: the low-passed rotation rate at rest, in rad/s; nil in motion.
     @inline(__always)
     mutating func update(
         attitude: Quaternion, up: SIMD3<Double>, restRate: SIMD3<Double>?, filter: LowPassCoefficients,
@@ -97,14 +99,14 @@ struct BiasEstimator: Sendable {
         )
     }
 
-    /// The Kalman filter's correction by a measurement of the bias along three directions.
+    /// Corrects the estimate with a measurement of the bias along three directions.
     @inline(__always)
     private mutating func correct(
         by error: SIMD3<Double>, along x: SIMD3<Double>, _ y: SIMD3<Double>, _ z: SIMD3<Double>,
         weights: SIMD3<Double>
     ) {
-        // Also bounds the harm of the first correction of the inclination, which may be a large one.
-        let limit = SIMD3(repeating: largest)
+        // The limit also bounds the effect of the first inclination correction, which may be large.
+        let limit = SIMD3(repeating: maxBias)
         let clipped = error.clamped(lowerBound: -limit, upperBound: limit)
         let (px, py, pz) = (covariance * x, covariance * y, covariance * z)
         let inverse = SymmetricMatrix(

@@ -1,35 +1,38 @@
 import Glibc
 
-/// The heading by the magnetometer: the angle about the vertical between the frame that drifts with the gyroscope and
-/// the earth's.
+/// Corrects the heading with the magnetometer: tracks the angle about the vertical between the drifting frame of the
+/// gyroscope and the earth frame.
 struct HeadingCorrection: Sendable {
-    /// rad, from the drifting frame to that of the earth.
+    /// The rotation about the vertical from the drifting frame to the earth frame, in rad.
     private(set) var angle = 0.0
     var isDisturbed: Bool { monitor.isDisturbed }
 
-    private var monitor: FieldMonitor
-    /// s for which a disturbed field has been passed over; at the start all that is granted, since a field that is not
-    /// known yet is better than none.
+    private var monitor: MagneticDisturbanceDetector
+    /// The time for which a disturbed field has been rejected, in s. It starts at the limit, so that an unknown field
+    /// is used from the beginning.
     private var rejectedTime: Double
-    /// At the start 1/1, 1/2, 1/3, …, so that the heading is there at once; 0 when that is over.
+    /// The gain of the first updates: 1/1, 1/2, 1/3, … (a mean), so that the heading is available at once; 0
+    /// afterwards.
     private var startGain = 1.0
     private var gain: Double
     private let parameters: VQFParameters
 
     init(_ parameters: VQFParameters, interval: Double) {
         self.parameters = parameters
-        rejectedTime = parameters.longestRejection
-        monitor = FieldMonitor(parameters, interval: interval)
+        rejectedTime = parameters.maxRejectionDuration
+        monitor = MagneticDisturbanceDetector(parameters, interval: interval)
         gain = followingGain(time: parameters.magnetometerTime, interval: interval)
     }
 
+    /// Updates the heading.
+    ///
     /// - Parameters:
-    ///   - field: in the frame that drifts, its z axis up; not zero.
-    ///   - rotation: how fast the device turns, in rad/s.
+    ///   - field: the magnetic field in the drifting frame, whose z axis points up; not zero.
+    ///   - rotation: the magnitude of the rotation rate, in rad/s.
     @inline(__always)
     mutating func update(_ field: SIMD3<Double>, rotation: Double, interval: Double, elapsed: Double) {
         monitor.update(field, rotation: rotation, interval: interval, elapsed: elapsed)
-        var gain = trust(elapsed)
+        var gain = trustedGain(elapsed)
         if startGain != 0 {
             gain = max(gain, startGain)
             startGain /= startGain + 1
@@ -43,20 +46,20 @@ struct HeadingCorrection: Sendable {
         gain = followingGain(time: parameters.magnetometerTime, interval: interval)
     }
 
-    /// By how much the field is followed: not at all while it is disturbed, for a while; then by a part.
+    /// Returns the gain for the current field: zero while a disturbance is rejected, reduced if the disturbance lasts.
     @inline(__always)
-    private mutating func trust(_ elapsed: Double) -> Double {
+    private mutating func trustedGain(_ elapsed: Double) -> Double {
         guard monitor.isDisturbed else {
             rejectedTime = max(rejectedTime - parameters.rejectionFactor * elapsed, 0)
             return gain
         }
-        guard rejectedTime <= parameters.longestRejection else { return gain / parameters.rejectionFactor }
+        guard rejectedTime <= parameters.maxRejectionDuration else { return gain / parameters.rejectionFactor }
         rejectedTime += elapsed
         return 0
     }
 }
 
-/// An angle of -2π…2π as one of -π…π.
+/// Maps an angle of −2π…2π to −π…π.
 @inline(__always)
 private func wrapped(_ angle: Double) -> Double {
     angle > .pi ? angle - 2 * .pi : angle < -.pi ? angle + 2 * .pi : angle

@@ -1,16 +1,19 @@
 import Glibc
 
-/// A Butterworth low pass of second order for one sample interval (bilinear transform).
+/// The coefficients of a second-order Butterworth low-pass filter for one sample interval (bilinear transform).
 struct LowPassCoefficients: Sendable {
-    /// Feed forward b₀, b₁ = 2 b₀, b₂ = b₀; feedback a₁, a₂.
+    /// The feed-forward coefficients b₀, b₁ = 2 b₀, b₂ = b₀ and the feedback coefficients a₁, a₂.
     let b0, b1, b2, a1, a2: Double
 
+    /// Designs the filter.
+    ///
     /// - Parameters:
-    ///   - time: time constant of the damped part of the step response, in s: the cut-off is at 1 / (√2 π time).
-    ///   - interval: s between samples.
+    ///   - time: the time constant of the damped part of the step response, in s. The cut-off frequency is 1 / (√2 π
+    ///     time).
+    ///   - interval: the sample interval, in s.
     init(time: Double, interval: Double) {
         guard time >= interval / 2 else {
-            // Near the Nyquist frequency the filter would not be stable: everything passes.
+            // Near the Nyquist frequency the filter would be unstable: pass everything.
             (b0, b1, b2, a1, a2) = (1, 0, 0, 0, 0)
             return
         }
@@ -25,18 +28,18 @@ struct LowPassCoefficients: Sendable {
     }
 }
 
-/// The state of a low pass of several values.
+/// The state of a low-pass filter for a vector of values.
 ///
-/// So that nothing rests on a single sample, the mean of the samples so far is given during the first time constant, and
-/// the filter starts from it.
+/// During the first time constant the output is the mean of all samples, so that it does not depend on a single one.
+/// The filter then continues from that mean.
 struct LowPass<Vector: SIMD & Sendable>: Sendable where Vector.Scalar == Double {
     /// The last output.
     private(set) var value = Vector(repeating: 0)
 
-    /// Samples averaged so far; 0 from when the filter runs.
+    /// The number of samples averaged so far.
     private var count = 0.0
     private var isRunning = false
-    /// While averaging the sum; then the delayed sums of the filter (transposed direct form II).
+    /// While averaging: the sum. Afterwards: the delay elements of the filter (transposed direct form II).
     private var first = Vector(repeating: 0)
     private var second = Vector(repeating: 0)
 
@@ -59,14 +62,14 @@ struct LowPass<Vector: SIMD & Sendable>: Sendable where Vector.Scalar == Double 
         value = first / count
         if count * interval >= time {
             isRunning = true
-            // The state in which a constant input of this value gives the value.
+            // The steady state for a constant input of this value.
             first = (1 - filter.b0) * value
             second = (filter.b2 - filter.a2) * value
         }
         return value
     }
 
-    /// Goes over to another interval without a jump.
+    /// Changes to another sample interval without a step in the output.
     mutating func adapt(from old: LowPassCoefficients, to new: LowPassCoefficients) {
         guard isRunning else { return }
         first += (old.b0 - new.b0) * value
@@ -74,5 +77,5 @@ struct LowPass<Vector: SIMD & Sendable>: Sendable where Vector.Scalar == Double 
     }
 }
 
-/// The part of the difference by which a first-order low pass of time constant `time` follows in `interval`, both in s.
+/// Returns the gain of a first-order low-pass filter with time constant `time` for one `interval`, both in s.
 func followingGain(time: Double, interval: Double) -> Double { time <= 0 ? 1 : 1 - exp(-interval / time) }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Tells whether the device is at rest: gyroscope and accelerometer stay near their own low passes for a while.
+/// Detects rest: gyroscope and accelerometer stay close to their own low-pass filters for a while.
 struct RestDetector: Sendable {
     private(set) var isAtRest = false
-    /// The low-passed rotation rate, in rad/s.
+    /// The low-pass filtered rotation rate, in rad/s.
     var rotationRate: SIMD3<Double> { gyroscope.value }
 
     private var gyroscope = LowPass<SIMD3<Double>>()
@@ -13,16 +13,16 @@ struct RestDetector: Sendable {
     private var duration = 0.0
 
     private let time: Double
-    private let shortest: Double
-    private let largestBias: Double
-    /// Squares, in (rad/s)² and (m/s²)².
+    private let minDuration: Double
+    private let maxBias: Double
+    /// Squared thresholds, in (rad/s)² and (m/s²)².
     private let gyroscopeThreshold: Double
     private let accelerometerThreshold: Double
 
     init(_ parameters: VQFParameters, gyroscopeInterval: Double, accelerometerInterval: Double) {
         time = parameters.restFilterTime
-        shortest = parameters.shortestRest
-        largestBias = parameters.largestBias * .pi / 180
+        minDuration = parameters.minRestDuration
+        maxBias = parameters.maxBias * .pi / 180
         gyroscopeThreshold = pow(parameters.restGyroscopeThreshold * .pi / 180, 2)
         accelerometerThreshold = pow(parameters.restAccelerometerThreshold, 2)
         gyroscopeFilter = LowPassCoefficients(time: time, interval: gyroscopeInterval)
@@ -34,7 +34,7 @@ struct RestDetector: Sendable {
         let smooth = gyroscope.update(rate, gyroscopeFilter, settling: time, interval: interval)
         let deviation = rate - smooth
         let largest = max(abs(smooth.x), max(abs(smooth.y), abs(smooth.z)))
-        if dot(deviation, deviation) >= gyroscopeThreshold || largest > largestBias { moved() }
+        if dot(deviation, deviation) >= gyroscopeThreshold || largest > maxBias { restart() }
     }
 
     @inline(__always)
@@ -42,10 +42,10 @@ struct RestDetector: Sendable {
         let smooth = accelerometer.update(force, accelerometerFilter, settling: time, interval: interval)
         let deviation = force - smooth
         if dot(deviation, deviation) >= accelerometerThreshold {
-            moved()
+            restart()
         } else {
             duration += elapsed
-            if duration >= shortest { isAtRest = true }
+            if duration >= minDuration { isAtRest = true }
         }
     }
 
@@ -61,7 +61,7 @@ struct RestDetector: Sendable {
         accelerometerFilter = new
     }
 
-    private mutating func moved() {
+    private mutating func restart() {
         duration = 0
         isAtRest = false
     }

@@ -1,14 +1,14 @@
-/// The sample interval that a sensor's filters are made for, and whether it still fits.
+/// The sample interval for which a sensor's filters are designed, and whether it is still valid.
 ///
-/// Filters need one interval; the samples of a real sensor jitter, and some get lost. They are made for the mean, and
-/// made anew when the mean has left a band about it.
+/// The intervals of a real sensor jitter and some samples are lost. The filters are designed for the mean interval, and
+/// redesigned when the mean leaves a band about it.
 struct SampleInterval: Sendable {
-    /// How far the mean may be off, as a part.
+    /// The relative half-width of the band.
     private static let band = 0.05
-    /// How many samples the mean is of, about.
+    /// The approximate number of samples in the mean.
     private static let window = 200.0
 
-    /// s.
+    /// The interval for which the filters are designed, in s.
     private(set) var nominal: Double
     private var mean: Double
 
@@ -17,11 +17,12 @@ struct SampleInterval: Sendable {
         mean = nominal
     }
 
-    /// Takes in an interval, in s.
+    /// Adds an interval, in s.
+    ///
     /// - Returns: whether ``nominal`` has changed.
     @inline(__always)
     mutating func observe(_ elapsed: Double) -> Bool {
-        // The common case first: an even grid.
+        // Fast path for evenly spaced samples.
         if elapsed == nominal, mean == nominal { return false }
         mean += (elapsed - mean) / Self.window
         guard abs(mean - nominal) > Self.band * nominal else { return false }

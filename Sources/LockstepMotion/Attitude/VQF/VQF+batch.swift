@@ -1,30 +1,36 @@
 extension VQF {
-    /// What is told after each sample of a recording.
+    /// The estimates after each sample of a recording.
     public struct Track: Sendable {
-        /// As ``VQF/attitude6D`` and ``VQF/attitude9D``; the latter is empty without a magnetometer.
+        /// The values of ``VQF/attitude6D``.
         public var attitudes6D: [Quaternion] = []
+        /// The values of ``VQF/attitude9D``; empty without a magnetometer.
         public var attitudes9D: [Quaternion] = []
-        /// As ``VQF/gyroscopeBias``, in rad/s.
+        /// The values of ``VQF/gyroscopeBias``, in rad/s.
         public var gyroscopeBiases: [SIMD3<Double>] = []
-        /// As ``VQF/gyroscopeBiasSigma``, in rad/s.
+        /// The values of ``VQF/gyroscopeBiasSigma``, in rad/s.
         public var gyroscopeBiasSigmas: [Double] = []
+        /// The values of ``VQF/isAtRest``.
         public var isAtRest: [Bool] = []
-        /// Empty without a magnetometer.
+        /// The values of ``VQF/isMagneticFieldDisturbed``; empty without a magnetometer.
         public var isMagneticFieldDisturbed: [Bool] = []
     }
 
-    /// Takes all samples of a recording, at the nominal interval: the same as a call for each, in less time.
+    /// Processes all samples of a recording at the nominal interval. The result equals that of a call per sample, in
+    /// less time.
+    ///
     /// - Parameters:
-    ///   - gyroscope: rad/s.
-    ///   - accelerometer: specific force in m/s².
-    ///   - magnetometer: in any unit.
-    /// - Precondition: there are as many of each.
+    ///   - gyroscope: rotation rates, in rad/s.
+    ///   - accelerometer: specific forces, in m/s².
+    ///   - magnetometer: magnetic fields, in any unit.
+    /// - Precondition: all arrays have the same count.
     public mutating func track(
         gyroscope: [SIMD3<Double>], accelerometer: [SIMD3<Double>], magnetometer: [SIMD3<Double>]? = nil
     ) -> Track {
         let count = gyroscope.count
-        precondition(accelerometer.count == count, "a sample of the accelerometer for each of the gyroscope")
-        precondition(magnetometer == nil || magnetometer?.count == count, "a sample of the magnetometer for each")
+        precondition(accelerometer.count == count, "accelerometer and gyroscope need the same number of samples")
+        precondition(
+            magnetometer == nil || magnetometer?.count == count,
+            "magnetometer and gyroscope need the same number of samples")
         var track = Track()
         track.attitudes6D.reserveCapacity(count)
         track.gyroscopeBiases.reserveCapacity(count)

@@ -1,28 +1,31 @@
 import Glibc
 
-/// The orientation of a device by gyroscope, accelerometer and, where there is one, magnetometer.
+/// Estimates the orientation of a device from gyroscope, accelerometer and, if present, magnetometer.
 ///
 /// Laidig & Seel, "VQF: Highly accurate IMU orientation estimation with bias estimation and magnetic disturbance
-/// rejection", Information Fusion 91 (2023): the gyroscope is integrated; the acceleration, low-passed in the frame that
-/// results, corrects the inclination; the magnetometer corrects the heading, beside and without touching the inclination;
-/// the gyroscope's bias is estimated at rest and in motion; a disturbed magnetic field is passed over.
+/// rejection", Information Fusion 91 (2023). The gyroscope is integrated. The acceleration, low-pass filtered in the
+/// resulting frame, corrects the inclination. The magnetometer corrects the heading and never affects the inclination.
+/// The gyroscope's bias is estimated at rest and in motion. A disturbed magnetic field is rejected.
 ///
-/// Each sample is integrated over the time that has really passed; the filters are made for the mean interval and follow
-/// it. Frames: the device's axes, right-handed; the earth east, north, up.
+/// Each sample is integrated over the actual time since the previous one. The filters are designed for the mean
+/// interval and are redesigned when it changes. Frames: the device's axes are right-handed; the earth frame is east,
+/// north, up.
 public struct VQF: Sendable {
+    /// The tuning of the estimator.
     public let parameters: VQFParameters
-    /// rad/s.
+    /// The estimated bias of the gyroscope, in rad/s.
     @inline(__always)
     public var gyroscopeBias: SIMD3<Double> { bias.bias }
-    /// Standard deviation of the bias in the worst direction, in rad/s.
+    /// The standard deviation of the bias in the worst direction, in rad/s.
     @inline(__always)
     public var gyroscopeBiasSigma: Double { bias.sigma }
+    /// Whether the device is at rest.
     @inline(__always)
     public var isAtRest: Bool { rest.isAtRest }
-    /// Whether the magnetic field is not, or not yet, known to be that of the earth.
+    /// Whether the magnetic field differs from the earth's, or the earth's field is not known yet.
     @inline(__always)
     public var isMagneticFieldDisturbed: Bool { heading.isDisturbed }
-    /// From the frame without magnetometer to that with it: rad about the vertical.
+    /// The rotation about the vertical from the frame without magnetometer to the earth frame, in rad.
     @inline(__always)
     public var headingOffset: Double { heading.angle }
 
@@ -37,14 +40,16 @@ public struct VQF: Sendable {
     private var accelerometerInterval: SampleInterval
     private var magnetometerInterval: SampleInterval
 
-    /// An estimator that has seen nothing.
+    /// Creates an estimator in its initial state.
+    ///
     /// - Parameters:
-    ///   - interval: s between samples of each sensor, above 0; a guess will do where it varies.
-    ///   - gyroscopeBias: rad/s, where something is known of it; it is estimated from there.
+    ///   - interval: the sample interval of each sensor in s, above 0; an approximate value suffices if it varies.
+    ///   - parameters: the tuning of the estimator.
+    ///   - gyroscopeBias: the initial estimate of the bias, in rad/s.
     public init(
         interval: Double, parameters: VQFParameters = VQFParameters(), gyroscopeBias: SIMD3<Double> = SIMD3(0, 0, 0)
     ) {
-        precondition(interval > 0, "an interval is above 0")
+        precondition(interval > 0, "the sample interval must be above 0")
         self.parameters = parameters
         gyroscopeInterval = SampleInterval(interval)
         accelerometerInterval = SampleInterval(interval)
@@ -55,15 +60,15 @@ public struct VQF: Sendable {
         accelerationFilter = LowPassCoefficients(time: parameters.accelerometerTime, interval: interval)
     }
 
-    /// The attitude without magnetometer: from the device to a frame whose z axis is up and whose heading drifts.
+    /// The attitude without magnetometer: from the device to a frame whose z axis points up and whose heading drifts.
     @inline(__always)
     public var attitude6D: Quaternion { inclinationCorrection * gyroscopeAttitude }
 
-    /// The attitude with magnetometer: from the device to the earth, east, north (magnetic), up.
+    /// The attitude with magnetometer: from the device to the earth frame (east, magnetic north, up).
     @inline(__always)
-    public var attitude9D: Quaternion { Self.turned(attitude6D, by: heading.angle) }
+    public var attitude9D: Quaternion { Self.rotatedAboutVertical(attitude6D, by: heading.angle) }
 
-    /// Takes a sample of each sensor, at the nominal interval.
+    /// Processes one sample of each sensor at the nominal interval.
     @inline(__always)
     public mutating func update(
         gyroscope: SIMD3<Double>, accelerometer: SIMD3<Double>, magnetometer: SIMD3<Double>? = nil
@@ -73,10 +78,11 @@ public struct VQF: Sendable {
         if let magnetometer { update(magnetometer: magnetometer, elapsed: magnetometerInterval.nominal) }
     }
 
-    /// Takes a sample of the gyroscope.
+    /// Processes a sample of the gyroscope.
+    ///
     /// - Parameters:
-    ///   - rate: rad/s about the device's axes.
-    ///   - elapsed: s since the gyroscope's sample before.
+    ///   - rate: the rotation rate about the device's axes, in rad/s.
+    ///   - elapsed: the time since the gyroscope's previous sample, in s.
     @inline(__always)
     public mutating func update(gyroscope rate: SIMD3<Double>, elapsed: Double) {
         if gyroscopeInterval.observe(elapsed) { rest.retune(gyroscopeInterval: gyroscopeInterval.nominal) }
@@ -85,10 +91,11 @@ public struct VQF: Sendable {
         gyroscopeAttitude = (gyroscopeAttitude * Self.rotation(unbiased * elapsed)).normalized
     }
 
-    /// Takes a sample of the accelerometer.
+    /// Processes a sample of the accelerometer.
+    ///
     /// - Parameters:
-    ///   - force: specific force in m/s²: +9.8 upward at rest. (0, 0, 0) is passed over.
-    ///   - elapsed: s since the accelerometer's sample before.
+    ///   - force: the specific force in m/s²: +9.8 upward at rest. (0, 0, 0) is ignored.
+    ///   - elapsed: the time since the accelerometer's previous sample, in s.
     @inline(__always)
     public mutating func update(accelerometer force: SIMD3<Double>, elapsed: Double) {
         guard force != SIMD3(0, 0, 0) else { return }
@@ -101,16 +108,17 @@ public struct VQF: Sendable {
         let turned = inclinationCorrection.rotate(smooth)
         let strength = length(turned)
         let up = strength > 0 ? turned / strength : SIMD3(0, 0, 1)
-        inclinationCorrection = (Self.erecting(up) * inclinationCorrection).normalized
+        inclinationCorrection = (Self.rotationToVertical(up) * inclinationCorrection).normalized
         bias.update(
             attitude: attitude6D, up: up, restRate: rest.isAtRest ? rest.rotationRate : nil,
             filter: accelerationFilter, interval: interval)
     }
 
-    /// Takes a sample of the magnetometer.
+    /// Processes a sample of the magnetometer.
+    ///
     /// - Parameters:
-    ///   - field: in any unit, always the same. (0, 0, 0) is passed over.
-    ///   - elapsed: s since the magnetometer's sample before.
+    ///   - field: the magnetic field, in any constant unit. (0, 0, 0) is ignored.
+    ///   - elapsed: the time since the magnetometer's previous sample, in s.
     @inline(__always)
     public mutating func update(magnetometer field: SIMD3<Double>, elapsed: Double) {
         guard field != SIMD3(0, 0, 0) else { return }
@@ -129,11 +137,11 @@ public struct VQF: Sendable {
         accelerationFilter = new
     }
 
-    /// The rotation by the length of a vector in rad about its direction.
+    /// Returns the rotation about the direction of `vector` by its length in rad.
     @inline(__always)
     private static func rotation(_ vector: SIMD3<Double>) -> Quaternion {
         let square = dot(vector, vector) / 4
-        // Below 0.2 rad a few terms of the series are exact to the last bit, and spare a sine and a cosine.
+        // Below 0.2 rad a few terms of the series are exact to the last bit and cheaper than sine and cosine.
         guard square > 0.01 else {
             let sine = 0.5 * (1 - square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72))))
             let cosine = 1 - square / 2 * (1 - square / 12 * (1 - square / 30 * (1 - square / 56 * (1 - square / 90))))
@@ -143,18 +151,18 @@ public struct VQF: Sendable {
         return Quaternion(scalar: cos(half), vector: vector * (0.5 * sin(half) / half))
     }
 
-    /// The shortest rotation that takes a unit vector to (0, 0, 1).
+    /// Returns the shortest rotation that takes the unit vector `up` to (0, 0, 1).
     @inline(__always)
-    static func erecting(_ up: SIMD3<Double>) -> Quaternion {
+    static func rotationToVertical(_ up: SIMD3<Double>) -> Quaternion {
         let scalar = ((up.z + 1) / 2).squareRoot()
-        // Upside down every horizontal axis will do.
+        // Upside down: any horizontal axis is a valid choice.
         guard scalar > 1e-6 else { return Quaternion(scalar: 0, vector: SIMD3(1, 0, 0)) }
         return Quaternion(scalar: scalar, vector: SIMD3(0.5 * up.y / scalar, -0.5 * up.x / scalar, 0))
     }
 
-    /// `attitude`, and then by `angle` rad about the vertical.
+    /// Returns `attitude` followed by a rotation about the vertical by `angle` in rad.
     @inline(__always)
-    static func turned(_ attitude: Quaternion, by angle: Double) -> Quaternion {
+    static func rotatedAboutVertical(_ attitude: Quaternion, by angle: Double) -> Quaternion {
         Quaternion(scalar: cos(angle / 2), vector: SIMD3(0, 0, sin(angle / 2))) * attitude
     }
 }

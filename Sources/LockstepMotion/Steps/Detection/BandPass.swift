@@ -1,21 +1,21 @@
 import Glibc
 
-/// Keeps of a signal on the grid what swings with steps: a low pass and a high pass of the second order (Butterworth,
-/// by the bilinear transform), one after the other.
+/// A band-pass filter for the magnitude at the detector's fixed rate: a second-order Butterworth low-pass followed by a
+/// second-order Butterworth high-pass (bilinear transform).
 struct BandPass: Sendable {
     private var low: Section
     private var high: Section
     private var origin: Double?
 
     /// - Parameters:
-    ///   - from: −3 dB here and less below, in Hz.
-    ///   - to: −3 dB here and less above, in Hz.
+    ///   - from: the lower cut-off frequency (−3 dB), in Hz.
+    ///   - to: the upper cut-off frequency (−3 dB), in Hz.
     init(from: Double, to: Double) {
         low = Section(lowPass: to)
         high = Section(highPass: from)
     }
 
-    /// Takes the next value on the grid. The first is taken as if it had been so for ever: the result is 0.
+    /// Filters the next value. The filter starts in the steady state of the first value, so the first output is 0.
     mutating func update(_ value: Double) -> Double {
         let level = origin ?? value
         origin = level
@@ -29,36 +29,36 @@ struct BandPass: Sendable {
     }
 }
 
-/// A filter of the second order, in the transposed direct form II.
+/// A second-order filter section in transposed direct form II.
 private struct Section: Sendable {
-    private let forward: (Double, Double, Double)
-    private let back: (Double, Double)
+    private let numerator: (Double, Double, Double)
+    private let denominator: (Double, Double)
     private var state = (0.0, 0.0)
 
     init(lowPass cutOff: Double) {
-        let (k, scale, back) = Self.poles(cutOff)
+        let (k, scale, denominator) = Self.poles(cutOff)
         let gain = k * k * scale
-        forward = (gain, 2 * gain, gain)
-        self.back = back
+        numerator = (gain, 2 * gain, gain)
+        self.denominator = denominator
     }
 
     init(highPass cutOff: Double) {
-        let (_, scale, back) = Self.poles(cutOff)
-        forward = (scale, -2 * scale, scale)
-        self.back = back
+        let (_, scale, denominator) = Self.poles(cutOff)
+        numerator = (scale, -2 * scale, scale)
+        self.denominator = denominator
     }
 
-    private static func poles(_ cutOff: Double) -> (k: Double, scale: Double, back: (Double, Double)) {
-        let k = tan(.pi * cutOff / MagnitudeGrid.rate)
+    private static func poles(_ cutOff: Double) -> (k: Double, scale: Double, denominator: (Double, Double)) {
+        let k = tan(.pi * cutOff / MagnitudeResampler.rate)
         let damping = 2.0.squareRoot() * k
         let scale = 1 / (1 + damping + k * k)
         return (k, scale, (2 * (k * k - 1) * scale, (1 - damping + k * k) * scale))
     }
 
     mutating func update(_ value: Double) -> Double {
-        let result = forward.0 * value + state.0
-        state.0 = forward.1 * value - back.0 * result + state.1
-        state.1 = forward.2 * value - back.1 * result
+        let result = numerator.0 * value + state.0
+        state.0 = numerator.1 * value - denominator.0 * result + state.1
+        state.1 = numerator.2 * value - denominator.1 * result
         return result
     }
 

@@ -1,39 +1,48 @@
 import Glibc
 
-/// Tells how much the last seconds of a signal repeat themselves: the greatest peak of the normalised autocorrelation
-/// (Pearson's coefficient of the signal and itself, shifted) among the shifts that can be a step or a stride.
+/// Measures how periodic the last seconds of a signal are: the largest peak of the normalised autocorrelation
+/// (Pearson's correlation of the signal with a delayed copy of itself) over the lags that can be a step or a stride.
 ///
-/// Worked out twice a second, from every second value of the grid: some ten thousand multiplications.
+/// Evaluated twice a second at half the detector's rate, which costs some ten thousand multiplications.
 struct Periodicity: Sendable {
-    /// Values a second that are kept.
-    private static let rate = MagnitudeGrid.rate / 2
-    /// Values of the grid from one evaluation to the next: 0.5 s.
-    private static let pause = 25
-    /// Shifts, in s, from the shortest step to the longest stride.
-    private static let shortest = 0.28
-    private static let longest = 2.0
-    /// A shift leaves this part of the window to compare, or more.
-    private static let leastOverlap = 0.4
-    /// Nothing is told before this part of the window is filled.
-    private static let leastFilled = 0.6
+    /// The rate of the stored values, in Hz.
+    private static let rate = MagnitudeResampler.rate / 2
+    /// The number of input values between evaluations: 0.5 s.
+    private static let evaluationInterval = 25
+    /// The range of lags, in s, from the shortest step to the longest stride.
+    private static let minLag = 0.28
+    private static let maxLag = 2.0
+    /// The smallest part of the window that a lag leaves for the comparison.
+    private static let minOverlap = 0.4
+    /// The part of the largest correlation that makes a smaller lag the fundamental period.
+    private static let fundamentalRatio = 0.85
+    /// The part of the window that must be filled before the first evaluation.
+    private static let minFilled = 0.6
 
-    /// 1 where the signal repeats itself exactly, around 0.3 for what a hand does at a desk, 0 where nothing repeats.
+    /// The periodicity: 1 for an exactly periodic signal, about 0.3 for hand movements at a desk, 0 for a signal
+    /// without period.
     private(set) var value = 0.0
+    /// The fundamental period of the signal in s: the smallest lag whose correlation is close to the largest one; nil
+    /// if no lag has a peak.
+    private(set) var fundamentalPeriod: Double?
 
-    /// The last values, each kept twice so that they always lie in a row from `head` on.
+    /// A ring buffer in which each value is stored twice, so that the newest `length` values are contiguous from
+    /// `head`.
     private var window: [Double]
     private let length: Int
     private var head = 0
     private var count = 0
     private var ticks = 0
+    /// The peaks of the last evaluation: the lag in samples, with fraction, and the correlation.
+    private var peaks: [(lag: Double, correlation: Double)] = []
 
-    /// - Parameter seconds: how far back it looks.
+    /// - Parameter seconds: the length of the analysed window, in s.
     init(seconds: Double) {
         length = Int((seconds * Self.rate).rounded())
         window = [Double](repeating: 0, count: 2 * length)
     }
 
-    /// Takes the next value on the grid.
+    /// Adds the next band-passed value.
     mutating func update(_ sample: Double) {
         if ticks % 2 == 0 {
             window[head] = sample
@@ -41,35 +50,44 @@ struct Periodicity: Sendable {
             head = head + 1 == length ? 0 : head + 1
             count = min(count + 1, length)
         }
-        ticks = (ticks + 1) % (2 * Self.pause)
-        if ticks % Self.pause == 0, Double(count) >= Self.leastFilled * Double(length) { evaluate() }
+        ticks = (ticks + 1) % (2 * Self.evaluationInterval)
+        if ticks % Self.evaluationInterval == 0, Double(count) >= Self.minFilled * Double(length) { evaluate() }
     }
 
     mutating func reset() {
         (value, head, count, ticks) = (0, 0, 0, 0)
+        fundamentalPeriod = nil
     }
 
     private mutating func evaluate() {
         let first = head + length - count
-        let longest = min(Int(Self.longest * Self.rate), Int((1 - Self.leastOverlap) * Double(count)))
-        var greatest = 0.0
-        // Of a peak three neighbours are compared; the ends are not peaks, however high.
+        let maxShift = min(Int(Self.maxLag * Self.rate), Int((1 - Self.minOverlap) * Double(count)))
+        var largest = 0.0
+        peaks.removeAll(keepingCapacity: true)
+        // A peak is larger than both neighbours. The ends of the range are therefore never peaks.
         var (before, middle) = (Double.infinity, Double.infinity)
-        for shift in Int(Self.shortest * Self.rate)...longest {
+        for shift in Int(Self.minLag * Self.rate)...maxShift {
             let after = correlation(first, shift: shift)
-            if middle > before, middle >= after { greatest = max(greatest, middle) }
+            if middle > before, middle >= after {
+                largest = max(largest, middle)
+                // The vertex of the parabola through the three values is more precise than the spacing of the lags.
+                let vertex = 0.5 * (before - after) / (before - 2 * middle + after)
+                peaks.append((Double(shift - 1) + vertex, middle))
+            }
             (before, middle) = (middle, after)
         }
-        value = greatest
+        value = largest
+        let fundamental = peaks.first { $0.correlation >= Self.fundamentalRatio * largest }
+        fundamentalPeriod = fundamental.map { $0.lag / Self.rate }
     }
 
-    /// Pearson's coefficient of the window from index `first` on with itself, `shift` values later.
+    /// Returns Pearson's correlation of the window, from index `first` on, with itself delayed by `shift` values.
     private func correlation(_ first: Int, shift: Int) -> Double {
         let overlap = count - shift
         var (early, late) = (0.0, 0.0)
         var (earlySquares, lateSquares, products) = (0.0, 0.0, 0.0)
         var index = first
-        // No range and no pairs: this is where the time goes.
+        // The inner loop of the detector: a plain index is faster than ranges and zipped sequences.
         while index < first + overlap {
             let x = window[index]
             let y = window[index + shift]
@@ -82,7 +100,7 @@ struct Periodicity: Sendable {
         }
         let count = Double(overlap)
         let power = (earlySquares - early * early / count) * (lateSquares - late * late / count)
-        // A signal of nothing repeats nothing; 1e-12 is (µg)² · g².
+        // A constant signal has no correlation. 1e-12 is in (µg)² · g².
         guard power > 1e-12 else { return 0 }
         return (products - early * late / count) / power.squareRoot()
     }

@@ -1,62 +1,73 @@
 import Glibc
 
-/// Decides which swings are steps: those that come in a walk.
+/// Decides which swings are steps: those that belong to a walk.
 ///
-/// A single swing says little; several of them at about even intervals, in a signal that repeats itself, are a walk.
-/// Swings wait until there are enough, and are then credited all at once; from there on each swing is a step, until
-/// they fail to come, or fade.
+/// A single swing is weak evidence. Several swings at regular intervals in a periodic signal are a walk. Swings are
+/// pending until there are enough of them and are then credited together. From then on each swing is a step at once,
+/// until the swings stop or become much weaker.
 struct StepGate: Sendable {
     private let parameters: StepParameters
 
     private(set) var isOpen = false
-    /// Swings since the last pause that wait for the gate to open; while it is open there are none.
-    private var waiting: WaitingSwings
+    /// Swings since the last pause that are not yet known to be steps. Empty while the gate is open.
+    private var pending: PendingSwings
+    private var limiter = CadenceLimiter()
     private var last: Int64?
-    /// The rises of the last swings, oldest first, and the long mean of this walk's, in g.
+    /// The rises of the last three swings, oldest first, in g.
     private var rises = SIMD3(0.0, 0.0, 0.0)
+    /// The long-term mean rise of this walk, in g.
     private var meanRise = 0.0
 
     init(parameters: StepParameters) {
         self.parameters = parameters
-        waiting = WaitingSwings(parameters: parameters)
+        pending = PendingSwings(parameters: parameters)
     }
 
-    /// Takes the next swing, and adds to `steps` what is now known to be steps.
-    /// - Parameter periodicity: how much the signal repeats itself now: 0…1.
-    mutating func update(_ swing: Swing, periodicity: Double, into steps: inout [Step]) {
+    /// Processes the next swing and appends newly recognised steps to `steps`.
+    ///
+    /// - Parameters:
+    ///   - periodicity: the current periodicity of the signal, 0…1.
+    ///   - period: the fundamental period of the signal in s; nil if it is unknown.
+    mutating func update(_ swing: Swing, periodicity: Double, period: Double?, into steps: inout [Step]) {
         let elapsed = last.map { Double(swing.time - $0) / 1e6 } ?? .infinity
-        // The second bump of one step.
-        guard elapsed >= parameters.shortestStep else { return }
+        // Too close to the last swing: a second peak of the same step.
+        guard elapsed >= parameters.minStepInterval else { return }
+        guard limiter.accepts(at: swing.time, period: period) else {
+            // The same step: its stronger peak counts for the strength of the walk.
+            rises.z = max(rises.z, swing.rise)
+            return
+        }
         let step = Step(time: swing.time, start: last ?? swing.time, rise: swing.rise)
         last = swing.time
         rises = SIMD3(rises.y, rises.z, swing.rise)
-        if elapsed > parameters.longestStep {
+        if elapsed > parameters.maxStepInterval {
             isOpen = false
-            waiting.removeAll()
+            pending.removeAll()
         }
-        if isOpen, goesOn(after: elapsed) {
+        if isOpen, continues(after: elapsed) {
             steps.append(step)
             return
         }
         isOpen = false
-        waiting.append(step, periodicity: periodicity)
-        guard waiting.areWalk else { return }
+        pending.append(step, periodicity: periodicity)
+        guard pending.formWalk else { return }
         isOpen = true
-        meanRise = waiting.meanRise
-        waiting.credit(into: &steps)
+        meanRise = pending.meanRise
+        pending.credit(into: &steps)
     }
 
     mutating func reset() {
         isOpen = false
-        waiting.removeAll()
+        pending.removeAll()
+        limiter = CadenceLimiter()
         last = nil
         rises = SIMD3(0, 0, 0)
     }
 
-    /// Whether the walk goes on: the swings have not faded.
-    private mutating func goesOn(after elapsed: Double) -> Bool {
-        guard rises.sum() / 3 >= parameters.fading * meanRise else { return false }
-        meanRise += (1 - exp(-elapsed / parameters.walkMemory)) * (rises.z - meanRise)
+    /// Whether the walk continues, that is, whether the last three swings are not much weaker than its mean.
+    private mutating func continues(after elapsed: Double) -> Bool {
+        guard rises.sum() / 3 >= parameters.fadingRatio * meanRise else { return false }
+        meanRise += (1 - exp(-elapsed / parameters.walkTimeConstant)) * (rises.z - meanRise)
         return true
     }
 }

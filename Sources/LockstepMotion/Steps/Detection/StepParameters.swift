@@ -1,42 +1,45 @@
-/// What a step detector takes for a step and for a walk.
+/// The parameters of the step detector.
 ///
-/// One set for every place and person. With any one of them a tenth off, real walks with a phone are still counted
-/// within 2 % on average, and work at a desk gives 10 steps a minute at most, mostly none; but a walk on the wrist of one
-/// step in two seconds may then be off by half.
+/// One set serves all placements and people. With any single parameter 10 % off, recorded walks with a phone are still
+/// counted within 2 % on average, and desk work gives at most 10 false steps a minute, mostly none. Only slow walks
+/// with a sensor on the wrist, at one step in two seconds, may then be off by half.
 struct StepParameters: Sendable {
-    /// The band of what swings with steps, in Hz: the fundamental of steps, without gravity's turning and without the
-    /// ringing of each impact.
-    var slowest = 0.9
-    var fastest = 2.6
-    /// The smallest swing, in g, while the signal repeats itself (a quiet walk with the device in the hand), and while
-    /// it does not (hands are moved by more than that at a desk).
-    var leastRegularSwing = 0.04
-    var leastIrregularSwing = 0.155
-    /// The periodicity from which on the signal repeats itself, and up to which it does not.
-    var regular = 0.46
-    var irregular = 0.33
-    /// The part of the strength of recent swings that one has to reach, and how long, in s, that strength is
-    /// remembered: the steps of one side may be much weaker than those of the other.
-    var swingPart = 0.21
-    var swingMemory = 6.5
-    /// How far back the periodicity looks, in s: two strides of a slow walk.
-    var window = 5.05
-    /// The shortest and the longest time between two steps of a walk, in s.
-    var shortestStep = 0.25
-    var longestStep = 1.9
-    /// So many swings in a row can be a walk.
-    var steps = 9
-    /// They are when their mean periodicity, less the spread (standard deviation) of the logarithms of their intervals
-    /// times the weight, is at least the quality.
+    /// The band of the fundamental frequency of steps, in Hz. Below it lie changes of orientation, above it the ringing
+    /// of each impact.
+    var lowCutOff = 0.9
+    var highCutOff = 2.6
+    /// The smallest swing in a periodic signal, in g (a quiet walk with the device in the hand).
+    var minRegularSwing = 0.04
+    /// The smallest swing in a signal without period, in g. Hand movements at a desk are stronger than a quiet walk.
+    var minIrregularSwing = 0.155
+    /// From this periodicity on, the signal counts as periodic.
+    var regularPeriodicity = 0.46
+    /// Up to this periodicity, the signal counts as without period.
+    var irregularPeriodicity = 0.33
+    /// The fraction of the strength of recent swings that a swing must reach, and the time constant of that strength in
+    /// s. The steps of one foot may be much weaker than those of the other.
+    var swingFraction = 0.21
+    var swingDecayTime = 6.5
+    /// The window of the periodicity, in s: two strides of a slow walk.
+    var periodicityWindow = 5.05
+    /// The range of the time between two steps of a walk, in s.
+    var minStepInterval = 0.25
+    var maxStepInterval = 1.9
+    /// The number of consecutive swings that can form a walk.
+    var minWalkSwings = 9
+    /// The swings form a walk if their mean periodicity, minus `spreadWeight` times the standard deviation of the
+    /// logarithms of their intervals, is at least `minQuality`.
     var spreadWeight = 0.38
-    var leastQuality = 0.31
-    /// A walk ends when three swings rise to less than this part of its mean, which remembers so many s.
-    var fading = 0.55
-    var walkMemory = 20.0
+    var minQuality = 0.31
+    /// A walk ends when the mean rise of three swings falls below `fadingRatio` times the mean of the walk, which is an
+    /// exponential mean with the time constant `walkTimeConstant` in s.
+    var fadingRatio = 0.55
+    var walkTimeConstant = 20.0
 
-    /// g: the less the signal repeats itself, the larger a swing has to be.
-    func leastSwing(periodicity: Double) -> Double {
-        let part = min(max((regular - periodicity) / (regular - irregular), 0), 1)
-        return leastRegularSwing + part * (leastIrregularSwing - leastRegularSwing)
+    /// Returns the smallest swing that counts, in g: the lower the periodicity, the larger the swing must be.
+    func minSwing(periodicity: Double) -> Double {
+        let irregularity = min(
+            max((regularPeriodicity - periodicity) / (regularPeriodicity - irregularPeriodicity), 0), 1)
+        return minRegularSwing + irregularity * (minIrregularSwing - minRegularSwing)
     }
 }

@@ -1,63 +1,64 @@
 import Glibc
 
-/// A rise and a fall of the signal: what a step looks like.
+/// A peak of the band-passed magnitude that rises and falls by more than a threshold: the candidate for a step.
 struct Swing: Sendable, Hashable {
-    /// When it was highest, in µs.
+    /// The time of the peak, in µs.
     var time: Int64
-    /// From the low before it to its height, in g.
+    /// The height of the peak above the preceding minimum, in g.
     var rise: Double
 }
 
-/// Finds swings: turning points of the signal that lie further apart than a threshold.
+/// Finds swings: peaks whose rise and fall exceed a threshold.
 ///
-/// The threshold is a part of what swings were lately, so that little waves on large ones are none, and at least what
-/// the caller says.
+/// The threshold is a fraction of the strength of recent swings, so that ripples on strong swings are ignored, and at
+/// least the minimum given with each value.
 struct SwingDetector: Sendable {
-    private let part: Double
-    private let remaining: Double
+    private let fraction: Double
+    private let decay: Double
 
-    /// What swings rise to, in g: follows stronger ones by half, and fades in between.
+    /// The strength of recent swings, in g: it moves half-way to each stronger swing and decays in between.
     private var strength = 0.0
     private var isRising = true
-    private var highest = -Double.infinity
-    private var highestTime: Int64 = 0
-    private var lowest = Double.infinity
-    private var lowBefore = Double.infinity
+    private var peak = -Double.infinity
+    private var peakTime: Int64 = 0
+    private var minimum = Double.infinity
+    private var minimumBeforePeak = Double.infinity
 
     /// - Parameters:
-    ///   - part: of the strength of swings that a rise and a fall have to reach.
-    ///   - fading: time constant of that strength, in s.
-    init(part: Double, fading: Double) {
-        self.part = part
-        remaining = exp(-1 / (fading * MagnitudeGrid.rate))
+    ///   - fraction: the fraction of the strength of recent swings that a rise and a fall must reach.
+    ///   - decayTime: the time constant of that strength, in s.
+    init(fraction: Double, decayTime: Double) {
+        self.fraction = fraction
+        decay = exp(-1 / (decayTime * MagnitudeResampler.rate))
     }
 
-    /// Takes the next value on the grid.
+    /// Processes the next band-passed value.
+    ///
     /// - Parameters:
     ///   - time: in µs.
-    ///   - least: the smallest rise and fall that counts, in g.
-    /// - Returns: the swing whose fall it completes.
-    mutating func update(_ value: Double, time: Int64, least: Double) -> Swing? {
-        strength *= remaining
-        let threshold = max(least, part * strength)
+    ///   - minSwing: the smallest rise and fall that count, in g.
+    /// - Returns: the swing that this value completes, or nil.
+    mutating func update(_ value: Double, time: Int64, minSwing: Double) -> Swing? {
+        strength *= decay
+        let threshold = max(minSwing, fraction * strength)
         guard isRising else {
-            if value < lowest {
-                lowest = value
-            } else if value > lowest + threshold {
+            if value < minimum {
+                minimum = value
+            } else if value > minimum + threshold {
                 isRising = true
-                lowBefore = lowest
-                (highest, highestTime) = (value, time)
+                minimumBeforePeak = minimum
+                (peak, peakTime) = (value, time)
             }
             return nil
         }
-        if value > highest {
-            (highest, highestTime) = (value, time)
+        if value > peak {
+            (peak, peakTime) = (value, time)
             return nil
         }
-        guard value < highest - threshold else { return nil }
+        guard value < peak - threshold else { return nil }
         isRising = false
-        lowest = value
-        let swing = Swing(time: highestTime, rise: highest - lowBefore)
+        minimum = value
+        let swing = Swing(time: peakTime, rise: peak - minimumBeforePeak)
         guard swing.rise >= threshold else { return nil }
         if swing.rise > strength { strength += (swing.rise - strength) / 2 }
         return swing
@@ -66,7 +67,7 @@ struct SwingDetector: Sendable {
     mutating func reset() {
         strength = 0
         isRising = true
-        highest = -.infinity
-        lowBefore = .infinity
+        peak = -.infinity
+        minimumBeforePeak = .infinity
     }
 }

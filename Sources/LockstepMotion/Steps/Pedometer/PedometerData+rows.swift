@@ -1,11 +1,12 @@
 public import LockstepModel
 
 extension PedometerData {
-    /// This, and what was walked after it by these rows, up to the end of the last; rows that ended before its end date
-    /// have been told already.
-    /// - Parameter rows: in the order of their time.
-    /// - Precondition: `rows` is of the steps stream.
-    public func followed(by rows: SampleBlock) -> PedometerData {
+    /// Returns these data extended by the rows that end after ``endDate``, up to the end of the last row.
+    ///
+    /// - Parameter rows: rows of the `steps` stream in order of time. Rows that ended by ``endDate`` are already
+    ///   included.
+    /// - Precondition: `rows` belongs to the steps stream.
+    public func appending(_ rows: SampleBlock) -> PedometerData {
         guard let last = rows.times.last.map(Timestamp.init(microseconds:)), last > endDate,
             let next = PedometerData(rows: rows, from: endDate, to: last)
         else { return self }

@@ -1,19 +1,23 @@
 public import LockstepModel
 
-/// What someone walked between two times. Every value but the count may be unknown.
+/// The steps and distance walked in an interval of time. Every value except the count may be unknown.
 public struct PedometerData: Sendable, Hashable {
+    /// The start of the interval.
     public var startDate: Timestamp
+    /// The end of the interval.
     public var endDate: Timestamp
+    /// The number of steps in the interval.
     public var numberOfSteps: Int
-    /// m.
+    /// The distance walked, in m.
     public var distance: Double?
-    /// s/m at the end of the interval; nil where the walk had ended before.
+    /// The pace at the end of the interval, in s/m; nil if the walk had ended before.
     public var currentPace: Double?
-    /// s/m over the time that was walked, without the pauses; nil where nobody walked.
+    /// The pace averaged over the time walked, without pauses, in s/m; nil if nobody walked.
     public var averageActivePace: Double?
-    /// Steps/s at the end of the interval; nil where the walk had ended before.
+    /// The cadence at the end of the interval, in steps/s; nil if the walk had ended before.
     public var currentCadence: Double?
 
+    /// Creates data from known values.
     public init(
         startDate: Timestamp, endDate: Timestamp, numberOfSteps: Int, distance: Double? = nil,
         currentPace: Double? = nil, averageActivePace: Double? = nil, currentCadence: Double? = nil
@@ -29,18 +33,19 @@ public struct PedometerData: Sendable, Hashable {
 }
 
 extension PedometerData {
-    /// A row that ended at most so long before the end of the interval, in µs, tells what is current there.
-    private static let current: Int64 = 3_000_000
+    /// The maximum age of the last row, in µs before the end of the interval, for its pace and cadence to be current.
+    private static let maxCurrentAge: Int64 = 3_000_000
 
-    /// What rows of the `steps` stream tell of (from, to].
+    /// Summarises rows of the `steps` stream over the interval (from, to].
     ///
-    /// A row that lies partly within gives its part in proportion of time: of `steps` over (start, t] the interval has
-    /// round(steps · share up to `to`) − round(steps · share up to `from`). So the counts of intervals that follow on
-    /// each other sum up to the count of the whole, whichever other rows are at hand. Distance and walked time are
-    /// shared without rounding. The distance is not known where a row with a part in it does not know its own.
-    /// - Parameter rows: in any order; those outside of the interval don't matter.
-    /// - Returns: nil where `to` is not later than `from`.
-    /// - Precondition: `rows` is of the steps stream.
+    /// A row that lies partly within the interval contributes in proportion to time. Of `steps` over (start, t] the
+    /// interval gets round(steps · share up to `to`) − round(steps · share up to `from`), so the counts of adjacent
+    /// intervals add up to the count of the whole. Distance and walked time are shared without rounding. The distance
+    /// is unknown if a contributing row does not know its own.
+    ///
+    /// - Parameter rows: in any order. Rows outside of the interval are ignored.
+    /// - Returns: nil if `to` is not later than `from`.
+    /// - Precondition: `rows` belongs to the steps stream.
     public init?(rows: SampleBlock, from: Timestamp, to: Timestamp) {
         precondition(rows.stream == .steps, "pedometer data come from rows of steps")
         guard from < to else { return nil }
@@ -59,25 +64,26 @@ extension PedometerData {
             seconds += span.seconds * (after - before)
             if rows.times[index] > last?.time ?? .min { last = (rows.times[index], row[3], row[5]) }
         }
-        // Beyond 2^53 a count would not be whole; rows of ours never come near.
+        // Beyond 2^53 a count is not exact. Valid rows never come near.
         guard steps.magnitude < 0x1p53 else { return nil }
         self.init(startDate: from, endDate: to, numberOfSteps: Int(steps))
         self.distance = distance.isFinite ? distance : nil
         if distance > 0, seconds > 0, distance.isFinite { averageActivePace = seconds / distance }
-        guard let last, Double(to.microseconds) - Double(last.time) <= Double(Self.current) else { return }
+        guard let last, Double(to.microseconds) - Double(last.time) <= Double(Self.maxCurrentAge) else { return }
         currentPace = last.pace.isFinite ? last.pace : nil
         currentCadence = last.cadence.isFinite ? last.cadence : nil
     }
 }
 
-/// The time that a row covers, in µs.
+/// The interval that a row covers, in µs.
 private struct Span {
     let start: Double
     let end: Double
 
     var seconds: Double { (end - start) / 1e6 }
 
-    /// How much of it is not later than `time`: 0…1. A row without length is all at its end.
+    /// Returns the fraction of the interval that is not later than `time`, 0…1. An interval of length 0 counts at its
+    /// end.
     func share(upTo time: Timestamp) -> Double {
         let time = Double(time.microseconds)
         guard start < end else { return time >= end ? 1 : 0 }

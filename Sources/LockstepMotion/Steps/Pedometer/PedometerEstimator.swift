@@ -1,82 +1,83 @@
 public import LockstepModel
 
-/// Accelerometer samples in, rows of the `steps` stream out: steps, distance, pace and cadence.
+/// Converts accelerometer samples to rows of the `steps` stream: steps, distance, pace and cadence.
 ///
-/// A row covers (start, t] and tells the steps in it: each step covers the time from the step before, the first of a
-/// walk the mean time of a step. So rows cover the time that was walked and nothing else; they follow on each other
-/// within a walk, leave the pauses out, and never overlap. A row is as long as `interval`, or as the walk until it
-/// ends. Steps that are known to be steps only later, as the first ones of a walk are (``StepDetector``), come in rows
-/// of the time when they were taken.
+/// A row covers (start, t] and counts the steps in it. Each step covers the time since the previous step; the first
+/// step of a walk covers the mean duration of a step. Rows therefore cover exactly the time walked: they are adjacent
+/// within a walk, leave out pauses, and never overlap. A row lasts at least `interval`, or until the walk ends. Steps
+/// that are recognised late, such as the first ones of a walk (``StepDetector``), get rows at the time when they were
+/// taken.
 ///
-/// | column | what |
+/// | column | content |
 /// |---|---|
-/// | `steps` | as many as there were, never 0 |
-/// | `distance` | m, of these steps: ``PedometerOptions`` says how good |
+/// | `steps` | the number of steps, at least 1 |
+/// | `distance` | the length of these steps in m; ``PedometerOptions`` describes its accuracy |
 /// | `pace` | s/m, over the last six steps of the walk |
-/// | `avg_pace` | s/m, of all the time walked since the beginning, without the pauses |
+/// | `avg_pace` | s/m, over all time walked since the start, without pauses |
 /// | `cadence` | steps/s, over the last six steps of the walk |
 public struct PedometerEstimator: Sendable {
-    /// The shortest time that a row covers, in µs, unless the walk ends.
+    /// The minimum duration of a row, in µs. The last row of a walk may be shorter.
     public let interval: Int64
 
-    /// So long after a step, in µs, none can follow it in the same walk: longer than the longest step, and than it
-    /// takes to see one.
-    private static let longestPause: Int64 = 3_000_000
+    /// The time after a step, in µs, after which no step of the same walk can follow: longer than the longest step plus
+    /// the detection delay.
+    private static let maxStepDelay: Int64 = 3_000_000
 
     private var detector = StepDetector()
-    private var walk: WalkMeter
-    /// The steps that no row has told yet, and the time that they cover.
+    private var walk: WalkStatistics
+    /// The steps that are not in a row yet, and the time that they cover.
     private var pending: (start: Int64, end: Int64, steps: Int, distance: Double)?
-    /// The end of the last row, or the first sample, in µs: no row begins before it.
-    private var told: Int64?
-    /// Where steps are handed over; kept so that its memory is.
+    /// The end of the last row, or the time of the first sample, in µs. No row starts before it.
+    private var lastRowEnd: Int64?
+    /// A buffer for new steps, reused to avoid allocation.
     private var steps: [Step] = []
 
     /// - Parameters:
-    ///   - options: what is known of the person.
-    ///   - interval: the shortest time that a row covers, in µs.
+    ///   - options: known properties of the person.
+    ///   - interval: the minimum duration of a row, in µs.
     /// - Precondition: `interval` is above 0.
     public init(options: PedometerOptions = PedometerOptions(), interval: Int64 = 1_000_000) {
-        precondition(interval > 0, "rows cover some time")
+        precondition(interval > 0, "the interval of steps rows must be above 0")
         self.interval = interval
-        walk = WalkMeter(options)
+        walk = WalkStatistics(options)
     }
 
-    /// Takes samples of the `accelerometer` stream, in the order of their time; a sample that is not later than the one
-    /// before is passed over.
-    /// - Returns: the rows that are now complete, each later than all before; mostly none.
-    /// - Precondition: `samples` is of the accelerometer stream.
+    /// Processes samples of the `accelerometer` stream in order of time. Samples that are not later than the previous
+    /// one are ignored.
+    ///
+    /// - Returns: the rows that are now complete, in order of time and later than all previous rows; usually none.
+    /// - Precondition: `samples` belongs to the accelerometer stream.
     public mutating func update(_ samples: SampleBlock) -> SampleBlock {
-        precondition(samples.stream == .accelerometer, "steps are counted in the accelerometer")
+        precondition(samples.stream == .accelerometer, "steps are counted from accelerometer samples")
         var rows = SampleBlock(stream: .steps)
         let columns = samples.columns
-        if told == nil { told = samples.times.first }
+        if lastRowEnd == nil { lastRowEnd = samples.times.first }
         for (index, time) in samples.times.enumerated() {
             steps.removeAll(keepingCapacity: true)
             detector.update(
                 time: time, x: columns[0][index], y: columns[1][index], z: columns[2][index], into: &steps)
-            for step in steps { take(step, into: &rows) }
-            // The walk has ended: what it left does not wait for the next.
-            if let pending, time > pending.end, time - pending.end > Self.longestPause { close(into: &rows) }
+            for step in steps { add(step, into: &rows) }
+            // The walk has ended, so its last steps need not wait for the next walk.
+            if let pending, time > pending.end, time - pending.end > Self.maxStepDelay { finishRow(into: &rows) }
         }
         return rows
     }
 
-    /// The row of the steps that no row has told yet: empty, or one row that may be shorter than the interval.
+    /// Returns the pending steps as a row, which may be shorter than the interval, or an empty block if there are none.
     ///
-    /// Swings that have not come to be a walk are dropped. Counting goes on with the next samples.
+    /// Swings that have not become a walk are dropped. Counting continues with the next samples.
     public mutating func finish() -> SampleBlock {
         var rows = SampleBlock(stream: .steps)
-        close(into: &rows)
+        finishRow(into: &rows)
         detector = StepDetector()
         return rows
     }
 
-    private mutating func take(_ step: Step, into rows: inout SampleBlock) {
-        // Only where time went back after `finish()`.
-        if let told, step.time <= told { return }
-        let start = max(step.start, told ?? step.start)
-        if let pending, start > pending.end { close(into: &rows) }
+    private mutating func add(_ step: Step, into rows: inout SampleBlock) {
+        // Possible only if time went back after `finish()`.
+        if let lastRowEnd, step.time <= lastRowEnd { return }
+        let start = max(step.start, lastRowEnd ?? step.start)
+        if let pending, start > pending.end { finishRow(into: &rows) }
         let distance = walk.add(step)
         if var row = pending {
             row.end = step.time
@@ -86,13 +87,13 @@ public struct PedometerEstimator: Sendable {
         } else {
             pending = (start, step.time, 1, distance)
         }
-        if let pending, pending.end - pending.start >= interval { close(into: &rows) }
+        if let pending, pending.end - pending.start >= interval { finishRow(into: &rows) }
     }
 
-    private mutating func close(into rows: inout SampleBlock) {
+    private mutating func finishRow(into rows: inout SampleBlock) {
         guard let row = pending else { return }
         pending = nil
-        told = row.end
+        lastRowEnd = row.end
         rows.append(
             time: Timestamp(microseconds: row.end),
             values: [

@@ -1,0 +1,156 @@
+public import LockstepModel
+
+/// Estimates device motion from samples of an accelerometer and, if present, of a gyroscope and a magnetometer.
+///
+/// With a gyroscope the attitude is estimated by ``VQF``. Without one it is estimated from the directions of gravity
+/// and of the magnetic field, which is accurate while the device is held still. Each sensor may have its own rate, with
+/// varying intervals and missing samples; blocks may span up to a second. There is one result per accelerometer sample,
+/// except for samples that are zero on all axes, which only a broken sensor delivers. Values that the sensors cannot
+/// provide are nil, and ``DeviceMotion/referenceFrame`` is the frame that they can provide.
+///
+/// A second without samples restartUps the attitude, and with it the heading in frames without north.
+public struct DeviceMotionEstimator: Sendable {
+    /// The requested properties of device motion.
+    public struct Options: Sendable, Hashable {
+        /// The requested frame of attitudes.
+        public var referenceFrame: AttitudeReferenceFrame
+        /// The angle from true to magnetic north at this place in rad, east positive. If nil, it is that of the World
+        /// Magnetic Model at the newest location, and unknown before the first one.
+        public var declination: Double?
+        /// Whether the device's own influence on the magnetic field is estimated and removed.
+        public var calibratesMagneticField: Bool
+
+        /// Creates options.
+        public init(
+            referenceFrame: AttitudeReferenceFrame = .magneticNorth, declination: Double? = nil,
+            calibratesMagneticField: Bool = true
+        ) {
+            self.referenceFrame = referenceFrame
+            self.declination = declination
+            self.calibratesMagneticField = calibratesMagneticField
+        }
+    }
+
+    /// The longest interval between samples that does not restartUp the attitude, in µs.
+    static let maxGap: Int64 = 1_000_000
+
+    /// The options of this estimator.
+    public let options: Options
+    private let sensors: Set<SensorStream>
+    private var merger: MotionMerger
+    private var startUp = IntervalEstimator()
+    private var fusion: MotionFusion?
+    /// The state before a gap.
+    private var before: MotionFusion?
+    private var last: Int64?
+    private var declination: DeclinationSource
+
+    /// Creates an estimator in its initial state.
+    ///
+    /// - Parameters:
+    ///   - options: the requested properties of device motion.
+    ///   - sensors: the sensors that are present. Each of them is waited for at the start, for at most two seconds.
+    public init(options: Options = Options(), sensors: Set<SensorStream> = [.accelerometer, .gyroscope, .magnetometer])
+    {
+        self.options = options
+        self.sensors = sensors
+        declination = DeclinationSource(given: options.declination)
+        merger = MotionMerger(sensors: sensors)
+    }
+
+    /// The calibration of the magnetometer with its quality; nil before the first reading, or if the options exclude it.
+    public var magneticCalibration: MagneticCalibration? {
+        options.calibratesMagneticField ? (fusion ?? before)?.calibration : nil
+    }
+
+    /// Whether samples of the `location` stream are needed: for the declination of the frame `trueNorth`.
+    public var needsLocation: Bool { options.referenceFrame == .trueNorth && declination.needsLocation }
+
+    /// The origin of the declination, or the reason why there is none; nil unless the frame is `trueNorth`.
+    public var declinationStatus: DeclinationSource.Status? {
+        options.referenceFrame == .trueNorth ? declination.status : nil
+    }
+
+    /// Processes samples of one of the three sensors, or of the `location` stream.
+    ///
+    /// - Returns: the results that are now complete, in order of time; may be empty and may include earlier samples.
+    /// - Precondition: `samples` belongs to the accelerometer, the gyroscope, the magnetometer or the location.
+    public mutating func update(_ samples: SampleBlock) -> [DeviceMotion] {
+        guard samples.stream != .location else {
+            declination.update(samples)
+            fusion?.declination = declination.declination
+            return []
+        }
+        merger.append(samples)
+        var motions: [DeviceMotion] = []
+        while let moment = merger.next() { process(moment, into: &motions) }
+        return motions
+    }
+
+    /// Returns the pending results and restarts. Later samples may have earlier times. The gyroscope's bias, the
+    /// magnetic calibration and the declination are kept.
+    public mutating func finish() -> [DeviceMotion] {
+        var motions: [DeviceMotion] = []
+        while let moment = merger.nextWithoutWaiting() { process(moment, into: &motions) }
+        if fusion == nil { startFusion(into: &motions) }
+        let (before, declination) = (fusion, declination)
+        self = DeviceMotionEstimator(options: options, sensors: sensors)
+        self.before = before
+        self.declination = declination
+        return motions
+    }
+
+    private mutating func process(_ moment: MotionMerger.Moment, into motions: inout [DeviceMotion]) {
+        if let last, moment.time - last > Self.maxGap {
+            if fusion == nil { startFusion(into: &motions) }
+            before = fusion
+            fusion = nil
+            startUp = IntervalEstimator()
+        }
+        last = moment.time
+        guard fusion == nil else {
+            if let motion = fusion?.update(moment) { motions.append(motion) }
+            return
+        }
+        if startUp.add(moment) { startFusion(into: &motions) }
+    }
+
+    /// Starts fusion with the moments from which the intervals were measured.
+    private mutating func startFusion(into motions: inout [DeviceMotion]) {
+        var fusion = MotionFusion(options: options, interval: startUp.interval, before: before)
+        fusion.declination = declination.declination
+        before = nil
+        for moment in startUp.moments {
+            if let motion = fusion.update(moment) { motions.append(motion) }
+        }
+        self.fusion = fusion
+        startUp = IntervalEstimator()
+    }
+}
+
+/// Collects the first moments until the interval of the samples is known, for which the filters are designed.
+private struct IntervalEstimator: Sendable {
+    private static let sampleCount = 16
+    /// The time after which fewer samples suffice, in µs.
+    private static let maxDuration: Int64 = 500_000
+
+    private(set) var moments: [MotionMerger.Moment] = []
+
+    /// Adds a moment.
+    ///
+    /// - Returns: whether there are enough.
+    mutating func add(_ moment: MotionMerger.Moment) -> Bool {
+        moments.append(moment)
+        return moments.count(where: { $0.gyroscope != nil }) >= Self.sampleCount
+            || moment.time - moments[0].time >= Self.maxDuration
+    }
+
+    /// The median interval of the gyroscope in s, or of the accelerometer if there is no gyroscope; 10 ms for too few
+    /// samples.
+    var interval: Double {
+        let gyroscope = moments.filter { $0.gyroscope != nil }.map(\.time)
+        let times = gyroscope.count > 1 ? gyroscope : moments.filter { $0.accelerometer != nil }.map(\.time)
+        let intervals = zip(times.dropFirst(), times).map { $0 - $1 }.sorted()
+        return intervals.isEmpty ? 0.01 : Double(intervals[intervals.count / 2]) / 1e6
+    }
+}

@@ -1,2 +1,0 @@
-/// 1 g in m/s².
-package let standardGravity = 9.80665

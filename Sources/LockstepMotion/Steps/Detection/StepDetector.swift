@@ -1,0 +1,79 @@
+/// A step of a walk.
+public struct Step: Sendable, Hashable {
+    /// The time of the step's peak, in µs, about 40 ms after the foot strike.
+    public var time: Int64
+    /// The time of the previous step, in µs. For the first step of a walk: ``time`` minus the mean duration of a step.
+    public internal(set) var start: Int64
+    /// The rise of the acceleration to the step's peak, in g.
+    public var rise: Double
+}
+
+/// Detects steps in the magnitude of an accelerometer, for any placement and orientation of the device.
+///
+/// The magnitude is resampled to 50 Hz and band-pass filtered. Peaks above a threshold are candidates ("swings").
+/// Candidates are steps if they belong to a walk: several in a row, at regular intervals, in a signal whose
+/// autocorrelation shows a period. The first steps of a walk are credited together about five seconds after its start;
+/// each later step is reported at once.
+///
+/// An extra peak per stride, as from a device that rebounds in a loose pocket, is rejected (``CadenceLimiter``): on
+/// recorded walks with such peaks added, the mean error is 3 % instead of 8 %.
+///
+/// Sensors of 20 to 500 Hz, evenly sampled or not, give the same count within one or two steps a walk. A gap of more
+/// than 1 s between samples starts a new recording. Walks of eight steps or less are not detected.
+///
+/// Measured: 15 walks with phones in eight placements, mean error 1.3 %, worst 4.8 %; six walks with a sensor on the
+/// wrist, worst 3.8 %; no false step in 4.5 minutes of desk work. Below one step a second, a walk with a sensor on the
+/// wrist is hardly more regular than desk work; such recordings may be off by a quarter or a half. Other periodic
+/// movement (a bicycle, a rocking chair) is counted as a walk.
+public struct StepDetector: Sendable {
+    /// Whether the newest samples belong to a walk.
+    public var isWalking: Bool { gate.isOpen }
+
+    private let parameters: StepParameters
+    private var resampler = MagnitudeResampler()
+    private var band: BandPass
+    private var periodicity: Periodicity
+    private var swings: SwingDetector
+    private var gate: StepGate
+
+    /// Creates a detector in its initial state.
+    public init() { self.init(parameters: StepParameters()) }
+
+    init(parameters: StepParameters) {
+        self.parameters = parameters
+        band = BandPass(from: parameters.lowCutOff, to: parameters.highCutOff)
+        periodicity = Periodicity(seconds: parameters.periodicityWindow)
+        swings = SwingDetector(fraction: parameters.swingFraction, decayTime: parameters.swingDecayTime)
+        gate = StepGate(parameters: parameters)
+    }
+
+    /// Processes an accelerometer sample.
+    ///
+    /// - Parameters:
+    ///   - time: in µs, of any clock. Samples that are not finite or not later than the previous one are ignored.
+    ///   - x: the acceleration along the x axis in g, of either sign convention; `y` and `z` likewise.
+    ///   - steps: newly recognised steps are appended in order of time. Most calls append none.
+    public mutating func update(time: Int64, x: Double, y: Double, z: Double, into steps: inout [Step]) {
+        switch resampler.add(time: time, magnitude: (x * x + y * y + z * z).squareRoot()) {
+        case .ignored: return
+        case .starts:
+            band.reset()
+            periodicity.reset()
+            swings.reset()
+            gate.reset()
+        case .continues:
+            while let magnitude = resampler.next() {
+                let value = band.update(magnitude)
+                periodicity.update(value)
+                let minSwing = parameters.minSwing(periodicity: periodicity.value)
+                if let swing = swings.update(
+                    value, time: resampler.time - MagnitudeResampler.cell / 2, minSwing: minSwing)
+                {
+                    gate.update(
+                        swing, periodicity: periodicity.value, period: periodicity.fundamentalPeriod,
+                        into: &steps)
+                }
+            }
+        }
+    }
+}
