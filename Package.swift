@@ -2,12 +2,12 @@
 
 import PackageDescription
 
-/// What every target of this package is compiled with.
+/// Compiler settings of every target.
 let settings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),  // a boxed protocol costs; it should show in the source
-    .enableUpcomingFeature("InternalImportsByDefault"),  // `public import` says what a module exposes
-    .enableUpcomingFeature("MemberImportVisibility"),  // a file imports what it uses, not what a neighbour imported
-    .treatAllWarnings(as: .error),  // a warning that may stay is never read again
+    .enableUpcomingFeature("ExistentialAny"),  // boxing a protocol value has a cost: make it visible
+    .enableUpcomingFeature("InternalImportsByDefault"),  // `public import` shows what a module exposes
+    .enableUpcomingFeature("MemberImportVisibility"),  // each file imports the modules it uses
+    .treatAllWarnings(as: .error),  // tolerated warnings hide new ones
 ]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -40,52 +40,52 @@ let package = Package(
         // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
-        // For settings, rather than a package around it that wants all of Foundation: each program would be three times as
-        // large.
+        // Parses settings files. A Swift YAML package would import all of Foundation and triple the size of each
+        // program.
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
-        // Waiting for many sockets at once; Swift's module of the C library leaves it out.
+        // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
         .systemLibrary(name: "CEpoll"),
 
-        // Words: samples, streams, time, identifiers, life-cycle states.
+        // Basic types: samples, streams, timestamps, identifiers, life-cycle states.
         .target(name: "LockstepModel"),
-        // Topics and payloads.
+        // MQTT topics and payload encodings.
         .target(name: "LockstepWire", dependencies: ["LockstepModel"]),
-        // The only place that calls libmosquitto.
+        // The MQTT client. The only module that calls libmosquitto.
         .target(name: "LockstepMQTT", dependencies: ["CEpoll", "CMosquitto"]),
-        // The only place that calls libsqlite3.
+        // The SQLite wrapper. The only module that calls libsqlite3.
         .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
-        // Where samples are kept, once.
+        // The sample store, which holds each sample once.
         .target(name: "LockstepStore", dependencies: ["LockstepModel", "LockstepSQLite"]),
-        // What samples mean: attitude, filters, gestures, steps, as values without I/O.
+        // Algorithms without I/O: attitude, filters, gestures, steps.
         .target(name: "LockstepMotion", dependencies: ["LockstepModel"]),
-        // Where samples come from, and who asks for them.
+        // Sensor sources, and the hub that shares them between consumers.
         .target(name: "LockstepSensors", dependencies: ["LockstepModel", "LockstepMotion"]),
-        // Motion manager, pedometer and location manager, for programs of other people.
+        // Motion manager, pedometer and location manager, for your own programs.
         .target(name: "LockstepDevice", dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors"]),
-        // What systemd, or whoever watches over a program, is told.
+        // Readiness, status and watchdog notifications for a supervisor such as systemd.
         .target(name: "LockstepSupervision"),
-        // Sensor to broker: time line, coalescing, outbox, delivery.
+        // From sensor to broker: time line, coalescing, outbox, delivery.
         .target(
             name: "LockstepAgent",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepMotion", "LockstepSensors",
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepSensors",
                 "LockstepSupervision", logging, serviceLifecycle,
             ]),
-        // Broker to store: ingest, acknowledgement, life cycle.
+        // From broker to store: ingest, acknowledgement, life cycle.
         .target(
             name: "LockstepCollector",
             dependencies: [
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision", logging,
                 serviceLifecycle,
             ]),
-        // Thousands of devices played by one process, and what became of all they sent.
+        // Simulates thousands of devices in one process and measures their delivery.
         .target(
             name: "LockstepFleet",
             dependencies: [
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSensors", "LockstepAgent",
                 "LockstepSupervision",
             ]),
-        // What the three programs share: settings, errors, terminal.
+        // Shared by the three programs: settings, errors, terminal output.
         .target(
             name: "LockstepCommandLine",
             dependencies: [
@@ -118,7 +118,7 @@ let package = Package(
             name: "LockstepWireTests",
             dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire", "SensorTestSupport"]),
         .testTarget(name: "LockstepMQTTTests", dependencies: ["LockstepMQTT", "LockstepSensors", "SensorTestSupport"]),
-        // Recordings, random choices that can be repeated, and a sink that remembers.
+        // Recordings, a seeded random number generator, and a sink that records samples.
         .target(
             name: "SensorTestSupport", dependencies: ["LockstepModel", "LockstepSensors"],
             path: "Tests/SensorTestSupport"),
@@ -154,11 +154,11 @@ let package = Package(
             name: "LockstepCommandLineTests",
             dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepMQTT", argumentParser, logging]),
         .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
-        // Brokers, programs, folders and deadlines for tests.
+        // Helpers for tests: brokers, child processes, temporary folders, deadlines.
         .target(
             name: "LockstepTestSupport", dependencies: ["LockstepMQTT", "LockstepStore"],
             path: "Tests/LockstepTestSupport"),
-        // The programs as people run them, with a real broker.
+        // System tests: the built programs with a real broker.
         .testTarget(
             name: "SystemTests",
             dependencies: [
@@ -166,18 +166,26 @@ let package = Package(
                 "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep", "lockstep-agent",
                 "lockstep-collector", logging,
             ]),
-        // The command line as people see it: exact output, exit codes.
+        // Command-line tests: exact output and exit codes.
         .testTarget(
             name: "CommandTests",
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
                 "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector",
             ]),
-        // Input damaged at random, for every decoder.
+        // The examples and tables in docs/.
+        .testTarget(
+            name: "LockstepDocumentationTests",
+            dependencies: [
+                "LockstepAgent", "LockstepCollector", "LockstepDevice", "LockstepMQTT", "LockstepModel",
+                "LockstepMotion",
+                "LockstepSensors", "LockstepStore", "LockstepWire", logging,
+            ]),
+        // Fuzz tests: randomly damaged input for every decoder.
         .testTarget(
             name: "FuzzTests",
             dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepSensors", "LockstepWire"]),
-        // Everything killed at random, and nothing lost.
+        // Chaos tests: processes are killed at random, and no sample may be lost.
         .testTarget(
             name: "ChaosTests",
             dependencies: [
@@ -192,10 +200,10 @@ for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }
 
-// A sanitizer looks at the parts: without the programs, and without the tests that run them or compute for minutes, there
-// is half as much to build for it. deploy/check sets this.
-if Context.environment["LOCKSTEP_ONLY_PARTS"] != nil {
-    let others = ["LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests"]
+// Set by deploy/check for sanitizer builds, which run the unit tests only. Leaving out the programs, the tests that run
+// them and the slow algorithm tests halves the build.
+if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
+    let excluded = ["LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests"]
     package.products.removeAll { $0 is Product.Executable }
-    package.targets.removeAll { $0.type == .executable || others.contains($0.name) }
+    package.targets.removeAll { $0.type == .executable || excluded.contains($0.name) }
 }

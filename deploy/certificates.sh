@@ -1,30 +1,31 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # 'folder' and 'days' are of the script that sources this
-# What deploy/certs and deploy/device-add share: certificates, made with openssl. Source it after lib.sh.
+# shellcheck disable=SC2154 # 'folder' and 'days' are set by the script that sources this file
+# Shared by deploy/certs and deploy/device-add: creates certificates with openssl. Source it after lib.sh.
 #
-# Read here: $folder, where ca.pem and ca.key are, and $days, for how long a certificate is good.
+# Uses $folder, which holds ca.pem and ca.key, and $days, the validity of new certificates.
 
-# A certificate that ends within so many seconds (30 days) is made anew.
+# Certificates that expire within this many seconds (30 days) are renewed.
 renewal=2592000
 
-# run_openssl ARGUMENT...: openssl, heard only when it fails.
+# run_openssl ARGUMENT...: runs openssl and shows its messages only if it fails.
 run_openssl() {
-    local said
-    said=$(openssl "$@" 2>&1 >/dev/null </dev/null) || fail "openssl $1 failed: $said"
+    local messages
+    messages=$(openssl "$@" 2>&1 >/dev/null </dev/null) || fail "openssl $1 failed: $messages"
 }
 
-# absolute PATH: the same, from the root of the file system; it need not exist.
+# absolute PATH: prints the absolute path; the file need not exist.
 absolute() { realpath --canonicalize-missing -- "$1"; }
 
-# make_authority: ca.pem and ca.key, where there are none.
+# make_authority: creates ca.pem and ca.key unless they exist.
 make_authority() {
     if [[ -e $folder/ca.pem ]]; then
         openssl x509 -in "$folder/ca.pem" -noout -checkend "$renewal" >/dev/null 2>&1 ||
-            fail "$folder/ca.pem is no certificate, or ends within 30 days: begin anew in another folder, and give" \
-                "every program the new ca.pem"
+            fail "$folder/ca.pem is not a certificate or expires within 30 days: start again in another folder, and" \
+                "give every program the new ca.pem"
         return
     fi
-    [[ ! -e $folder/ca.key ]] || fail "$folder has ca.key without ca.pem: put it back, or begin in another folder"
+    [[ ! -e $folder/ca.key ]] ||
+        fail "$folder has ca.key but no ca.pem: restore ca.pem, or start again in another folder"
     (
         umask 077
         run_openssl ecparam -name prime256v1 -genkey -noout -out "$folder/ca.key.new"
@@ -37,23 +38,25 @@ make_authority() {
     printf 'made   %s\n' "$folder/ca.pem"
 }
 
-# issue PATH NAME USE [ALTERNATIVES]: PATH.pem and PATH.key, signed by the authority; kept if they are there and good.
-# NAME is the user name at the broker; USE serverAuth or clientAuth; ALTERNATIVES such as DNS:broker.example,IP:10.0.0.1.
+# issue PATH NAME USE [ALTERNATIVES]: creates PATH.pem and PATH.key, signed by the authority; keeps valid ones.
+# NAME is the user name at the broker, USE is serverAuth or clientAuth, ALTERNATIVES are names such as
+# DNS:broker.example,IP:10.0.0.1.
 issue() {
     local path=$1 name=$2 use=$3 alternatives=${4:-}
-    # X.509 has room for so much in a common name.
-    ((${#name} <= 64)) || fail "'$name' has ${#name} characters, and a certificate's name at most 64: choose shorter" \
-        "ones, or use --password"
-    if is_good "$path" "$name" "$alternatives"; then
+    # The limit of an X.509 common name.
+    ((${#name} <= 64)) || fail "'$name' has ${#name} characters, but the name in a certificate can have at most 64:" \
+        "choose a shorter name, or use --password"
+    if is_valid "$path" "$name" "$alternatives"; then
         printf 'kept   %s\n' "$path.pem"
         return
     fi
-    [[ -r $folder/ca.key ]] || fail "$folder/ca.key is missing or can't be read: the authority's key signs $path.pem"
+    [[ -r $folder/ca.key ]] ||
+        fail "cannot read $folder/ca.key, the authority's key, which has to sign $path.pem"
     (
         umask 077
         run_openssl ecparam -name prime256v1 -genkey -noout -out "$path.key.new"
     )
-    # A slash in a name would end it, for openssl.
+    # openssl separates the parts of a subject with slashes: escape those in the name.
     run_openssl req -new -key "$path.key.new" -sha256 -subj "/CN=${name//\//\\/}" -out "$path.request"
     {
         printf 'basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=%s\n' "$use"
@@ -64,12 +67,12 @@ issue() {
     mv -- "$path.key.new" "$path.key"
     mv -- "$path.pem.new" "$path.pem"
     rm -f -- "$path.request" "$path.extensions"
-    printf 'made   %s, good for %s days\n' "$path.pem" "$days"
+    printf 'made   %s, valid for %s days\n' "$path.pem" "$days"
 }
 
-# is_good PATH NAME ALTERNATIVES: whether certificate and key are there, belong together and to the authority, say what
-# they should, and go on for a while.
-is_good() {
+# is_valid PATH NAME ALTERNATIVES: whether certificate and key exist, match each other, are signed by the authority,
+# carry these names, and do not expire soon.
+is_valid() {
     local path=$1 name=$2 wanted=$3 found
     [[ -r $path.pem && -r $path.key ]] || return 1
     openssl x509 -in "$path.pem" -noout -checkend "$renewal" >/dev/null 2>&1 || return 1

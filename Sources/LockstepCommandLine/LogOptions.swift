@@ -2,28 +2,39 @@ public import ArgumentParser
 import FoundationEssentials
 public import Logging
 
-/// How much a program says on standard error.
+/// The options for the log on standard error.
 public struct LogOptions: ParsableArguments {
-    public static let names = ["log-level"]
+    /// The names of the settings behind these options.
+    public static let names = ["log-level", "log-format"]
 
-    @Option(help: "trace, debug, info, notice, warning, error or critical (default: info).")
+    @Option(help: "Log level: trace, debug, info, notice, warning, error or critical (default: info).")
     public var logLevel: String?
+
+    @Option(
+        help: "Log format: text, or json with one object per line (default: text). The journal always receives text.")
+    public var logFormat: String?
+
+    private enum Format: String, CaseIterable { case text, json }
 
     public init() {}
 
-    /// Sets up logging to standard error, for the whole process; in the form of the journal where that listens.
+    /// Sets up logging to standard error for the whole process.
+    ///
+    /// If standard error is connected to the journal, log lines carry priorities instead of times.
+    /// - Throws: ``CommandFailure`` for an unknown level or format.
     public func makeLogger(_ label: String, _ settings: Settings) throws -> Logger {
         let level =
             try settings.value("log-level", logLevel) { text in
                 guard let level = Logger.Level(rawValue: text) else {
-                    throw CommandFailure("'\(text)' is no log level: write debug, info, warning or error")
+                    throw CommandFailure("'\(text)' is not a log level: use debug, info, warning or error")
                 }
                 return level
             } ?? .info
+        let format = try settings.value("log-format", logFormat) { try choice($0, of: Format.self) } ?? .text
         if JournalLogHandler.isJournal(ProcessInfo.processInfo.environment["JOURNAL_STREAM"]) {
             LoggingSystem.bootstrap { _ in RepetitionLogHandler(JournalLogHandler()) }
         } else {
-            LoggingSystem.bootstrap { RepetitionLogHandler(StreamLogHandler.standardError(label: $0)) }
+            LoggingSystem.bootstrap { RepetitionLogHandler(ConsoleLogHandler(label: $0, isJSON: format == .json)) }
         }
         var logger = Logger(label: label)
         logger.logLevel = level
@@ -32,7 +43,7 @@ public struct LogOptions: ParsableArguments {
 }
 
 extension Logger {
-    /// For libraries whose comings and goings are no news to the person who runs the program.
+    /// A logger for libraries whose routine events are irrelevant to the user: it logs errors only.
     public static var quiet: Logger {
         var logger = Logger(label: "lockstep")
         logger.logLevel = .error

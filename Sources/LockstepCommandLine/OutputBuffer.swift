@@ -1,17 +1,24 @@
-/// Collects output and writes it in large pieces.
+/// Collects output and writes it to standard output in large pieces.
+///
+/// It is our own because `lockstep query` writes millions of numbers: making a `String` of each would cost more than
+/// the rest of a row.
 public struct OutputBuffer {
-    /// What was not written yet.
+    /// The bytes that are not yet written.
     public private(set) var bytes: [UInt8] = []
 
+    /// Makes an empty buffer.
     public init() { bytes.reserveCapacity(Self.limit + 4096) }
 
     private static let limit = 65_536
 
+    /// Appends a text in UTF-8.
     public mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+    /// Appends bytes.
     public mutating func append(_ more: [UInt8]) { bytes.append(contentsOf: more) }
+    /// Appends one byte.
     public mutating func append(byte: UInt8) { bytes.append(byte) }
 
-    /// Adds a whole number.
+    /// Appends a whole number in decimal.
     public mutating func append(_ number: Int64) {
         if number < 0 { bytes.append(UInt8(ascii: "-")) }
         var digits = 1
@@ -23,9 +30,7 @@ public struct OutputBuffer {
         append(number.magnitude, digits: digits)
     }
 
-    /// Adds the last `digits` digits of a number, with leading zeros.
-    ///
-    /// Digit by digit, because a text of each number would cost more than the rest of a row.
+    /// Appends the last `digits` digits of a number, with leading zeros.
     public mutating func append(_ number: UInt64, digits: Int) {
         let start = bytes.count
         bytes.append(contentsOf: repeatElement(0, count: digits))
@@ -36,17 +41,18 @@ public struct OutputBuffer {
         }
     }
 
-    /// Adds `count` spaces.
+    /// Appends `count` spaces.
     public mutating func append(spaces count: Int) {
         if count > 0 { bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count)) }
     }
 
-    /// Ends a line; writes when enough has come together.
+    /// Ends a line, and writes the buffer if it is full.
     public mutating func endLine() {
         bytes.append(UInt8(ascii: "\n"))
         if bytes.count >= Self.limit { flush() }
     }
 
+    /// Writes all bytes to standard output.
     public mutating func flush() {
         Terminal.output.write(bytes)
         bytes.removeAll(keepingCapacity: true)

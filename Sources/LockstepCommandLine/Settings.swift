@@ -1,15 +1,17 @@
 import FoundationEssentials
 
-/// A program's settings from its command line, its environment and a YAML file, in this order of precedence.
+/// The settings of a program, from its command line, its environment and a YAML file, in this order of precedence.
 ///
-/// The setting `backlog-rate` is the option `--backlog-rate`, the variable `LOCKSTEP_BACKLOG_RATE` and the key
-/// `backlog-rate` of the file.
+/// The setting `backlog-rate` is the option `--backlog-rate`, the environment variable `LOCKSTEP_BACKLOG_RATE` and the
+/// key `backlog-rate` of the file.
+///
+/// It is our own because swift-configuration reads YAML with Yams, which imports all of Foundation.
 public struct Settings {
-    /// Where a setting was found.
+    /// The origin of a setting.
     public enum Place: Hashable, Sendable {
         case commandLine
         case environment
-        /// The YAML file of this path.
+        /// The YAML file with this path.
         case file(String)
     }
 
@@ -22,13 +24,13 @@ public struct Settings {
     private var environment: [String: Found] = [:]
     private var file: [String: Found] = [:]
 
-    /// Reads environment and file.
+    /// Reads the environment and the file.
     /// - Parameters:
-    ///   - file: path of the YAML file, if there is one.
-    ///   - names: every setting there is: another key in the file is an error.
-    ///   - ignoresOthers: pass over keys of the file that are not among the names, instead of refusing them.
-    ///   - environment: nil for that of the process.
-    /// - Throws: ``CommandFailure``
+    ///   - names: the names of all settings.
+    ///   - file: the path of the YAML file; nil for the one named by `LOCKSTEP_CONFIG`, if any.
+    ///   - ignoresOthers: whether to ignore unknown keys in the file instead of rejecting them.
+    ///   - environment: the environment; nil for that of the process.
+    /// - Throws: ``CommandFailure`` for an unreadable file, invalid YAML, or an unknown or repeated key.
     public init(
         names: [String], file path: String?, ignoresOthers: Bool = false, environment: [String: String]? = nil
     ) throws {
@@ -45,23 +47,23 @@ public struct Settings {
         }
     }
 
-    /// The environment's name for a setting.
+    /// Returns the environment variable of a setting.
     public static func variable(for name: String) -> String {
         "LOCKSTEP_" + name.uppercased().replacing("-", with: "_")
     }
 
-    /// The value of a setting; nil where nobody gave one.
-    /// - Throws: ``CommandFailure`` that names where the value came from.
+    /// Returns the value of a setting, or nil if it is not set.
+    /// - Throws: ``CommandFailure`` for an invalid value; its text names the origin of the value.
     public func value<Value>(
         _ name: String, _ commandLine: String?, parse: (String) throws -> Value
     ) throws -> Value? {
         guard let found = find(name, commandLine.map { [$0] } ?? []) else { return nil }
-        guard found.texts.count == 1 else { throw CommandFailure("\(found.origin): takes one value") }
+        guard found.texts.count == 1 else { throw CommandFailure("\(found.origin): expects one value, not a list") }
         return try Self.parse(found.texts[0], from: found.origin, parse)
     }
 
-    /// The values of a setting that may be given more than once; in the environment separated by commas.
-    /// - Throws: ``CommandFailure`` that names where the value came from.
+    /// Returns the values of a setting that accepts a list; commas separate them in the environment.
+    /// - Throws: ``CommandFailure`` for an invalid value; its text names the origin of the value.
     public func values<Value>(
         _ name: String, _ commandLine: [String], parse: (String) throws -> Value
     ) throws -> [Value] {
@@ -72,7 +74,7 @@ public struct Settings {
         return try texts.map { try Self.parse($0, from: found.origin, parse) }
     }
 
-    /// Where the value of a setting comes from; nil where nobody gave one.
+    /// Returns the origin of a setting's value, or nil if it is not set.
     public func place(of name: String, _ commandLine: String?) -> Place? {
         find(name, commandLine.map { [$0] } ?? [])?.place
     }
@@ -91,28 +93,29 @@ public struct Settings {
     private mutating func read(_ path: String, names: [String], ignoresOthers: Bool) throws {
         let text: String
         do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
-            throw CommandFailure("the configuration file \(path) can't be read: does it exist, and as UTF-8?")
+            throw CommandFailure("cannot read the configuration file \(path): check that it exists and is UTF-8")
         }
         let root: YAMLNode?
         do { root = try YAMLNode.read(text) } catch { throw CommandFailure("\(path):\(error)") }
-        // Nothing but comments, say.
+        // The file is empty, or contains only comments.
         guard let root else { return }
         guard case .mapping(let pairs) = root.content else {
-            throw CommandFailure("\(path): settings are written 'name: value', a line each")
+            throw CommandFailure("\(path): not a list of settings: write 'name: value', one per line")
         }
         var lines: [String: Int] = [:]
         for pair in pairs {
             let name = pair.key.scalar ?? ""
             let mark = "\(path):\(pair.key.line)"
             if let line = lines.updateValue(pair.key.line, forKey: name) {
-                throw CommandFailure("\(mark): '\(name)' is given a second time; the first is in line \(line)")
+                throw CommandFailure("\(mark): '\(name)' is set twice; the first is on line \(line)")
             }
             guard names.contains(name) else {
                 if ignoresOthers { continue }
-                throw CommandFailure("\(mark): unknown setting '\(name)'; known are \(names.joined(separator: ", "))")
+                throw CommandFailure(
+                    "\(mark): unknown setting '\(name)'; known settings: \(names.joined(separator: ", "))")
             }
             guard let texts = pair.value.texts else {
-                throw CommandFailure("\(mark): '\(name)' takes a value or a list of values")
+                throw CommandFailure("\(mark): '\(name)' expects a value or a list of values")
             }
             file[name] = Found(texts: texts, origin: "\(name) in \(mark)", place: .file(path))
         }
@@ -120,7 +123,7 @@ public struct Settings {
 }
 
 extension YAMLNode {
-    /// The values of a setting: of a scalar its text, of a list of scalars theirs; nil of anything else.
+    /// The values of a setting: the text of a scalar, or the texts of a list of scalars; nil for any other node.
     fileprivate var texts: [String]? {
         switch content {
         case .scalar(let text): [text]

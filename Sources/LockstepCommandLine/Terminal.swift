@@ -1,8 +1,11 @@
 import FoundationEssentials
 import Glibc
 
-/// What standard output is, and how to write to it.
+/// An output of the program, and whether it supports colours and cursor movement.
+///
+/// It is our own because Rainbow has no screen size, does not write, and imports all of Foundation.
 public struct Terminal: Sendable {
+    /// A colour or weight; the raw value is its ANSI escape code.
     public enum Style: String, Sendable {
         case plain = "0"
         case bold = "1"
@@ -13,38 +16,46 @@ public struct Terminal: Sendable {
         case blue = "34"
     }
 
-    /// Whether a person looks on: colours, and lines that are written over.
+    /// Whether the output is a terminal on which lines can be overwritten.
     public let isInteractive: Bool
     private let hasColours: Bool
 
-    /// Standard output, as it is. `NO_COLOR` (see no-color.org) turns colours off, `TERM=dumb` lines written over too.
-    public static let output: Terminal = {
-        let environment = ProcessInfo.processInfo.environment
-        let isTerminal = isatty(STDOUT_FILENO) == 1 && environment["TERM"] != "dumb"
-        return Terminal(
-            isInteractive: isTerminal, hasColours: isTerminal && environment["NO_COLOR", default: ""].isEmpty)
-    }()
+    /// Standard output. `NO_COLOR` (see no-color.org) disables colours; `TERM=dumb` also disables overwriting.
+    public static let output = Terminal(descriptor: STDOUT_FILENO)
+    /// Standard error, with the same rules.
+    public static let error = Terminal(descriptor: STDERR_FILENO)
 
+    private init(descriptor: Int32) {
+        let environment = ProcessInfo.processInfo.environment
+        let isTerminal = isatty(descriptor) == 1 && environment["TERM"] != "dumb"
+        self.init(isInteractive: isTerminal, hasColours: isTerminal && environment["NO_COLOR", default: ""].isEmpty)
+    }
+
+    /// Makes a terminal with these abilities.
     public init(isInteractive: Bool, hasColours: Bool) {
         self.isInteractive = isInteractive
         self.hasColours = hasColours
     }
 
-    /// Columns and rows of the screen; 80 by 24 where there is none.
+    /// The size of the screen behind standard output; 80 by 24 if there is none.
     public var size: (columns: Int, rows: Int) {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return (80, 24) }
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
+    /// Returns the text in this style, or unchanged if the terminal has no colours.
     public func styled(_ text: String, _ style: Style) -> String {
         hasColours && style != .plain ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }
 
+    /// Writes a text to standard output.
     public func write(_ text: String) { write(Array(text.utf8)) }
 
-    /// Writes everything, at once. Ends the program quietly when nobody reads any more, as a filter does, and with a
-    /// word on standard error when there is no room for it.
+    /// Writes all bytes to standard output.
+    ///
+    /// If the reader has closed the pipe, the process exits with status 0, as filters do. For any other error it
+    /// reports the error on standard error and exits with status 1.
     public func write(_ bytes: [UInt8]) {
         var offset = 0
         while offset < bytes.count {
@@ -56,26 +67,28 @@ public struct Terminal: Sendable {
             switch errno {
             case EINTR: continue
             case EAGAIN:
-                // Another program made the shared terminal or pipe non-blocking.
+                // Another process made the shared terminal or pipe non-blocking.
                 var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 poll(&output, 1, -1)
             case EPIPE: exit(0)
             case let code:
-                Terminal.complain("the output can't be written: \(String(cString: strerror(code)))")
+                Terminal.writeError("cannot write to standard output: \(String(cString: strerror(code)))")
                 exit(1)
             }
         }
     }
 
-    /// Says something on standard error.
-    public static func complain(_ text: String) {
+    /// Writes a line to standard error.
+    public static func writeError(_ text: String) {
         let bytes = Array((text + "\n").utf8)
         _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
     }
 }
 
 extension String {
-    /// The text without control characters: what comes from elsewhere must not steer a terminal, nor break a line.
+    /// The text with each control character replaced by U+FFFD.
+    ///
+    /// Use it for text from the network: it must not control the terminal or break a line.
     public var printable: String {
         let isControl = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
         guard unicodeScalars.contains(where: isControl) else { return self }

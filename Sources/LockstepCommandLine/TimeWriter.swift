@@ -1,15 +1,19 @@
+import Glibc
 public import LockstepModel
 
-/// Writes times as ISO 8601 with all microseconds, quickly where they lie in the same second.
+/// Writes times as ISO 8601 with microseconds; successive times within the same second are fast.
+///
+/// It is our own because Foundation's formatters cost more than the rest of a row.
 public struct TimeWriter {
-    /// The second of the last time.
+    /// The second of the previous time.
     private var second: Int64?
-    /// How a time in that second begins: `2026-11-21T09:30:00.`
-    private var beginning: [UInt8] = []
+    /// The text up to the fraction of that second: `2026-11-21T09:30:00.`
+    private var prefix: [UInt8] = []
 
+    /// Makes a writer.
     public init() {}
 
-    /// Adds `2026-11-21T09:30:00.000000Z`.
+    /// Appends the time: `2026-11-21T09:30:00.000000Z`.
     public mutating func write(_ time: Timestamp, into output: inout OutputBuffer) {
         var (second, fraction) = time.microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         if fraction < 0 {
@@ -18,10 +22,18 @@ public struct TimeWriter {
         }
         if second != self.second {
             self.second = second
-            beginning = Array(time.description.utf8.dropLast(7))
+            prefix = Array(time.description.utf8.dropLast(7))
         }
-        output.append(beginning)
+        output.append(prefix)
         output.append(fraction.magnitude, digits: 6)
         output.append(byte: UInt8(ascii: "Z"))
     }
+}
+
+/// Returns the current time in ISO 8601, to the millisecond.
+func wallClockTime() -> String {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let microseconds = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    return Timestamp(microseconds: microseconds).iso8601Milliseconds
 }

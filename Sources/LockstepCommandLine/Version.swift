@@ -1,2 +1,2 @@
-/// The version of Lockstep, which all its programs share.
+/// The version of Lockstep, shared by all its programs.
 public let lockstepVersion = "0.1.0"

@@ -1,48 +1,50 @@
 import CYAML
 
-/// A node of a YAML document, and the line at which it begins.
+/// A node of a YAML document, with the number of its first line.
 ///
-/// Scalars are texts as they are written: no number, truth or null is made of them. Merge keys (`<<`) are keys like any
-/// other. An alias stands for the node that it names, with its line; an anchor is set once.
+/// Scalars keep their text: they are not converted to numbers, booleans or null. Merge keys (`<<`) are ordinary keys. An
+/// alias is replaced by the node that it refers to, including that node's line.
+///
+/// It wraps libyaml directly because Yams imports all of Foundation, which would more than double a static program.
 public struct YAMLNode: Sendable {
-    /// A key of a mapping, and its value.
+    /// A key of a mapping with its value.
     public struct Pair: Sendable {
         public let key: YAMLNode
         public let value: YAMLNode
     }
 
-    /// What a node holds.
+    /// The content of a node.
     public enum Content: Sendable {
         /// A text, without its quotes.
         case scalar(String)
-        /// The items, in their order.
+        /// The items, in order.
         case sequence([YAMLNode])
-        /// The pairs as they are written: whether a key may come twice is the reader's to say.
+        /// The pairs, in order. Keys may be repeated.
         case mapping([Pair])
     }
 
     public let content: Content
-    /// Counted from 1.
+    /// The line number, from 1.
     public let line: Int
-    /// How many nodes lie within each other, this one included.
+    /// The number of nesting levels, including this node.
     fileprivate let height: Int
 
-    /// The text of a scalar; nil of anything else.
+    /// The text of a scalar; nil for any other node.
     public var scalar: String? {
         if case .scalar(let text) = content { text } else { nil }
     }
 
-    /// Reads a text that holds one document, or none.
-    /// - Returns: its root; nil where there is no document, or nothing in it.
-    /// - Throws: ``YAMLError``
+    /// Parses a text with at most one document.
+    /// - Returns: the root node; nil if there is no document or it is empty.
+    /// - Throws: ``YAMLError`` if the text is not valid YAML, contains a second document, or is nested too deeply.
     public static func read(_ text: String) throws(YAMLError) -> YAMLNode? {
         try YAMLReader().read(text)
     }
 }
 
-/// Why a text is no YAML document.
+/// An error in a YAML document.
 public struct YAMLError: Error, Hashable, CustomStringConvertible {
-    /// Line and column, counted from 1, and what is wrong there; never what is written there, which may be a password.
+    /// The line and column, from 1, and the problem. It never quotes the document, which may contain a password.
     public let description: String
 
     fileprivate init(_ problem: String, line: Int, column: Int) {
@@ -54,21 +56,21 @@ public struct YAMLError: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// libyaml's parser around one text.
+/// A libyaml parser for one text.
 private final class YAMLReader {
-    /// Far more than settings need, and far less than a stack holds.
-    private static let deepest = 100
+    /// The nesting limit: far more than settings need, and far less than the stack allows.
+    private static let maxDepth = 100
 
-    /// Where libyaml expects them to stay.
+    // libyaml requires stable addresses.
     private let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
     private let document = UnsafeMutablePointer<yaml_document_t>.allocate(capacity: 1)
-    /// The nodes that are read, by their numbers in the document.
+    /// The nodes read so far, by their number in the document.
     private var nodes: [Int32: YAMLNode] = [:]
-    /// Those that are being read, the outermost first.
+    /// The numbers of the nodes being read, the outermost first.
     private var path: [Int32] = []
 
     init() {
-        guard yaml_parser_initialize(parser) == 1 else { fatalError("no memory for a YAML parser") }
+        guard yaml_parser_initialize(parser) == 1 else { fatalError("out of memory for a YAML parser") }
     }
 
     deinit {
@@ -79,7 +81,7 @@ private final class YAMLReader {
 
     func read(_ text: String) throws(YAMLError) -> YAMLNode? {
         try Array(text.utf8).withUnsafeBufferPointer { bytes throws(YAMLError) in
-            // Of an empty text it may be nil, which libyaml does not take.
+            // The address of an empty buffer may be nil, which libyaml does not accept.
             guard bytes.baseAddress != nil else { return nil }
             yaml_parser_set_input_string(parser, bytes.baseAddress, bytes.count)
             var root: YAMLNode?
@@ -90,53 +92,53 @@ private final class YAMLReader {
                 nodes = [:]
                 let next = try node(1)
                 guard next.scalar != "" else { continue }
-                guard root == nil else { throw YAMLError("a second document: only one is read", at: start) }
+                guard root == nil else { throw YAMLError("a second document: only one is allowed", at: start) }
                 root = next
             }
         }
     }
 
-    /// What libyaml found wrong.
+    /// Returns the error of libyaml.
     private func failure(in bytes: UnsafeBufferPointer<UInt8>) -> YAMLError {
         let parser = parser.pointee
-        let problem = parser.problem.map { String(cString: $0) } ?? "no memory to read it"
+        let problem = parser.problem.map { String(cString: $0) } ?? "out of memory"
         guard parser.error != YAML_READER_ERROR else {
-            // Of characters that are not allowed it says the byte only.
+            // For characters that are not allowed, libyaml reports only the byte offset.
             let lines = String(decoding: bytes.prefix(Int(parser.problem_offset)), as: UTF8.self)
                 .unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
             return YAMLError(problem, line: lines.count, column: (lines.last?.count ?? 0) + 1)
         }
         guard let context = parser.context else { return YAMLError(problem, at: parser.problem_mark) }
-        // A quote that is left open ends with the file.
+        // A missing end quote is detected at the end of the file, so add the line of the opening quote.
         let beginning = "\(String(cString: context)), line \(parser.context_mark.line + 1)"
         return YAMLError("\(problem) (\(beginning))", at: parser.problem_mark)
     }
 
-    /// - Parameter number: as pairs and items name nodes; the root is 1.
+    /// Returns the node with this number; the root has number 1.
     private func node(_ number: Int32) throws(YAMLError) -> YAMLNode {
         if let known = nodes[number] { return known }
         guard let node = yaml_document_get_node(document, number)?.pointee else {
-            fatalError("libyaml names a node \(number) that it does not have")
+            fatalError("libyaml refers to node \(number), which does not exist")
         }
         guard !path.contains(number) else {
-            throw YAMLError("an alias stands inside of what it names", at: node.start_mark)
+            throw YAMLError("an alias refers to a node that contains it", at: node.start_mark)
         }
-        // What an alias names may be deep as well, and is never on the path.
-        guard path.count < Self.deepest else { throw Self.tooDeep(at: node.start_mark) }
+        // The target of an alias is not on the path but may be deep itself, so its height is checked below.
+        guard path.count < Self.maxDepth else { throw Self.tooDeep(at: node.start_mark) }
         path.append(number)
         let (content, height) = try content(of: node)
         path.removeLast()
-        guard height <= Self.deepest else { throw Self.tooDeep(at: node.start_mark) }
+        guard height <= Self.maxDepth else { throw Self.tooDeep(at: node.start_mark) }
         let read = YAMLNode(content: content, line: Int(node.start_mark.line) + 1, height: height)
         nodes[number] = read
         return read
     }
 
     private static func tooDeep(at mark: yaml_mark_t) -> YAMLError {
-        YAMLError("nested more than \(deepest) deep", at: mark)
+        YAMLError("nested more than \(maxDepth) levels deep", at: mark)
     }
 
-    /// The content of a node, and its height.
+    /// Returns the content and the height of a node.
     private func content(of node: yaml_node_t) throws(YAMLError) -> (YAMLNode.Content, height: Int) {
         switch node.type {
         case YAML_SEQUENCE_NODE:

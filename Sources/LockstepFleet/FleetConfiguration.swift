@@ -1,23 +1,24 @@
 public import LockstepMQTT
 public import LockstepWire
 
-/// What a simulated fleet is told to be.
+/// The configuration of a simulated fleet.
 public struct FleetConfiguration: Sendable {
     public var plan: FleetPlan
-    /// 1 to the number of devices; devices are spread over them in turn.
+    /// The number of connections, from 1 to the number of devices; devices are assigned to them round-robin.
     public var connections: Int
     public var broker: BrokerAddress
     public var tls = TLSOptions()
-    /// nil: 5, or 3.1.1 with a broker that refuses it.
+    /// The MQTT version; nil for 5, or 3.1.1 if the broker does not support 5.
     public var mqttVersion: MQTTVersion?
     public var root = TopicRoot.standard
-    /// Seconds between two signs of life of a connection.
+    /// The MQTT keep-alive interval, in s.
     public var keepAlive = 15
-    /// Bytes of backlog a second and device.
+    /// The rate limit for backlog, in bytes per second and device.
     public var backlogRate = 262_144
-    /// µs without an acknowledgement after which, at the end, what is missing counts as lost.
+    /// The time without an acknowledgement, at the end of the run, after which missing batches count as lost, in µs.
     public var patience: Int64 = 60_000_000
 
+    /// Makes a configuration with default options.
     public init(plan: FleetPlan, connections: Int, broker: BrokerAddress) {
         self.plan = plan
         self.connections = connections
@@ -25,9 +26,9 @@ public struct FleetConfiguration: Sendable {
     }
 }
 
-/// Why a fleet can't run.
+/// An error that prevents a fleet from running.
 public struct FleetError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What happened, and what to do.
+    /// The cause, and what to do.
     public let description: String
     init(_ description: String) { self.description = description }
 }

@@ -1,43 +1,47 @@
-/// What a fleet has done so far, and at its end all of it.
+/// The results of a simulated fleet, during a run and at its end.
 public struct FleetOutcome: Sendable {
+    /// A number of batches, and of the samples in them.
     public struct Amount: Sendable, Hashable {
         public var batches = 0
         public var samples = 0
 
+        /// Makes a zero amount.
         public init() {}
     }
 
     public internal(set) var plan: FleetPlan
     public let connections: Int
-    /// µs of live data so far.
+    /// The duration of live data so far, in µs.
     public internal(set) var elapsed: Int64 = 0
-    /// µs from the begin to the last acknowledgement that brought something.
+    /// The time of the last acknowledgement of a new batch, in µs since the start.
     public internal(set) var delivered: Int64 = 0
-    /// What devices had to deliver: live data that was due, and backlog.
+    /// The data that devices had to deliver: live data so far, and backlog.
     public internal(set) var accepted = Amount()
-    /// Published at least once.
+    /// The data that was published at least once.
     public internal(set) var sent = Amount()
-    /// Publications of batches that had been published before.
+    /// The number of repeated publications.
     public internal(set) var resent = 0
-    /// Publications that the broker confirmed (PUBACK).
+    /// The number of publications that the broker acknowledged (PUBACK).
     public internal(set) var confirmed = 0
-    /// What collectors acknowledged, after their commit.
+    /// The data that collectors acknowledged after their commit.
     public internal(set) var acknowledged = Amount()
-    /// Connections that were up and ended by themselves.
+    /// The number of established connections that were lost.
     public internal(set) var disconnections = 0
-    /// From when a live batch was due to its acknowledgement, in µs.
+    /// The time from the completion of a live batch to its acknowledgement, in µs.
     public internal(set) var liveLag = LagHistogram()
-    /// From the first publication of a batch of the backlog to its acknowledgement, in µs.
+    /// The time from the first publication of a backlog batch to its acknowledgement, in µs.
     public internal(set) var backlogLag = LagHistogram()
-    /// By how much live batches left late, in µs: where that is much, this machine is too slow for the plan.
+    /// The delay of live publications, in µs. If it is large, this machine is too slow for the plan.
     public internal(set) var lateness = LagHistogram()
+    /// The reports of all collectors.
     public internal(set) var collectors = CollectorWatch()
-    /// The broker's heap; empty where it does not tell.
+    /// The heap of the broker; empty if the broker does not report it.
     public internal(set) var brokerMemory = MemorySeries()
-    /// This process: all devices.
+    /// The memory of this process, which simulates all devices.
     public internal(set) var ownMemory = MemorySeries()
-    /// What brokers refused, each reason once.
+    /// The errors that brokers reported, each once.
     public internal(set) var refusals: Set<String> = []
+    /// Whether the user ended the run early.
     public internal(set) var wasInterrupted = false
 
     init(plan: FleetPlan, connections: Int) {
@@ -45,7 +49,7 @@ public struct FleetOutcome: Sendable {
         self.connections = connections
     }
 
-    /// What no collector ever acknowledged.
+    /// The data that no collector acknowledged.
     public var lost: Amount {
         var lost = Amount()
         lost.batches = accepted.batches - acknowledged.batches

@@ -47,7 +47,7 @@ extension SQLiteDatabase {
 
     /// Leaves it to ``checkpoint(truncate:)`` to copy the write-ahead log, and counts its pages: see ``logPages``. Without,
     /// SQLite copies it within the commit that makes it longer than 1,000 pages, and that commit waits for the disk.
-    public func checkpointByHand() {
+    public func disableAutomaticCheckpoint() {
         sqlite3_wal_hook(
             connection,
             { counter, _, _, pages in
@@ -57,7 +57,7 @@ extension SQLiteDatabase {
     }
 
     /// How many pages the write-ahead log had after the last commit of this connection; 0 before the first, and without
-    /// ``checkpointByHand()``.
+    /// ``disableAutomaticCheckpoint()``.
     public var logPages: Int { Int(logCounter.pointee) }
 
     /// Copies the write-ahead log into the database as far as readers allow.

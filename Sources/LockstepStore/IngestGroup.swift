@@ -10,7 +10,7 @@ public struct IngestGroup: Sendable {
     public var lifecycles: [DeviceAddress: LifecycleSnapshot]
     public var dropped: [DroppedBatches]
     /// Whether a snapshot tells more than newer evidence for the same.
-    public var hasLifecycleNews = false
+    public var hasLifecycleChanges = false
     /// When each device was last heard of by something else than a batch, on the collector's clock.
     public var seen: [DeviceAddress: Timestamp]
 
@@ -36,7 +36,7 @@ public struct IngestGroup: Sendable {
     /// Whether it says no more than that devices are still there: nothing that anyone waits for, and that the next
     /// heartbeat says again.
     public var canWait: Bool {
-        runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && !hasLifecycleNews
+        runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && !hasLifecycleChanges
     }
 
     /// Adds a batch, to the last run where that is of its device and stream.

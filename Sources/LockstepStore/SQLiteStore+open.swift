@@ -13,7 +13,7 @@ func openForWriting(
     // What is not a store is left as it is, so this comes before the first change.
     try StoreSchema.checkIsStoreOrNew(database)
     try database.useWriteAheadLog()
-    database.checkpointByHand()
+    database.disableAutomaticCheckpoint()
     try database.execute("PRAGMA synchronous = \(options.survivesPowerLoss ? "FULL" : "NORMAL")")
     try database.execute("PRAGMA cache_size = -\(options.cacheSize)")
     // A log that grew during an outage of the disk or beside a long reader shrinks again.

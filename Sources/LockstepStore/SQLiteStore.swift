@@ -48,7 +48,7 @@ public final class SQLiteStore: SampleStore {
     /// - Throws: ``StoreError``: another collector has it, its folder is missing or forbidden, it isn't a store, or a
     ///   newer program wrote it.
     public convenience init(path: String, options: Options = Options()) throws(StoreError) {
-        try self.init(path: path, options: options, streams: SensorStream.all)
+        try self.init(path: path, options: options, streams: SensorStream.builtIn)
     }
 
     init(path: String, options: Options, streams: [SensorStream]) throws(StoreError) {
@@ -116,10 +116,10 @@ public final class SQLiteStore: SampleStore {
     }
 
     /// Whether the write-ahead log is so long that it should be copied into the database.
-    public var hasUpkeep: Bool { database.logPages >= Self.longestLog }
+    public var needsMaintenance: Bool { database.logPages >= Self.longestLog }
 
     /// Copies the write-ahead log into the database, which waits for the disk.
-    public func doUpkeep() {
+    public func performMaintenance() {
         // Where it fails the log goes on, and a full disk shows in the next commit.
         _ = try? database.checkpoint()
     }

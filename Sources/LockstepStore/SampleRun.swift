@@ -33,7 +33,7 @@ public struct SampleRun: Sendable {
     }
 
     /// An empty run with room for so many batches, and so many samples in all.
-    package init(device: DeviceAddress, stream: SensorStream, roomForBatches batchCount: Int, samples sampleCount: Int)
+    package init(device: DeviceAddress, stream: SensorStream, expectedBatches batchCount: Int, samples sampleCount: Int)
     {
         self.init(device: device, stream: stream)
         batches.reserveCapacity(batchCount)

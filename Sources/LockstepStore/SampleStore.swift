@@ -15,10 +15,10 @@ public protocol SampleStore: AnyObject {
     func commit() throws -> IngestResult
 
     /// Whether there is work that can wait until what was committed is acknowledged, but not for ever.
-    var hasUpkeep: Bool { get }
+    var needsMaintenance: Bool { get }
 
     /// Does that work; where it can't be done now, the next commit asks for it again.
-    func doUpkeep()
+    func performMaintenance()
 
     /// What is known of every device, for a collector that starts.
     func lifecycles() throws -> [DeviceAddress: LifecycleSnapshot]
@@ -26,10 +26,10 @@ public protocol SampleStore: AnyObject {
 
 extension SampleStore {
     /// None.
-    public var hasUpkeep: Bool { false }
+    public var needsMaintenance: Bool { false }
 
     /// Nothing.
-    public func doUpkeep() {}
+    public func performMaintenance() {}
 
     /// Takes a group in and writes it.
     /// - Throws: as ``add(_:)``.

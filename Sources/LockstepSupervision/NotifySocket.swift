@@ -1,13 +1,15 @@
 import Glibc
 
 /// The datagram socket of a supervisor, see sd_notify(3).
+///
+/// It is our own because libsystemd would be a dependency on every system, for one `sendto`.
 final class NotifySocket: Sendable {
     private let descriptor: Int32
     private let address: sockaddr_un
     private let length: socklen_t
 
+    /// Makes a socket, or returns nil if the address is invalid or no file descriptor is available.
     /// - Parameter address: an absolute path, or `@` and a name in the abstract namespace.
-    /// - Returns: nil if it is neither, is too long for a socket, or no file descriptor is left.
     init?(address text: String) {
         let bytes = Array(text.utf8)
         var address = sockaddr_un()
@@ -17,21 +19,21 @@ final class NotifySocket: Sendable {
         else { return nil }
         withUnsafeMutableBytes(of: &address.sun_path) { path in
             path.copyBytes(from: bytes)
-            // The abstract namespace is written with an @, and begins with a zero.
+            // `@` stands for the zero byte at the start of an abstract name.
             if bytes[0] == UInt8(ascii: "@") { path[0] = 0 }
         }
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         self.descriptor = descriptor
         self.address = address
-        // The abstract name is as long as it is given, without a zero at its end.
+        // An abstract name has no terminating zero, so its length counts.
         length = socklen_t((MemoryLayout.offset(of: \sockaddr_un.sun_path) ?? 2) + bytes.count)
     }
 
     deinit { close(descriptor) }
 
-    /// Sends one datagram, without waiting for room.
-    /// - Returns: false if there is no room now: it is worth another try. True also where nobody listens any more.
+    /// Sends one datagram without blocking.
+    /// - Returns: false if the socket is full, so that sending must be retried; true otherwise, even if nobody receives.
     func send(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in

@@ -1,16 +1,19 @@
 import Glibc
 
-/// How much memory this process has resident, now and at most, in bytes.
+/// The resident memory of this process, in bytes.
 public struct ProcessMemory: Hashable, Sendable {
+    /// The current size.
     public var current: Int
+    /// The maximum size since the program started.
     public var peak: Int
 
+    /// Makes a value.
     public init(current: Int, peak: Int) {
         self.current = current
         self.peak = peak
     }
 
-    /// What the kernel says; nil where it does not.
+    /// Returns the memory as reported by the kernel, or nil if `/proc` is not available.
     public static func now() -> ProcessMemory? {
         guard let file = fopen("/proc/self/status", "re") else { return nil }
         defer { fclose(file) }
@@ -19,7 +22,8 @@ public struct ProcessMemory: Hashable, Sendable {
         return ProcessMemory(status: String(decoding: text[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self))
     }
 
-    /// Reads `/proc/…/status`. The peak is the one of this program: that of `getrusage` begins with whoever started it.
+    /// Parses `/proc/…/status`. Its peak covers this program only; the peak of `getrusage` includes the process that
+    /// started it.
     init?(status: String) {
         func bytes(_ name: String) -> Int? {
             let line = status.split(separator: "\n").first { $0.hasPrefix(name) }

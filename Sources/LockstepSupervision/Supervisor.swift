@@ -2,94 +2,97 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// Who watches over the process, as systemd does over a unit of `Type=notify` with `WatchdogSec=`: is told when the
-/// program is ready, how it is, that its main loop still turns, and that it ends.
+/// The supervisor of the process, such as systemd for a unit with `Type=notify` and `WatchdogSec=`.
 ///
-/// Without a supervisor (no `NOTIFY_SOCKET`) nothing happens. It never blocks and never fails: what can't be sent now is
-/// sent with the next turn.
+/// It is notified when the program is ready, of its status, that its main loop is running, and when it stops. Without a
+/// supervisor (no `NOTIFY_SOCKET`), nothing happens. Notifications never block and never fail: a notification that
+/// cannot be sent is sent with the next turn.
 public final class Supervisor: Sendable {
     private struct State {
         var isReady = false
-        var unsent = ""
-        var said = ""
-        var saidAt: ContinuousClock.Instant?
-        var aliveAt = ContinuousClock.now
+        /// The notifications that could not be sent yet.
+        var pending = ""
+        var lastStatus = ""
+        var lastStatusAt: ContinuousClock.Instant?
+        var lastWatchdogAt = ContinuousClock.now
     }
 
-    /// Between two words on how the program is: a supervisor keeps the last one only.
+    /// The minimum time between two status notifications.
     private static let statusInterval = Duration.seconds(1)
 
     private let socket: NotifySocket?
-    /// How often to say that the loop turns: twice as often as the supervisor wants to hear it.
-    private let aliveInterval: Duration?
+    /// The time between two watchdog notifications: half the time that the supervisor allows.
+    private let watchdogInterval: Duration?
     private let state = Mutex(State())
 
-    /// - Parameter environment: nil for that of the process. `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` are
-    ///   read, see sd_notify(3) and sd_watchdog_enabled(3).
+    /// Makes a supervisor from the environment variables `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`, see
+    /// sd_notify(3) and sd_watchdog_enabled(3).
+    /// - Parameter environment: the environment; nil for that of the process.
     public init(environment: [String: String]? = nil) {
         let environment = environment ?? ProcessInfo.processInfo.environment
         socket = environment["NOTIFY_SOCKET"].flatMap { NotifySocket(address: $0) }
-        // A watchdog of another process is not ours to feed: the variables are inherited.
-        let isOurs = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
-        let limit = isOurs ? environment["WATCHDOG_USEC"].flatMap { Int64($0) } : nil
-        aliveInterval = limit.flatMap { $0 > 0 ? .microseconds($0 / 2) : nil }
+        // The variables are inherited, so they may belong to the watchdog of another process.
+        let isOwn = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
+        let limit = isOwn ? environment["WATCHDOG_USEC"].flatMap { Int64($0) } : nil
+        watchdogInterval = limit.flatMap { $0 > 0 ? .microseconds($0 / 2) : nil }
     }
 
     private init() {
         socket = nil
-        aliveInterval = nil
+        watchdogInterval = nil
     }
 
-    /// Nobody.
-    public static let nobody = Supervisor()
+    /// A supervisor that ignores all notifications.
+    public static let disabled = Supervisor()
 
-    /// When the loop has to have turned; nil where nobody asks.
+    /// The deadline of the next turn of the main loop; nil without a watchdog.
     public var nextTurn: ContinuousClock.Instant? {
-        guard socket != nil, let aliveInterval else { return nil }
-        return state.withLock { $0.aliveAt } + aliveInterval
+        guard socket != nil, let watchdogInterval else { return nil }
+        return state.withLock { $0.lastWatchdogAt } + watchdogInterval
     }
 
-    /// The program's main loop turns: to be called by that loop and nobody else, on each turn, so that a loop that
-    /// hangs shows. The first turn says that the program is ready.
-    /// - Parameter status: one line on how the program is.
-    public func turned(_ status: @autoclosure () -> String) {
+    /// Reports one turn of the main loop; the first turn also reports that the program is ready.
+    ///
+    /// Only the main loop may call it, on each turn, so that the watchdog detects a loop that hangs.
+    /// - Parameter status: the status of the program, in one line.
+    public func didTurn(_ status: @autoclosure () -> String) {
         guard let socket else { return }
         let now = ContinuousClock.now
         state.withLock { state in
             if !state.isReady {
                 state.isReady = true
-                state.unsent += "READY=1\n"
+                state.pending += "READY=1\n"
             }
-            if let aliveInterval, now >= state.aliveAt + aliveInterval {
-                state.aliveAt = now
-                state.unsent += "WATCHDOG=1\n"
+            if let watchdogInterval, now >= state.lastWatchdogAt + watchdogInterval {
+                state.lastWatchdogAt = now
+                state.pending += "WATCHDOG=1\n"
             }
-            if state.saidAt.map({ now >= $0 + Self.statusInterval }) ?? true {
+            if state.lastStatusAt.map({ now >= $0 + Self.statusInterval }) ?? true {
                 let status = status()
-                if status != state.said {
-                    state.said = status
-                    state.saidAt = now
-                    state.unsent += line(status)
+                if status != state.lastStatus {
+                    state.lastStatus = status
+                    state.lastStatusAt = now
+                    state.pending += line(status)
                 }
             }
             flush(&state, to: socket)
         }
     }
 
-    /// The program begins to end.
-    public func stopping() {
+    /// Reports that the program starts to shut down.
+    public func willStop() {
         guard let socket else { return }
         state.withLock { state in
-            state.unsent += "STOPPING=1\n" + line("ends")
+            state.pending += "STOPPING=1\n" + line("stopping")
             flush(&state, to: socket)
         }
     }
 
-    /// A status, without what would begin another word to the supervisor.
+    /// Returns a status notification. A newline in the status would start another notification.
     private func line(_ status: String) -> String { "STATUS=\(status.replacing("\n", with: " "))\n" }
 
     private func flush(_ state: inout State, to socket: NotifySocket) {
-        guard !state.unsent.isEmpty, socket.send(state.unsent) else { return }
-        state.unsent = ""
+        guard !state.pending.isEmpty, socket.send(state.pending) else { return }
+        state.pending = ""
     }
 }

@@ -119,7 +119,7 @@ struct AgentCommand: AsyncParsableCommand {
                         service: agent, successTerminationBehavior: .gracefullyShutdownGroup,
                         failureTerminationBehavior: .gracefullyShutdownGroup),
                     .init(service: await PhaseSignals(agent: agent)),
-                    .init(service: await EndSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: await TerminationSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
                 ],
                 logger: .quiet))
         try await group.run()

@@ -32,7 +32,7 @@ struct SensorsCommand: ParsableCommand {
             Terminal.output.write(Self.table(sensors).lines(for: .output).joined(separator: "\n") + "\n")
         }
         guard !sensors.contains(where: { $0.problem == nil }) else {
-            for failure in failures { Terminal.complain(failure.description) }
+            for failure in failures { Terminal.writeError(failure.description) }
             return
         }
         throw CommandFailure(failures.first?.description ?? "there is no sensor")

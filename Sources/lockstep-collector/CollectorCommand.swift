@@ -12,14 +12,14 @@ import ServiceLifecycle
 struct CollectorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lockstep-collector",
-        abstract: "Stores every sample once, acknowledges it after the commit, and tells each device's state.",
+        abstract: "Store every sample once, acknowledge it after the commit, and publish each device's state.",
         discussion: """
-            Every option is also a setting: --max-payload is LOCKSTEP_MAX_PAYLOAD in the environment and \
-            'max-payload: …' in the YAML file. The command line comes before the environment, the environment before \
-            the file, the file before the default.
+            Every option can also be set in the environment or in the YAML file: --max-payload is \
+            LOCKSTEP_MAX_PAYLOAD in the environment and 'max-payload: …' in the file. The command line overrides the \
+            environment, and the environment overrides the file.
 
             SIGNALS
-              SIGTERM, SIGINT   end: commit, say 'offline'; a second one ends it at once
+              SIGTERM, SIGINT   commit, publish the status 'offline', and exit; a second signal exits at once
 
             EXAMPLE
               lockstep-collector --broker mqtt://localhost --store sqlite:/var/lib/lockstep/samples.db
@@ -32,46 +32,46 @@ struct CollectorCommand: AsyncParsableCommand {
     @Option(help: "YAML file with settings.")
     var config: String?
 
-    @Option(help: "Where samples are kept: sqlite:PATH. The file is made if need be.")
+    @Option(help: "The database of samples: sqlite:PATH. The file is created if it does not exist.")
     var store: String?
 
-    @Option(help: "This collector's id; the broker keeps its messages under it (default: main).")
+    @Option(help: "This collector's id; the broker keeps its session under this id (default: main).")
     var id: String?
 
-    @Option(help: "A group to collect; may be repeated (default: all).")
+    @Option(help: "A group to collect; repeat the option for several (default: all).")
     var group: [String] = []
 
-    @Option(help: "First levels of all topics (default: lockstep).")
+    @Option(help: "The first levels of all topics (default: lockstep).")
     var root: String?
 
-    @Option(help: "Silence after which a device is in background (default: 75s).")
+    @Option(help: "Time without messages after which a device is in background (default: 75s).")
     var silence: String?
 
     @Option(help: "Time after which a resumed device is active (default: 5s).")
     var settle: String?
 
-    @Option(help: "Bytes of a payload, at the most (default: 1M).")
+    @Option(help: "Maximum size of a payload in bytes (default: 1M).")
     var maxPayload: String?
 
-    @Option(help: "Samples of a batch, at the most (default: 10000).")
+    @Option(help: "Maximum number of samples in a batch (default: 10000).")
     var maxSamples: String?
 
-    @Option(help: "Devices, at the most; what a further one sends is rejected (default: 100000).")
+    @Option(help: "Maximum number of devices; messages of further devices are rejected (default: 100000).")
     var maxDevices: String?
 
-    @Option(help: "How far in the future a sample may lie (default: 1d).")
+    @Option(help: "Maximum distance of a sample into the future (default: 1d).")
     var maxFuture: String?
 
-    @Option(help: "Rejected messages that the store keeps, the newest ones (default: 10000).")
+    @Option(help: "Number of rejected messages to keep, the newest ones (default: 10000).")
     var keepRejected: String?
 
-    @Option(help: "Conflicting samples that the store keeps, the first ones; all are counted (default: 100000).")
+    @Option(help: "Number of conflicting samples to keep, the oldest ones; all are counted (default: 100000).")
     var keepConflicts: String?
 
     @Option(
         help: """
-            When a commit is done: normal (safe against killed processes) or full (against power cuts too, one disk \
-            sync a transaction) (default: normal).
+            Durability of a commit: normal (survives a killed process) or full (also survives a power cut, with one \
+            disk sync per transaction) (default: normal).
             """)
     var sync: String?
 
@@ -96,7 +96,7 @@ struct CollectorCommand: AsyncParsableCommand {
                     .init(
                         service: collector, successTerminationBehavior: .gracefullyShutdownGroup,
                         failureTerminationBehavior: .gracefullyShutdownGroup),
-                    .init(service: await EndSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: await TerminationSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
                 ],
                 logger: .quiet))
         try await group.run()
@@ -116,13 +116,14 @@ struct CollectorCommand: AsyncParsableCommand {
         if let bytes = try settings.value("max-payload", maxPayload, parse: byteCount) {
             configuration.limits.bytes = bytes
         }
-        if let most = try settings.value("max-samples", maxSamples, parse: { try wholeNumber($0, in: 1...1_000_000) }) {
-            configuration.limits.samples = most
+        if let limit = try settings.value("max-samples", maxSamples, parse: { try wholeNumber($0, in: 1...1_000_000) })
+        {
+            configuration.limits.samples = limit
         }
-        if let most = try settings.value(
+        if let limit = try settings.value(
             "max-devices", maxDevices, parse: { try wholeNumber($0, in: 1...10_000_000) })
         {
-            configuration.maximumDevices = most
+            configuration.maximumDevices = limit
         }
         configuration.version = lockstepVersion
         if let future = try settings.value("max-future", maxFuture, parse: span) {
@@ -134,16 +135,16 @@ struct CollectorCommand: AsyncParsableCommand {
     private func storeOptions(_ settings: Settings) throws -> SQLiteStore.Options {
         var options = SQLiteStore.Options()
         let rows = 0...100_000_000
-        if let most = try settings.value("keep-rejected", keepRejected, parse: { try wholeNumber($0, in: rows) }) {
-            options.rejectedLimit = most
+        if let limit = try settings.value("keep-rejected", keepRejected, parse: { try wholeNumber($0, in: rows) }) {
+            options.rejectedLimit = limit
         }
-        if let most = try settings.value("keep-conflicts", keepConflicts, parse: { try wholeNumber($0, in: rows) }) {
-            options.conflictLimit = most
+        if let limit = try settings.value("keep-conflicts", keepConflicts, parse: { try wholeNumber($0, in: rows) }) {
+            options.conflictLimit = limit
         }
         options.survivesPowerLoss =
             try settings.value("sync", sync) { text in
                 guard ["normal", "full"].contains(text) else {
-                    throw CommandFailure("'\(text)' is neither normal nor full")
+                    throw CommandFailure("'\(text)' is invalid: use normal or full")
                 }
                 return text == "full"
             } ?? false
@@ -152,7 +153,7 @@ struct CollectorCommand: AsyncParsableCommand {
 
     private func storePath(_ settings: Settings) throws -> String {
         guard let path = try settings.value("store", store, parse: sqlitePath) else {
-            throw CommandFailure("no store: say where samples are kept, with --store sqlite:PATH")
+            throw CommandFailure("no store given: set --store sqlite:PATH")
         }
         return path
     }

@@ -4,17 +4,18 @@ import LockstepMQTT
 import LockstepModel
 import LockstepWire
 
-/// The options with which a command joins the clients of a broker.
+/// The options of a command that connects to a broker.
 struct ConnectionOptions: ParsableArguments {
     @OptionGroup var broker: BrokerOptions
 
     @Option(help: "YAML file with settings.")
     var config: String?
 
-    @Option(help: "First levels of all topics (default: lockstep).")
+    @Option(help: "Topic prefix (default: lockstep).")
     var root: String?
 
-    /// - Parameter names: settings of the command itself.
+    /// Reads the settings.
+    /// - Parameter names: the settings of the command itself.
     func settings(and names: [String] = []) throws -> Settings {
         try Settings(names: BrokerOptions.names + ["root"] + names, file: config, ignoresOthers: true)
     }
@@ -23,8 +24,8 @@ struct ConnectionOptions: ParsableArguments {
         try settings.value("root", root) { try TopicRoot($0) } ?? .standard
     }
 
-    /// A link that is yet to connect, as a client of its own.
-    /// - Parameter purpose: what the broker's log has in the client's id.
+    /// Makes a link with a unique client id. It does not connect yet.
+    /// - Parameter purpose: the part of the client id that identifies the command in the broker's log.
     func link(
         _ settings: Settings, for purpose: String, wakeup: Wakeup
     ) throws -> (link: BrokerLink, address: BrokerAddress) {

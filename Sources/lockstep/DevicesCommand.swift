@@ -6,14 +6,14 @@ import LockstepWire
 
 struct DevicesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "devices", abstract: "One line a device: state, last sample, samples, duplicates, gaps.")
+        commandName: "devices", abstract: "List devices with their state, last sample, sample counts and gaps.")
 
     @OptionGroup var options: StoreOptions
 
     @Option(help: "Only devices of this group.", transform: groupID)
     var group: GroupID?
 
-    @Flag(help: "One JSON array of objects; times in µs since 1970 and as text.")
+    @Flag(help: "Print a JSON array of objects; times are µs since 1970 and ISO 8601.")
     var json = false
 
     func run() throws {
@@ -23,7 +23,7 @@ struct DevicesCommand: ParsableCommand {
         if json {
             Terminal.output.write("[" + devices.map(Self.json).joined(separator: ",\n ") + "]\n")
         } else if devices.isEmpty {
-            Terminal.output.write("no device has been heard of yet\n")
+            Terminal.output.write("no devices\n")
         } else {
             let lines = Self.table(devices, at: Moment.now().wall).lines(for: .output)
             Terminal.output.write(lines.joined(separator: "\n") + "\n")
@@ -41,7 +41,7 @@ struct DevicesCommand: ParsableCommand {
             table.rows.append([
                 .init(device.address.description, .bold),
                 .init(device.state?.rawValue ?? "-", device.state?.style ?? .faint),
-                .init(device.since?.toTheSecond ?? "-"), .init(device.since?.age(at: now) ?? "-"),
+                .init(device.since?.iso8601Seconds ?? "-"), .init(device.since?.age(at: now) ?? "-"),
                 .init(device.lastSample.map { $0.age(at: now) + " ago" } ?? "-"), .init("\(device.samples)"),
                 .init("\(device.duplicates)"), .init("\(device.conflicts)", device.conflicts > 0 ? .yellow : .plain),
                 .init("\(device.gaps)", device.gaps > 0 ? .red : .plain),

@@ -3,7 +3,7 @@ import Glibc
 import LockstepMQTT
 import Synchronization
 
-/// Tells a loop that SIGINT or SIGTERM has come, so that it can leave the terminal as it was.
+/// Records SIGINT and SIGTERM and wakes the loop, so that a command can restore the terminal before it exits.
 final class Interrupt {
     private final class Flag: Sendable {
         let isSet = Mutex(false)
@@ -12,7 +12,7 @@ final class Interrupt {
     private let flag = Flag()
     private let sources: [any DispatchSourceSignal]
 
-    /// Traps both: until then they end the process at once.
+    /// Traps both signals.
     init(wakeup: Wakeup) {
         let queue = DispatchQueue(label: "lockstep.interrupt")
         sources = [SIGINT, SIGTERM].map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
@@ -26,9 +26,10 @@ final class Interrupt {
             source.setRegistrationHandler { registration.leave() }
             source.resume()
         }
-        // Dispatch traps them on a thread of its own; whoever changes the terminal next counts on it.
+        // Dispatch traps signals on another thread. The caller may change the terminal only after that.
         registration.wait()
     }
 
-    var hasCome: Bool { flag.isSet.withLock { $0 } }
+    /// Whether a signal has arrived.
+    var isSet: Bool { flag.isSet.withLock { $0 } }
 }

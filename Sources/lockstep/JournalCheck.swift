@@ -4,7 +4,7 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepStore
 
-/// Compares what an agent's journal says it accepted with what the store has.
+/// Compares the samples in an agent's journal with the store.
 struct JournalCheck {
     struct Outcome {
         let device: DeviceAddress
@@ -14,7 +14,7 @@ struct JournalCheck {
         var different: [Finding] = []
     }
 
-    /// Samples of one batch that are not as the journal has them.
+    /// The samples of one batch that differ from the journal.
     struct Finding {
         let stream: SensorStream
         let seq: Int64
@@ -24,21 +24,25 @@ struct JournalCheck {
     private let path: String
     private let device: DeviceAddress
 
-    /// - Parameter specification: `[[GROUP/]DEVICE=]OUTBOX`; without a device, the one whose epochs the journal has.
-    /// - Throws: ``CommandFailure`` or an `OutboxError`; also where the journal is empty, since it would prove nothing.
+    /// Makes a check.
+    /// - Parameters:
+    ///   - specification: `[[GROUP/]DEVICE=]OUTBOX`; without a device, the device is found by the journal's epochs.
+    ///   - devices: the devices in the store.
+    /// - Throws: ``CommandFailure`` or an `OutboxError` for an invalid journal, or an empty one, which proves nothing.
     init(specification: String, devices: [DeviceVerification]) throws {
         let named = try Self.split(specification)
         path = named.path
         guard access(path, F_OK) == 0 else {
-            throw CommandFailure("--journal \(specification): there is no file '\(path)'")
+            throw CommandFailure("--journal \(specification): the file '\(path)' does not exist")
         }
         let epochs = try Self.epochs(in: path)
         guard !epochs.isEmpty else {
-            throw CommandFailure("\(path) has an empty journal: was its agent run with --journal?")
+            throw CommandFailure("the journal in \(path) is empty: run the agent with --journal")
         }
         device = try named.device ?? Self.owner(of: epochs, in: path, among: devices)
     }
 
+    /// Looks up and compares every sample of the journal.
     func run(_ reader: StoreReader) throws -> Outcome {
         var outcome = Outcome(device: device)
         try Journal.read(path: path) { batch in
@@ -64,7 +68,7 @@ struct JournalCheck {
             let group = parts.count == 2 ? GroupID(rawValue: String(parts[0])) : .standard,
             let device = parts.last.flatMap({ DeviceID(rawValue: String($0)) })
         else {
-            throw CommandFailure("--journal \(specification): write GROUP/DEVICE=PATH, DEVICE=PATH or PATH")
+            throw CommandFailure("--journal \(specification): use GROUP/DEVICE=PATH, DEVICE=PATH or PATH")
         }
         return (DeviceAddress(group: group, device: device), path)
     }
@@ -76,7 +80,7 @@ struct JournalCheck {
                 if let position = batch.position { epochs.insert(position.epoch) }
             }
         } catch {
-            throw CommandFailure("--journal takes an agent's outbox; is '\(path)' one? \(error)")
+            throw CommandFailure("--journal: '\(path)' is not the outbox of an agent: \(error)")
         }
         return epochs
     }
@@ -88,7 +92,8 @@ struct JournalCheck {
         if owners.count == 1 { return owners[0].address }
         let found = owners.map(\.address.description).joined(separator: ", ")
         throw CommandFailure(
-            (owners.isEmpty ? "the store has no batch of the agent of \(path)" : "\(path) may be of \(found)")
-                + ": name its device with --journal GROUP/DEVICE=\(path)")
+            (owners.isEmpty
+                ? "the store has no batches of the agent with the outbox \(path)"
+                : "\(path) matches several devices: \(found)") + "; specify the device: --journal GROUP/DEVICE=\(path)")
     }
 }

@@ -6,11 +6,11 @@ import LockstepCommandLine
 struct LockstepCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lockstep",
-        abstract: "Looks at a Lockstep: its devices, its samples, and whether all of them are there.",
+        abstract: "Inspect devices, query samples and verify delivery.",
         discussion: """
-            --store is also LOCKSTEP_STORE in the environment and 'store: …' in the YAML file named with --config or \
-            LOCKSTEP_CONFIG; --root, --broker and what belongs to it as well. The command line comes first, then the \
-            environment, then the file.
+            The store and the options for the broker can also be set in the environment (LOCKSTEP_STORE, \
+            LOCKSTEP_BROKER, …) and in a YAML file ('store: …'), named by --config or LOCKSTEP_CONFIG. The command line \
+            takes precedence over the environment, and the environment over the file.
 
             EXAMPLES
               lockstep watch --broker mqtt://localhost
@@ -25,7 +25,7 @@ struct LockstepCommand: ParsableCommand {
         ])
 
     static func main() {
-        // A reader that goes away ends a write with an error, not the program with a signal.
+        // A closed pipe then causes a write error instead of a signal.
         signal(SIGPIPE, SIG_IGN)
         main(nil)
     }

@@ -5,15 +5,16 @@ import LockstepStore
 
 struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "query", abstract: "Samples of one stream, by device and time.",
+        commandName: "query", abstract: "Print the samples of one stream, sorted by device and time.",
         discussion: """
-            Streams: \(SensorStream.all.map(\.name).joined(separator: ", ")); a table's name does as well.
-            Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a span before now such as -5m.
+            Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")). The name of a table is also accepted.
+            Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
 
-            With --every a row stands for the samples of a device in a span of time, and has the time at which the span
-            starts; spans are counted from 1970-01-01 UTC, and those without samples are left out. Values are means of
-            what is known, but for 'steps' and their 'distance', which are sums. Left out is what has no mean: words,
-            times and other whole numbers, attitudes and courses. The column 'samples' says how many samples there are.
+            With --every, each row summarises the samples of a device in one interval, and its time is the start of the
+            interval. Intervals are aligned to 1970-01-01 UTC; intervals without samples are omitted. Values are means
+            of the known values, except for sums such as 'steps' and 'distance'. Columns without a meaningful mean (text,
+            times and other whole numbers, attitudes and courses) are omitted. The column 'samples' has the number of
+            samples.
 
             EXAMPLES
               lockstep query steps --store sqlite:samples.db --from -1h
@@ -22,7 +23,7 @@ struct QueryCommand: ParsableCommand {
               lockstep query steps --store sqlite:samples.db --from -1d --every 1h
             """)
 
-    @Argument(help: "The stream, or its table.")
+    @Argument(help: "Stream or table.")
     var stream: String
 
     @OptionGroup var options: StoreOptions
@@ -33,40 +34,40 @@ struct QueryCommand: ParsableCommand {
     @Option(help: "Only devices of this group.", transform: groupID)
     var group: GroupID?
 
-    @Option(parsing: .unconditional, help: "The first time that counts.")
+    @Option(parsing: .unconditional, help: "Start of the time range, inclusive.")
     var from: String?
 
-    @Option(parsing: .unconditional, help: "The first time that counts no more.")
+    @Option(parsing: .unconditional, help: "End of the time range, exclusive.")
     var to: String?
 
     @Flag(help: "Only the newest sample of each device.")
     var last = false
 
-    @Option(help: "Means over spans of time, 1s to 1d: 10s, 1m, 1h.")
+    @Option(help: "Aggregate over intervals of 1s to 1d, such as 10s, 1m or 1h.")
     var every: String?
 
-    @Option(help: "The most rows.")
+    @Option(help: "Maximum number of rows.")
     var limit: Int?
 
-    @Flag(help: "How samples are written; a table for people without either.")
+    @Flag(help: "Output format.")
     var format: RowFormat = .text
 
     func run() throws {
         guard let stream = SensorStream.named(self.stream) else {
             throw CommandFailure(
-                "there is no stream '\(self.stream)'; known are \(SensorStream.all.map(\.name).joined(separator: ", "))"
-            )
+                "unknown stream '\(self.stream)'; known streams: "
+                    + SensorStream.builtIn.map(\.name).joined(separator: ", "))
         }
-        if let limit, limit < 0 { throw CommandFailure("--limit takes a number from 0") }
+        if let limit, limit < 0 { throw CommandFailure("--limit must be at least 0") }
         let detail = try detail()
         let now = Moment.now().wall
         let from = try from.map { try time($0, now: now) }
         let to = try to.map { try time($0, now: now) }
-        if let from, let to, from > to { throw CommandFailure("--from \(from) lies after --to \(to)") }
+        if let from, let to, from > to { throw CommandFailure("--from \(from) is after --to \(to)") }
         let reader = try options.reader()
         try check(reader)
         var output = OutputBuffer()
-        // Also what was read before an error.
+        // After an error, print the rows read so far.
         defer { output.flush() }
         var writer = RowWriter(columns: detail.columns(of: stream), format: format)
         writer.writeHeader(into: &output)
@@ -77,21 +78,21 @@ struct QueryCommand: ParsableCommand {
 
     private func detail() throws -> QueryDetail {
         guard let every else { return last ? .last : .samples }
-        guard !last else { throw CommandFailure("--last and --every exclude each other: choose one") }
+        guard !last else { throw CommandFailure("use either --last or --every, not both") }
         let length = try span(every)
         guard (1_000_000...86_400_000_000).contains(length) else {
-            throw CommandFailure("--every takes a span from 1s to 1d, not '\(every)'")
+            throw CommandFailure("--every must be from 1s to 1d, not '\(every)'")
         }
         return .averages(span: length)
     }
 
-    /// A device that is not there is a mistake, not an empty answer.
+    /// Throws for an unknown device or group, instead of an empty result.
     private func check(_ reader: StoreReader) throws {
         guard !device.isEmpty || group != nil else { return }
         let known = try reader.devices().map(\.address)
         if let group { try checkGroup(group, among: known) }
         for device in device where !known.contains(where: { $0.device == device && (group ?? $0.group) == $0.group }) {
-            throw CommandFailure("the store knows no device '\(device)'; see 'lockstep devices'")
+            throw CommandFailure("no device '\(device)' in the store; list devices with 'lockstep devices'")
         }
     }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How samples are written.
+/// The output format of samples.
 enum RowFormat: String, EnumerableFlag {
     case text, csv, json
 
@@ -8,9 +8,9 @@ enum RowFormat: String, EnumerableFlag {
 
     static func help(for value: RowFormat) -> ArgumentHelp? {
         switch value {
-        case .text: "A table for people (default)."
-        case .csv: "CSV with a header; a value that is not known is empty."
-        case .json: "One JSON object a line; a value that is not known is null."
+        case .text: "Print an aligned table (default)."
+        case .csv: "Print CSV with a header; unknown values are empty."
+        case .json: "Print one JSON object per line; unknown values are null."
         }
     }
 }

@@ -7,21 +7,22 @@ import LockstepWire
 
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Proves the store: received batches, gaps, and samples against journals.",
+        commandName: "verify", abstract: "Verify that the store is complete.",
         discussion: """
-            An agent that runs with --journal keeps every batch it accepted in its outbox file. With --journal each of \
-            those samples is looked up and compared.
+            Checks the file, and lists received, missing and dropped batches of each device. An agent that runs with \
+            --journal keeps every accepted batch in its outbox. With the option --journal, each sample in such an \
+            outbox is looked up in the store and compared.
 
-            Exit code 1 if anything is missing: a gap, a batch that an agent dropped, a sample of a journal that is not \
-            stored or stored with another value, or a damaged file.
+            The exit status is 1 if the store is incomplete: a missing or dropped batch, a sample of a journal that is \
+            not stored or has another value, or a damaged file.
             """)
 
     @OptionGroup var options: StoreOptions
 
-    @Option(help: "[[GROUP/]DEVICE=]OUTBOX: an agent's outbox file; may be repeated.")
+    @Option(help: "Outbox of an agent, as [[GROUP/]DEVICE=]OUTBOX; may be repeated.")
     var journal: [String] = []
 
-    @Flag(help: "One JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() throws {
@@ -34,7 +35,7 @@ struct VerifyCommand: ParsableCommand {
             }
         } catch {
             guard !report.findings.isEmpty else { throw error }
-            // A damaged file can't always be read to its end; what the damage is has still to be told.
+            // A damaged file may be unreadable in part, but the damage must still be reported.
             report.findings.append("\(error)")
         }
         Terminal.output.write(json ? report.json : report.text(for: .output))

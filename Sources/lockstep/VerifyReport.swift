@@ -3,26 +3,25 @@ import LockstepModel
 import LockstepStore
 import LockstepWire
 
-/// What `lockstep verify` found, as text and as JSON.
+/// The result of `lockstep verify`, as text and as JSON.
 struct VerifyReport {
-    /// What SQLite's own check found wrong.
+    /// The errors found by the integrity check of SQLite.
     var findings: [String]
     var devices: [DeviceVerification] = []
     var journals: [JournalCheck.Outcome] = []
 
-    /// What is wrong, a phrase each; nothing if all is there.
+    /// The reasons why the store is incomplete; empty if it is complete.
     var problems: [String] {
         var problems: [String] = []
-        func note(_ count: Int64, _ one: String, _ many: String) {
+        func add(_ count: Int64, _ one: String, _ many: String) {
             if count > 0 { problems.append("\(count) \(count == 1 ? one : many)") }
         }
-        note(Int64(findings.count), "finding of the integrity check", "findings of the integrity check")
+        add(Int64(findings.count), "integrity error", "integrity errors")
         let epochs = devices.flatMap(\.epochs)
-        note(epochs.reduce(0) { $0 + $1.gaps.count }, "batch missing", "batches missing")
-        note(epochs.reduce(0) { $0 + $1.dropped.count }, "batch dropped", "batches dropped")
-        note(
-            journals.reduce(0) { $0 + $1.missing.sampleCount }, "accepted sample missing", "accepted samples missing")
-        note(
+        add(epochs.reduce(0) { $0 + $1.gaps.count }, "batch missing", "batches missing")
+        add(epochs.reduce(0) { $0 + $1.dropped.count }, "batch dropped", "batches dropped")
+        add(journals.reduce(0) { $0 + $1.missing.sampleCount }, "accepted sample missing", "accepted samples missing")
+        add(
             journals.reduce(0) { $0 + $1.different.sampleCount }, "accepted sample stored with other values",
             "accepted samples stored with other values")
         return problems
@@ -52,15 +51,15 @@ struct VerifyReport {
                 lines.append("  \(name)  \(padding)\(count) \(sample.count == 1 ? "sample" : "samples")")
             }
             if device.conflicts > 0 {
-                let word = device.conflicts == 1 ? "conflict" : "conflicts"
-                lines.append(terminal.styled("  \(device.conflicts) \(word): see the view v_conflicts", .yellow))
+                let noun = device.conflicts == 1 ? "conflict" : "conflicts"
+                lines.append(terminal.styled("  \(device.conflicts) \(noun): see the view v_conflicts", .yellow))
             }
         }
         for journal in journals {
             lines.append(
                 "journal of \(journal.device): \(journal.accepted) samples accepted, \(journal.stored) stored once")
             if !devices.contains(where: { $0.address == journal.device }) {
-                lines.append(terminal.styled("  the store knows no device \(journal.device)", .red))
+                lines.append(terminal.styled("  no device \(journal.device) in the store", .red))
             }
             lines += details(of: journal.missing, "missing", terminal)
             lines += details(of: journal.different, "stored with other values", terminal)
@@ -74,20 +73,20 @@ struct VerifyReport {
             return terminal.styled("incomplete: " + problems.joined(separator: ", "), .red)
         }
         let accepted = journals.reduce(0) { $0 + $1.accepted }
-        let proof = journals.isEmpty ? "" : ", all \(accepted) accepted samples among them"
+        let proof = journals.isEmpty ? "" : ", including all \(accepted) accepted samples"
         return terminal.styled(
             "complete: \(sampleCount) samples of \(devices.count) \(devices.count == 1 ? "device" : "devices")\(proof)",
             .green)
     }
 
-    private func details(of findings: [JournalCheck.Finding], _ what: String, _ terminal: Terminal) -> [String] {
-        let most = 20
-        var lines = findings.prefix(most).map { finding in
+    private func details(of findings: [JournalCheck.Finding], _ problem: String, _ terminal: Terminal) -> [String] {
+        let limit = 20
+        var lines = findings.prefix(limit).map { finding in
             terminal.styled(
-                "  \(what): \(finding.times.count) of \(finding.stream), batch \(finding.seq), from "
+                "  \(problem): \(finding.times.count) of \(finding.stream), batch \(finding.seq), from "
                     + Timestamp(microseconds: finding.times[0]).description, .red)
         }
-        if findings.count > most { lines.append("  … and in \(findings.count - most) more batches") }
+        if findings.count > limit { lines.append("  … and in \(findings.count - limit) more batches") }
         return lines
     }
 

@@ -6,11 +6,11 @@ import LockstepWire
 
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "watch", abstract: "Live states and rates, from the broker.",
+        commandName: "watch", abstract: "Show live states and rates.",
         discussion: """
-            On a terminal a table, drawn anew each second. In a pipe one line an event: a state, a presence that says \
-            something new, a collector's health, and every ten seconds the rates. With --batches also the samples: \
-            with --json each batch whole, in JSON whatever it was sent in.
+            On a terminal, shows a table that is updated every second. Otherwise, prints one line per event: changes of \
+            state, presence and collector health, and every ten seconds the rates. With --batches, also prints a line \
+            per batch; with --json, that line contains the samples, converted to JSON if they were sent as CBOR.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -21,13 +21,13 @@ struct WatchCommand: ParsableCommand {
     @Option(help: "Only this device.", transform: deviceID)
     var device: DeviceID?
 
-    @Option(help: "End after so many seconds.")
+    @Option(help: "Exit after this number of seconds.")
     var seconds: Int?
 
-    @Flag(help: "Events as JSON, one object a line.")
+    @Flag(help: "Print events as JSON, one object per line.")
     var json = false
 
-    @Flag(help: "A line for each batch of samples.")
+    @Flag(help: "Print a line for each batch of samples.")
     var batches = false
 
     func run() throws {
@@ -38,7 +38,7 @@ struct WatchCommand: ParsableCommand {
         let (link, address) = try connection.link(settings, for: "watch", wakeup: wakeup)
         let session = WatchSession(
             link: link, address: address, filter: root.filter(group: group),
-            model: WatchModel(root: root, device: device, tellsBatches: batches),
+            model: WatchModel(root: root, device: device, reportsBatches: batches),
             lines: json || batches || !Terminal.output.isInteractive ? WatchLines(isJSON: json) : nil)
         try session.run(until: seconds.map { .now + .seconds($0) }, interrupt)
     }

@@ -2,25 +2,30 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepWire
 
-/// The screen of `lockstep watch` on a terminal: drawn over itself, line by line, so that it stays calm.
+/// The screen of `lockstep watch`. Each update overwrites the previous one line by line, so that it does not flicker.
 struct WatchDisplay {
     private let terminal: Terminal
 
     init(terminal: Terminal) { self.terminal = terminal }
 
-    /// Turns to a screen of its own, and back.
+    /// Switches to the alternate screen.
     func begin() { terminal.write("\u{1B}[?1049h\u{1B}[?25l") }
+    /// Switches back to the normal screen.
     func end() { terminal.write("\u{1B}[?25h\u{1B}[?1049l") }
 
+    /// Draws the screen.
     func draw(_ model: WatchModel, connection: String, at moment: Moment) {
-        let lines = fitting(lines(model, connection: connection, at: moment), rows: terminal.size.rows)
-        // No wrapping while drawing: a long line is cut at the edge.
+        let size = terminal.size
+        let lines = fitting(
+            lines(model, connection: connection, columns: size.columns, at: moment), rows: size.rows)
+        // Line wrapping is off while drawing, so that long lines are truncated.
         terminal.write("\u{1B}[H\u{1B}[?7l" + lines.joined(separator: "\u{1B}[K\r\n") + "\u{1B}[K\u{1B}[J\u{1B}[?7h")
     }
 
-    /// The whole screen: broker, collectors, devices, and what is not well.
-    func lines(_ model: WatchModel, connection: String, at moment: Moment) -> [String] {
-        var lines = [terminal.styled("lockstep watch", .bold) + "  \(connection)  \(moment.wall.toTheSecond)"]
+    /// Returns the lines of the screen: broker, collectors, devices and problems.
+    /// - Parameter columns: the width of the screen.
+    func lines(_ model: WatchModel, connection: String, columns: Int, at moment: Moment) -> [String] {
+        var lines = [terminal.styled("lockstep watch", .bold) + "  \(connection)  \(moment.wall.iso8601Seconds)"]
         for (name, health) in model.collectors.sorted(by: { $0.key < $1.key }) {
             let style: Terminal.Style = health.status == .online ? .green : .red
             lines.append(
@@ -30,18 +35,27 @@ struct WatchDisplay {
         }
         lines.append("")
         guard !model.devices.isEmpty else {
-            return lines + [terminal.styled("no device has been heard of yet", .faint)]
+            return lines + [terminal.styled("no devices", .faint)]
         }
-        lines += table(model, at: moment).lines(for: terminal)
+        lines += table(model, columns: columns, at: moment)
         let notes = notes(model, at: moment)
         if !notes.isEmpty { lines += [""] + notes }
-        return lines + ["", terminal.styled("Streams in samples/s. ^C ends.", .faint)]
+        return lines + ["", terminal.styled("Streams in samples/s. Ctrl-C exits.", .faint)]
     }
 
-    private func table(_ model: WatchModel, at moment: Moment) -> Table {
+    /// Returns the table with the full names of streams, or with abbreviated names if it is too wide for the screen.
+    private func table(_ model: WatchModel, columns: Int, at moment: Moment) -> [String] {
+        let plain = Terminal(isInteractive: false, hasColours: false)
+        let full = table(model, at: moment) { $0.table }
+        let isFitting = full.lines(for: plain).allSatisfy { $0.count <= columns }
+        return (isFitting ? full : table(model, at: moment) { String($0.table.prefix(4)) }).lines(for: terminal)
+    }
+
+    private func table(_ model: WatchModel, at moment: Moment, title: (SensorStream) -> String) -> Table {
+        let streams = model.streams
         var table = Table(
-            [.init("DEVICE"), .init("STATE"), .init("FOR", isRightAligned: true)]
-                + SensorStream.all.map { .init($0.table.prefix(4).uppercased(), isRightAligned: true) }
+            [.init("DEVICE"), .init("STATE"), .init("AGE", isRightAligned: true)]
+                + streams.map { .init(title($0).uppercased(), isRightAligned: true) }
                 + [.init("LAST", isRightAligned: true), .init("PHASE")])
         for (address, device) in model.devices.sorted(by: { $0.key < $1.key }) {
             let state = device.transition?.to
@@ -49,7 +63,7 @@ struct WatchDisplay {
                 .init(address.description, .bold), .init(state?.rawValue ?? "-", state?.style ?? .faint),
                 .init(device.transition?.since.age(at: moment.wall) ?? "-"),
             ]
-            for stream in SensorStream.all {
+            for stream in streams {
                 let rate = device.rate(of: stream, at: moment.boot)
                 row.append(.init(rate > 0 ? Self.rateText(rate) : "-", rate > 0 ? .plain : .faint))
             }
@@ -60,10 +74,10 @@ struct WatchDisplay {
         return table
     }
 
-    /// Below the table, because a source may have much to say.
+    /// The problems of all devices, below the table because their texts can be long.
     private func notes(_ model: WatchModel, at moment: Moment) -> [String] {
         model.devices.sorted { $0.key < $1.key }.flatMap { address, device in
-            var notes = device.troubles
+            var notes = device.sourceProblems
             let backlog = device.backlogRate(at: moment.boot)
             if backlog > 0 { notes.append("backlog \(Self.rateText(backlog))/s") }
             if let dropped = device.presence?.droppedSamples, dropped > 0 { notes.append("\(dropped) samples dropped") }
@@ -71,13 +85,13 @@ struct WatchDisplay {
         }
     }
 
-    /// As many lines as the screen has, the last one to tell how many more there are.
+    /// Limits the lines to the height of the screen. The last one then has the number of omitted lines.
     private func fitting(_ lines: [String], rows: Int) -> [String] {
         guard lines.count > rows else { return lines }
         return lines.prefix(rows - 1) + [terminal.styled("… \(lines.count - rows + 1) more lines", .faint)]
     }
 
-    /// `100`, `1.0`
+    /// Returns a rate as text: `100`, `1.0`.
     static func rateText(_ rate: Double) -> String {
         rate >= 10 ? "\(Int(rate.rounded()))" : "\((rate * 10).rounded() / 10)"
     }

@@ -2,10 +2,11 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepWire
 
-/// The plain lines of `lockstep watch` in a pipe: one an event, as text or as JSON.
+/// The output of `lockstep watch` in a pipe: one line per event, as text or as JSON.
 struct WatchLines {
     let isJSON: Bool
 
+    /// Returns the line of an event, with a newline at its end.
     func line(for event: WatchModel.Event, at now: Timestamp) -> String {
         switch event {
         case .state(let device, let transition):
@@ -36,7 +37,7 @@ struct WatchLines {
             let samples = batch.samples
             let from = Timestamp(microseconds: samples.times.first ?? 0)
             let text =
-                "\(samples.stream): \(samples.count) from \(from)" + (batch.isLive ? "" : ", late")
+                "\(samples.stream): \(samples.count) samples from \(from)" + (batch.isLive ? "" : ", backlog")
             return line("batch", .device(device), now, text) { object in
                 object.member("stream", samples.stream.name)
                 object.member("batch") { $0.members(of: batch) }
@@ -46,9 +47,9 @@ struct WatchLines {
         }
     }
 
-    /// The rates of one device; nil while nothing comes and nothing is expected.
+    /// Returns the line with the rates of a device, or nil if it has no rates and is not active.
     func rates(of address: DeviceAddress, _ device: WatchModel.Device, at moment: Moment) -> String? {
-        var rates = SensorStream.all.map { ($0.name, device.rate(of: $0, at: moment.boot)) }
+        var rates = device.streams.map { ($0.name, device.rate(of: $0, at: moment.boot)) }
         rates.append(("backlog", device.backlogRate(at: moment.boot)))
         rates.removeAll { $0.1 <= 0 }
         guard !rates.isEmpty || device.transition?.to == .active else { return nil }
@@ -62,7 +63,7 @@ struct WatchLines {
         (transition.from.map { "\($0.rawValue) → " } ?? "") + transition.to.rawValue
     }
 
-    /// What a line is about.
+    /// The subject of a line.
     private enum Subject {
         case device(DeviceAddress)
         case collector(GroupID, CollectorID)
@@ -81,7 +82,7 @@ struct WatchLines {
                 case .topic(let topic): topic
                 }
             let padding = String(repeating: " ", count: 10 - kind.count)
-            return "\(now.toTheSecond)  \(kind)\(padding)  \(name)  \(text)".printable + "\n"
+            return "\(now.iso8601Seconds)  \(kind)\(padding)  \(name)  \(text)".printable + "\n"
         }
         var object = JSONObjectWriter()
         object.member("at", now.microseconds)

@@ -3,38 +3,43 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepWire
 
-/// What `lockstep watch` knows of the devices: messages in, events out.
+/// The state of all devices as seen by `lockstep watch`: it receives messages and returns events.
 struct WatchModel {
-    /// The span over which a rate is taken, in µs: batches come about once a second.
+    /// The time over which rates are averaged, in µs. Batches arrive about once per second.
     static let rateWindow: Int64 = 5_000_000
 
+    /// The state of one device.
     struct Device {
         var transition: LifecycleTransition?
         var presence: Presence?
+        /// The time of the newest sample.
         var newest: Timestamp?
-        /// When live samples came and how many, of the last seconds, by stream.
+        /// The recent arrivals of live samples, by stream.
         fileprivate(set) var arrivals: [SensorStream: [Arrival]] = [:]
-        /// The same of what was sent late or again, all streams together.
+        /// The recent arrivals of backlog, for all streams.
         fileprivate(set) var backlog: [Arrival] = []
-        /// When the first samples came since this program listens, in µs since boot.
-        fileprivate var listeningSince: Int64?
+        /// The time of the first samples on this connection, in µs of the boot clock.
+        fileprivate var firstArrivalAt: Int64?
 
-        /// Live samples a second of a stream.
+        /// The streams of which live samples have arrived, sorted.
+        var streams: [SensorStream] { arrivals.keys.sorted { $0.precedes($1) } }
+
+        /// Returns the rate of live samples of a stream, in samples per second.
         func rate(of stream: SensorStream, at boot: Int64) -> Double { rate(arrivals[stream, default: []], boot) }
 
-        /// Samples a second that were sent late or again.
+        /// Returns the rate of backlog, in samples per second.
         func backlogRate(at boot: Int64) -> Double { rate(backlog, boot) }
 
         private func rate(_ arrivals: [Arrival], _ boot: Int64) -> Double {
             let count = arrivals.reduce(0) { boot - $1.at < WatchModel.rateWindow ? $0 + $1.count : $0 }
-            // Whole seconds, so that a rate is right from the first batch on.
-            let seconds = (boot - (listeningSince ?? boot)) / 1_000_000 + 1
+            // Rounding up to whole seconds makes the rate correct from the first batch.
+            let seconds = (boot - (firstArrivalAt ?? boot)) / 1_000_000 + 1
             return Double(count) / Double(min(seconds, WatchModel.rateWindow / 1_000_000))
         }
 
         fileprivate mutating func count(_ batch: Batch, at boot: Int64) {
             let arrival = Arrival(at: boot, count: batch.samples.count)
-            listeningSince = listeningSince ?? boot
+            firstArrivalAt = firstArrivalAt ?? boot
             if batch.isLive {
                 arrivals[batch.samples.stream, default: []].append(arrival, at: boot)
             } else {
@@ -42,25 +47,25 @@ struct WatchModel {
             }
         }
 
-        /// What sources have to say, other than that they run.
-        var troubles: [String] {
+        /// The status of each source that is not running.
+        var sourceProblems: [String] {
             (presence?.sources ?? [:]).filter { $0.value != "running" }.map { "\($0.key): \($0.value)" }.sorted()
         }
     }
 
-    /// Samples of one message, and when it came, in µs since boot.
+    /// The number of samples in a message, and its arrival time in µs of the boot clock.
     struct Arrival {
         let at: Int64
         let count: Int
     }
 
+    /// A change that is worth a line.
     enum Event {
         case state(DeviceAddress, LifecycleTransition)
         case presence(DeviceAddress, Presence)
         case collector(GroupID, CollectorID, CollectorHealth)
-        /// Samples of a device, where they are asked for.
+        /// A batch, if batches are reported.
         case batch(DeviceAddress, Batch)
-        /// A message that can't be read.
         case unreadable(topic: String, reason: String)
     }
 
@@ -68,27 +73,37 @@ struct WatchModel {
     private(set) var collectors: [String: CollectorHealth] = [:]
     private let root: TopicRoot
     private let device: DeviceID?
-    private let tellsBatches: Bool
+    private let reportsBatches: Bool
 
     /// - Parameters:
-    ///   - device: the only one to watch; nil for all.
-    ///   - tellsBatches: whether each batch is an event.
-    init(root: TopicRoot, device: DeviceID?, tellsBatches: Bool = false) {
+    ///   - root: the topic prefix.
+    ///   - device: the only device to watch; nil for all.
+    ///   - reportsBatches: whether each batch is an event.
+    init(root: TopicRoot, device: DeviceID?, reportsBatches: Bool = false) {
         self.root = root
         self.device = device
-        self.tellsBatches = tellsBatches
+        self.reportsBatches = reportsBatches
     }
 
-    /// Forgets rates: nothing was heard while the connection was down.
-    mutating func startListening() {
+    /// The streams of which live samples of any device have arrived, sorted.
+    var streams: [SensorStream] {
+        Set(devices.values.flatMap(\.arrivals.keys)).sorted { $0.precedes($1) }
+    }
+
+    /// Handles a new connection: resets rates, because messages were missed while the connection was down.
+    mutating func didConnect() {
         for address in devices.keys {
-            devices[address]?.arrivals = [:]
+            for stream in devices[address]?.streams ?? [] { devices[address]?.arrivals[stream] = [] }
             devices[address]?.backlog = []
-            devices[address]?.listeningSince = nil
+            devices[address]?.firstArrivalAt = nil
         }
     }
 
-    /// - Parameter contentType: of the payload, where the sender has told it.
+    /// Handles a message.
+    /// - Parameters:
+    ///   - contentType: the content type of the payload, if the sender has set it.
+    ///   - moment: the arrival time.
+    /// - Returns: the event, if there is a change.
     mutating func handle(topic: String, payload: Data, contentType: String? = nil, at moment: Moment) -> Event? {
         guard !payload.isEmpty else { return nil }
         do {
@@ -117,20 +132,20 @@ struct WatchModel {
         case .presence:
             let presence = try PresenceJSON.decode(payload)
             let before = known.presence
-            // The will of a session that a later one has followed.
+            // The last will of an earlier session.
             if let last = before?.session, let session = presence.session, session < last { return nil }
             known.presence = presence
-            // A heartbeat that says nothing new is no event.
-            let isNews =
+            // A heartbeat without a change is not an event.
+            let isChange =
                 before?.phase != presence.phase || before?.session != presence.session
                 || before?.sources != presence.sources || before?.droppedSamples != presence.droppedSamples
-            return isNews ? .presence(address, presence) : nil
+            return isChange ? .presence(address, presence) : nil
         case .stream(let stream):
             let batch = try BatchEncoding.decode(payload, contentType: contentType, stream: stream)
             let last = batch.samples.times.last.map(Timestamp.init(microseconds:))
             known.newest = [known.newest, last].compactMap(\.self).max()
             known.count(batch, at: moment.boot)
-            return tellsBatches ? .batch(address, batch) : nil
+            return reportsBatches ? .batch(address, batch) : nil
         case .ack, .command, .commandReply, .clockPing, .clockPong: return nil
         }
     }
@@ -146,7 +161,7 @@ struct WatchModel {
 }
 
 extension [WatchModel.Arrival] {
-    /// Adds one, and forgets those that no rate needs any more.
+    /// Adds an arrival, and removes those that are too old for a rate.
     fileprivate mutating func append(_ arrival: WatchModel.Arrival, at boot: Int64) {
         removeAll { boot - $0.at >= WatchModel.rateWindow }
         append(arrival)

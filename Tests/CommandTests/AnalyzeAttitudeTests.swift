@@ -4,8 +4,8 @@ import Testing
 
 @Suite("lockstep analyze attitude")
 struct AnalyzeAttitudeTests {
-    /// At rest, turned 90° to the left of north about the vertical, top edge 30° up, at 100 Hz for 10 s: as chips give
-    /// it, with the truth beside it.
+    /// A device at rest, rotated 90° to the left of north, with its top edge 30° up, recorded at 100 Hz for 10 s.
+    /// - Parameter reference: whether to add the true attitude.
     private func recording(
         gyroscope: Bool = true, magnetometer: Bool = true, reference: Bool = false, end: String = "\n"
     ) -> String {
@@ -16,13 +16,13 @@ struct AnalyzeAttitudeTests {
             row += ["0", "0", "0"]
         }
         if magnetometer {
-            // North lies to the right: x. Of the dip the axes y and z have their parts.
+            // North is along x. The vertical component is distributed over y and z.
             header += ["mx_uT", "my_uT", "mz_uT"]
             row += ["20", "\(-40 * 0.5)", "\(-40 * 0.75.squareRoot())"]
         }
         if reference {
             header += ["qw", "qx", "qy", "qz", "movement"]
-            // Turned by 0.1 rad about the vertical, which does not count, from the truth.
+            // The heading differs from the true one by 0.1 rad, which the error does not include.
             let (yaw, pitch) = (Double.pi / 2 + 0.1, Double.pi / 6)
             row += [
                 cos(yaw / 2) * cos(pitch / 2), cos(yaw / 2) * sin(pitch / 2), sin(yaw / 2) * sin(pitch / 2),
@@ -31,8 +31,8 @@ struct AnalyzeAttitudeTests {
         }
         var lines = [header.joined(separator: ",")]
         for index in 0..<1000 {
-            let judged = reference ? [index < 300 ? "0" : "1"] : []
-            lines.append((["\(index * 10_000)"] + row + judged).joined(separator: ","))
+            let movement = reference ? [index < 300 ? "0" : "1"] : []
+            lines.append((["\(index * 10_000)"] + row + movement).joined(separator: ","))
         }
         return lines.map { $0 + end }.joined()
     }
@@ -56,19 +56,19 @@ struct AnalyzeAttitudeTests {
         }
     }
 
-    @Test("adds the attitude to each row, and tells the error where the recording has a reference")
+    @Test("the attitude is added to each row, and the error is reported if there is a reference")
     func reference() async throws {
         for end in ["\n", "\r\n"] {
             let run = try await analyze(recording(reference: true, end: end))
             #expect(run.status == 0)
             #expect(
                 run.text == """
-                    samples  1000 over 9.99 s, 100.0 a second
+                    samples  1000 in 9.99 s (100.0 Hz)
                     sensors  accelerometer, gyroscope, magnetometer
                     frame    magneticNorth
-                    error    0.00° in total, 0.00° in inclination (RMS)
-                             of 700 rows, headings -5.73° apart
-                    written  out.csv
+                    error    0.00° total, 0.00° inclination (RMS)
+                             700 rows, heading offset -5.73°
+                    output   out.csv
 
                     """, "\(run.text)")
             #expect(run.out.count == 1000)
@@ -84,12 +84,11 @@ struct AnalyzeAttitudeTests {
         }
     }
 
-    @Test("says what is missing, and what the attitude is worth then")
+    @Test("missing sensors are reported with their consequences")
     func missing() async throws {
         let tilt = try await analyze(recording(gyroscope: false, magnetometer: false))
-        #expect(
-            tilt.text.contains("note     no gyroscope: the attitude is right only while the device is held still\n"))
-        #expect(tilt.text.contains("note     no magnetometer: the heading is not known, and the frame is arbitrary\n"))
+        #expect(tilt.text.contains("note     no gyroscope: the attitude is valid only while the device is at rest\n"))
+        #expect(tilt.text.contains("note     no magnetometer: the heading is unknown and the frame is arbitrary\n"))
         let last = try #require(tilt.out.last)
         #expect(last["frame"] == "arbitrary" && last["rx"] == "" && last["mx"] == "" && last["macc"] == "")
         #expect(abs((Double(last["pitch"] ?? "") ?? 0) - .pi / 6) < 1e-4)
@@ -101,30 +100,30 @@ struct AnalyzeAttitudeTests {
         #expect((object["notes"] as? [String])?.count == 1)
     }
 
-    @Test("makes no attitude of an accelerometer that reads zero")
+    @Test("an accelerometer that reads only zero gives no attitude")
     func zero() async throws {
         let run = try await analyze("t_us,x_g,y_g,z_g\n0,0,0,0\n10000,0,0,0\n")
-        #expect(run.text == "no attitude: the accelerometer reads zero on all axes, all the time\n")
+        #expect(run.text == "no attitude: all accelerometer values are zero\n")
     }
 
-    @Test("turns what points to magnetic north by the declination, for true north")
+    @Test("true north is magnetic north corrected by the declination")
     func trueNorth() async throws {
         let run = try await analyze(recording(), ["--frame", "trueNorth", "--declination=10"])
         let yaw = try #require(Double(run.out.last?["yaw"] ?? ""))
         #expect(abs(yaw - (.pi / 2 - .pi / 18)) < 1e-4)
-        let refused = try await analyze(recording(), ["--frame", "trueNorth"])
-        #expect(refused.status != 0 && refused.text.contains("--frame trueNorth needs --declination"))
+        let rejected = try await analyze(recording(), ["--frame", "trueNorth"])
+        #expect(rejected.status != 0 && rejected.text.contains("--frame trueNorth requires --declination"))
     }
 
-    @Test("says what it can't do, and what to do")
-    func refused() async throws {
+    @Test("invalid options and recordings are rejected with a suggestion")
+    func rejected() async throws {
         let unknown = try await analyze(recording(), ["--frame", "moon"])
         #expect(unknown.status != 0)
-        #expect(unknown.text.contains("'moon' is none of arbitrary, arbitraryCorrected, magneticNorth, trueNorth"))
+        #expect(unknown.text.contains("'moon' is not one of arbitrary, arbitraryCorrected, magneticNorth, trueNorth"))
         let nothing = try await analyze("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n")
         #expect(
-            nothing.status != 0 && nothing.text.contains("trial.csv: no accelerometer of three axes; attitude needs"))
+            nothing.status != 0 && nothing.text.contains("trial.csv: no three-axis accelerometer; attitude requires"))
         let nowhere = try await analyze(recording(), ["--out", "/nowhere/at/all.csv"])
-        #expect(nowhere.status != 0 && nowhere.text.contains("can't write /nowhere/at/all.csv"))
+        #expect(nowhere.status != 0 && nowhere.text.contains("cannot write /nowhere/at/all.csv"))
     }
 }

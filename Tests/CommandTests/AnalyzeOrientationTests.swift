@@ -4,13 +4,14 @@ import Testing
 
 @Suite("lockstep analyze orientation")
 struct AnalyzeOrientationTests {
-    /// A recording at 50 Hz that holds each direction for 4 s, in the axes' own sign.
-    private func recording(_ held: [(Double, Double, Double)], header: String = "x_g,y_g,z_g", scale: Double = 1)
-        -> String
-    {
+    /// A recording at 50 Hz with each of the accelerations for 4 s.
+    private func recording(
+        _ accelerations: [(Double, Double, Double)], header: String = "x_g,y_g,z_g", scale: Double = 1,
+        start: Int = 1_700_000_000_000_000
+    ) -> String {
         var text = "t_us,\(header)\n"
-        for (index, value) in held.flatMap({ Array(repeating: $0, count: 200) }).enumerated() {
-            let time = 1_700_000_000_000_000 + index * 20_000
+        for (index, value) in accelerations.flatMap({ Array(repeating: $0, count: 200) }).enumerated() {
+            let time = start + index * 20_000
             text += "\(time),\(value.0 * scale),\(value.1 * scale),\(value.2 * scale)\n"
         }
         return text
@@ -28,21 +29,34 @@ struct AnalyzeOrientationTests {
 
     private let positions = [(0.0, -1.0, 0.0), (-1, 0, 0), (0, 0, -1)]
 
-    @Test("writes how a device was held, in aligned columns")
+    @Test("orientations are listed in aligned columns with wall-clock times")
     func table() async throws {
         let run = try await analyze(recording(positions))
         #expect(run.status == 0)
         #expect(
             run.text == """
-                FROM s  DURATION s  ORIENTATION    INCLINATION °
-                  0.26        4.28  portrait                90.0
-                  4.54        4.02  landscapeLeft           83.0
-                  8.56        3.42  faceUp                   1.0
+                                   START  DURATION (s)  ORIENTATION    INCLINATION (°)
+                2023-11-14T22:13:20.260Z          4.28  portrait                  90.0
+                2023-11-14T22:13:24.540Z          4.02  landscapeLeft             83.0
+                2023-11-14T22:13:28.560Z          3.42  faceUp                     1.0
 
                 """, "\(run.text)")
     }
 
-    @Test("writes the same as JSON, with the recording's own times")
+    @Test("a recording without wall-clock times has seconds from the first sample")
+    func relativeTimes() async throws {
+        let run = try await analyze(recording(positions, start: 3_000_000))
+        #expect(
+            run.text == """
+                START (s)  DURATION (s)  ORIENTATION    INCLINATION (°)
+                     0.26          4.28  portrait                  90.0
+                     4.54          4.02  landscapeLeft             83.0
+                     8.56          3.42  faceUp                     1.0
+
+                """, "\(run.text)")
+    }
+
+    @Test("JSON has the times of the recording")
     func json() async throws {
         let run = try await analyze(recording(positions), ["--json"])
         #expect(run.status == 0)
@@ -61,17 +75,17 @@ struct AnalyzeOrientationTests {
         #expect(abs(upright - .pi / 2) < 1e-5)
     }
 
-    @Test("recordings of specific force are turned round: those in m/s² by their header, those in g when told")
+    @Test("specific force is converted: always for m/s², and with --sign for g")
     func signs() async throws {
         let metric = try await analyze(recording([(0, 0, 1)], header: "ax_m_s2,ay_m_s2,az_m_s2", scale: 9.80665))
         #expect(metric.text.contains("faceUp") && !metric.text.contains("faceDown"), "\(metric.text)")
         let own = try await analyze(recording([(0, 0, 1)]))
         #expect(own.text.contains("faceDown"), "\(own.text)")
-        let told = try await analyze(recording([(0, 0, 1)]), ["--sign", "specific-force"])
-        #expect(told.text.contains("faceUp"), "\(told.text)")
+        let converted = try await analyze(recording([(0, 0, 1)]), ["--sign", "specific-force"])
+        #expect(converted.text.contains("faceUp"), "\(converted.text)")
     }
 
-    @Test("a phone in a hand on a real walk is held face up", .enabled(if: recordingsFolder != nil))
+    @Test("a phone in a hand during a recorded walk is face up", .enabled(if: recordingsFolder != nil))
     func walk() async throws {
         let folder = try #require(recordingsFolder)
         let file = folder + "/walks/Nexus_Jamie_Hard_InHand_1.csv"
@@ -81,25 +95,25 @@ struct AnalyzeOrientationTests {
         #expect(!run.text.contains("faceDown") && !run.text.contains("UpsideDown"), "\(run.text)")
     }
 
-    @Test("where no orientation is clear that is said")
+    @Test("a recording without a detectable orientation is reported")
     func unclear() async throws {
         let run = try await analyze(recording([(0, 0, 0.1)]))
         #expect(run.status == 0)
-        #expect(run.text == "no orientation is clear in 200 samples over 3.98 s\n")
+        #expect(run.text == "no orientation detected in 200 samples over 3.98 s\n")
         let json = try await analyze(recording([(0, 0, 0.1)]), ["--json"])
         #expect(json.text == "{\"samples\":200,\"intervals\":[]}\n")
     }
 
-    @Test("a recording that does not do is answered with what would")
+    @Test("an invalid recording is rejected with the reason")
     func mistakes() async throws {
         let cases: [(String, [String], String)] = [
-            ("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n", [], "held.csv: no accelerometer of three axes"),
-            ("t_us,magnitude_g\n0,1\n", [], "held.csv: no accelerometer of three axes"),
+            ("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n", [], "held.csv: no three-axis accelerometer"),
+            ("t_us,magnitude_g\n0,1\n", [], "held.csv: no three-axis accelerometer"),
             ("t_us,x_g,y_g,z_g\n", [], "held.csv: no rows after the header"),
             ("t_us,x_g,y_g,z_g\n0,0,0,-1\n1,0,east,-1\n2,0,0,-1\n", [], "held.csv, line 3: 'east' is not a number"),
             (
                 "t_us,x_m_s2,y_m_s2,z_m_s2\n0,0,0,9.8\n", ["--sign", "specific-force"],
-                "these are in m/s², specific force anyway"
+                "these are in m/s² and always specific force"
             ),
             ("t_us,x_g,y_g,z_g\n0,0,0,-1\n", ["--sign", "up"], "'lockstep' and 'specific-force'"),
         ]

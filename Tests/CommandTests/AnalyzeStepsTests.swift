@@ -4,7 +4,7 @@ import Testing
 
 @Suite("lockstep analyze steps")
 struct AnalyzeStepsTests {
-    /// A recording at 50 Hz: rest, and from 4 s on so many steps of 0.5 s, as smooth bumps; then 5 s of rest.
+    /// A recording at 50 Hz: 4 s of rest, steps of 0.5 s as smooth peaks, and 5 s of rest; repeated for each walk.
     private func recording(steps: Int, walks: Int = 1) -> String {
         var text = "t_us,magnitude_g\n"
         let walk = 200 + 25 * steps + 250
@@ -26,21 +26,21 @@ struct AnalyzeStepsTests {
         }
     }
 
-    @Test("writes each walk in aligned columns, and all of them in a sentence")
+    @Test("walks are listed in aligned columns, followed by a summary")
     func table() async throws {
         let run = try await analyze(recording(steps: 40, walks: 2), ["--step-length", "0.7"])
         #expect(run.status == 0)
         #expect(
             run.text == """
-                FROM s  DURATION s  STEPS  DISTANCE m  PACE s/m  CADENCE steps/s
-                  4.29       20.14     40        28.0      0.72             1.99
-                 33.29       20.14     40        28.0      0.72             1.99
+                                   START  DURATION (s)  STEPS  DISTANCE (m)  PACE (s/m)  CADENCE (steps/s)
+                2023-11-14T22:13:24.290Z         20.14     40          28.0        0.72               1.99
+                2023-11-14T22:13:53.290Z         20.14     40          28.0        0.72               1.99
                 80 steps, 56.0 m in 40.28 s of walking (0.72 s/m, 1.99 steps/s); 57.98 s recorded
 
                 """, "\(run.text)")
     }
 
-    @Test("writes the same as JSON, with the recording's own times")
+    @Test("JSON has the times of the recording")
     func json() async throws {
         let run = try await analyze(recording(steps: 40, walks: 2), ["--step-length", "0.7", "--json"])
         #expect(run.status == 0)
@@ -59,7 +59,7 @@ struct AnalyzeStepsTests {
         #expect((starts.last ?? 0) - (starts.first ?? 0) == 29_000_000)
     }
 
-    @Test("the taller the person, the farther")
+    @Test("the estimated distance is proportional to the height")
     func height() async throws {
         let short = try await analyze(recording(steps: 30), ["--height", "1.5", "--json"])
         let tall = try await analyze(recording(steps: 30), ["--height", "2", "--json"])
@@ -70,7 +70,7 @@ struct AnalyzeStepsTests {
         #expect(abs(try distance(tall) / distance(short) - 4.0 / 3) < 0.001)
     }
 
-    @Test("a real walk is counted", .enabled(if: recordingsFolder != nil))
+    @Test("the steps of a recorded walk are counted", .enabled(if: recordingsFolder != nil))
     func walk() async throws {
         let folder = try #require(recordingsFolder)
         let file = folder + "/walks/Samsung_Dario_Hard_InHand_1.csv"
@@ -80,7 +80,7 @@ struct AnalyzeStepsTests {
         #expect(abs(steps - 277) <= 8, "\(run.text)")
     }
 
-    @Test("where there are no steps that is said")
+    @Test("a recording without steps is reported")
     func none() async throws {
         let run = try await analyze(recording(steps: 3))
         #expect(run.status == 0)
@@ -89,17 +89,17 @@ struct AnalyzeStepsTests {
         #expect(json.text == "{\"samples\":525,\"duration\":10.48,\"steps\":0,\"walks\":[]}\n")
     }
 
-    @Test("what does not do is answered with what would")
+    @Test("invalid recordings and options are rejected with the reason")
     func mistakes() async throws {
         let rest = "t_us,x_g,y_g,z_g\n0,0,0,-1\n"
         let cases: [(String, [String], String)] = [
-            ("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n", [], "walk.csv: no accelerometer; steps need x_g,y_g,z_g"),
+            ("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n", [], "walk.csv: no accelerometer; add x_g,y_g,z_g"),
             ("t_us,magnitude_g\n", [], "walk.csv: no rows after the header"),
             ("t_us,magnitude_g\n0,1\n1,one\n2,1\n", [], "walk.csv, line 3: 'one' is not a number"),
             ("t_us,magnitude_g\n5,1\n1,1\n", [], "line 3: time goes back"),
-            (rest, ["--height", "175"], "write 1.75, not 175"),
-            (rest, ["--step-length", "0"], "a step is 0.1 to 3 m long"),
-            (rest, ["--step-length", "0.7", "--height", "1.75"], "give one"),
+            (rest, ["--height", "175"], "such as 1.75 and not 175"),
+            (rest, ["--step-length", "0"], "use a length from 0.1 to 3 m"),
+            (rest, ["--step-length", "0.7", "--height", "1.75"], "use either --step-length or --height"),
             (rest, ["--step-length", "far"], "far"),
         ]
         for (text, options, answer) in cases {

@@ -3,8 +3,8 @@ import LockstepCommandLine
 import LockstepTestSupport
 import Testing
 
-/// What can be said of images and their composition without an engine that builds and runs them.
-@Suite("The containers")
+/// Checks the container files without a container engine.
+@Suite("Container files")
 struct ContainerTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -15,7 +15,7 @@ struct ContainerTests {
             .replacingOccurrences(of: "\\\n", with: " ").components(separatedBy: "\n")
     }
 
-    /// The instructions of the Containerfile, as words.
+    /// The instructions of the Containerfile, split into words.
     private static func instructions() throws -> [[String]] {
         try lines("Containerfile").map { $0.split(separator: " ").map(String.init) }
             .filter { !$0.isEmpty && !$0[0].hasPrefix("#") }
@@ -29,7 +29,7 @@ struct ContainerTests {
         return services
     }
 
-    /// The variables that the Containerfile sets in a stage.
+    /// The environment variables that a stage of the Containerfile sets.
     private static func variables(of stage: String) throws -> [String: String] {
         var current = ""
         var variables: [String: String] = [:]
@@ -48,7 +48,7 @@ struct ContainerTests {
         FileManager.default.fileExists(atPath: folder.appendingPathComponent(path).path)
     }
 
-    @Test("are built from files that exist and are let through, and from stages that came before")
+    @Test("the Containerfile copies only files that exist and are not ignored, and refers only to earlier stages")
     func sources() throws {
         let ignoring = try Self.lines("Containerfile.dockerignore")
         #expect(ignoring.contains("*"))
@@ -71,7 +71,7 @@ struct ContainerTests {
         #expect(stages == ["build", "base", "agent", "collector"])
     }
 
-    @Test("are composed of files and stages that exist")
+    @Test("compose.yaml refers only to files and stages that exist")
     func composition() throws {
         let stages = try Self.instructions().filter { $0[0] == "FROM" }.compactMap(\.last)
         for (name, service) in try Self.services() {
@@ -90,7 +90,7 @@ struct ContainerTests {
     }
 
     @Test(
-        "run programs that understand all they are given, with a broker that does",
+        "the programs and the broker accept all options of the container files",
         .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
     func running() async throws {
         let services = try Self.services()
@@ -111,7 +111,7 @@ struct ContainerTests {
                 let service = try #require(services[name])
                 let given = try #require(service["environment"]).texts
                 let environment = try Self.variables(of: name).merging(given) { $1 }
-                // A variable that nobody knows is passed over in silence.
+                // Programs ignore unknown environment variables.
                 let help = try await RunningProgram.run(path, ["--help"]).text
                 for variable in environment.keys {
                     let option = variable.dropFirst("LOCKSTEP_".count).lowercased().replacing("_", with: "-")
@@ -136,16 +136,16 @@ extension YAMLNode {
         return Dictionary(pairs.map { ($0.key.scalar ?? "", $0.value) }) { first, _ in first }
     }
 
-    /// The values of a mapping, which has to be one of scalars.
+    /// The values of a mapping of scalars.
     fileprivate var texts: [String: String] {
         #expect(!dictionary.isEmpty && dictionary.values.allSatisfy { $0.scalar != nil }, "line \(line)")
         return dictionary.compactMapValues(\.scalar)
     }
 
-    /// The items of a sequence, which has to be one of scalars.
+    /// The items of a sequence of scalars.
     fileprivate var list: [String] {
         guard case .sequence(let items) = content, items.allSatisfy({ $0.scalar != nil }) else {
-            Issue.record("line \(line) is no list of texts")
+            Issue.record("line \(line) is not a list of texts")
             return []
         }
         return items.compactMap(\.scalar)

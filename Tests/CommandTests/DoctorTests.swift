@@ -8,14 +8,14 @@ import Testing
 
 @testable import lockstep
 
-@Suite("What lockstep doctor makes of what it hears")
+@Suite("Diagnosis")
 struct DiagnosisTests {
     private let now = Timestamp(microseconds: 1_800_000_000_000_000)
     private let epoch = Epoch(unchecked: "72fb8639bfae3695")
     private let left = DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))
 
-    /// A system in which all is well.
-    private func sound() -> Observations {
+    /// The observations of a system without problems.
+    private func healthy() -> Observations {
         var observations = Observations(broker: BrokerAddress(host: "localhost", port: 1883))
         observations.version = .five
         observations.seconds = 8
@@ -34,20 +34,20 @@ struct DiagnosisTests {
     }
 
     private func findings(_ change: (inout Observations) -> Void) -> [Finding] {
-        var observations = sound()
+        var observations = healthy()
         change(&observations)
         return Diagnosis(observations: observations, now: now).findings
     }
 
-    @Test("of a sound system is that all is well")
-    func well() {
+    @Test("a system without problems has only findings of level ok")
+    func ok() {
         let found = findings { _ in }
         #expect(found.map(\.level) == [.ok, .ok, .ok, .ok])
-        #expect(found[1] == Finding(.ok, "access", "this user can't pass itself off as a device"))
-        #expect(found[3] == Finding(.ok, "device default/left", "active for 60s, 1000 ms from sample to here"))
+        #expect(found[1] == Finding(.ok, "access", "this user cannot publish as a device"))
+        #expect(found[3] == Finding(.ok, "device default/left", "active for 60s, latency 1000 ms"))
     }
 
-    @Test("is a failure for what is broken, with what to do")
+    @Test("a defect is a failure with advice")
     func failures() {
         let broken: [(String, (inout Observations) -> Void)] = [
             (
@@ -68,7 +68,7 @@ struct DiagnosisTests {
             ),
             ("device default/left", { $0.devices[self.left]?.lags = [-3_000_000] }),
             ("device default/left", { $0.devices[self.left]?.presence?.droppedSamples = 7 }),
-            ("access", { $0.mayRead = false }),
+            ("access", { $0.canRead = false }),
         ]
         for (subject, change) in broken {
             let found = findings(change).filter { $0.level == .failure }
@@ -77,45 +77,45 @@ struct DiagnosisTests {
         }
     }
 
-    @Test("tells what agents had to drop, and that anyone on this machine may write is all right")
-    func noted() {
+    @Test("dropped samples are mentioned, and open access is acceptable for a local broker")
+    func mentioned() {
         let found = findings {
             $0.collectors["default/main"]?.dropped = 70
-            $0.wroteAsDevice = true
+            $0.canWriteAsDevice = true
         }
         #expect(found.map(\.level) == [.ok, .ok, .ok, .ok])
-        #expect(found[1].text.hasPrefix("this user may write as any device: well enough"))
+        #expect(found[1].text.hasPrefix("this user can publish as any device, which is acceptable"))
         #expect(found[2].text.hasSuffix(", 70 dropped by agents"))
     }
 
-    @Test("is a warning for what may pass or be meant")
+    @Test("a condition that may be temporary or intended is a warning")
     func warnings() {
         let odd: [(String, (inout Observations) -> Void)] = [
-            ("speaks MQTT 3.1.1", { $0.version = .three }),
-            ("has not for 5m", { $0.collectors["default/main"]?.at = self.now - 300_000_000 }),
-            ("is Lockstep 99.1, this is", { $0.collectors["default/main"]?.version = "99.1" }),
-            ("does not tell its version", { $0.collectors["default/main"]?.version = nil }),
+            ("supports MQTT 3.1.1", { $0.version = .three }),
+            ("the last report is 5m old", { $0.collectors["default/main"]?.at = self.now - 300_000_000 }),
+            ("version 99.1, but this program has", { $0.collectors["default/main"]?.version = "99.1" }),
+            ("unknown version", { $0.collectors["default/main"]?.version = nil }),
             (
-                "this user may write as any device, and",
+                "this user can publish as any device, and",
                 {
-                    $0.wroteAsDevice = true
+                    $0.canWriteAsDevice = true
                     $0.broker = BrokerAddress(host: "broker.example", port: 8883)
                 }
             ),
             ("3 rejected", { $0.collectors["default/main"]?.rejected = 3 }),
-            ("no device has ever been heard of", { $0.devices = [:] }),
-            ("active for 60s, but sent nothing in 8 s", { $0.devices[self.left]?.lags = [] }),
-            ("30.0 s old when they arrive", { $0.devices[self.left]?.lags = [30_000_000] }),
+            ("no device has connected", { $0.devices = [:] }),
+            ("active for 60s, but no samples in 8 s", { $0.devices[self.left]?.lags = [] }),
+            ("with a latency of 30.0 s", { $0.devices[self.left]?.lags = [30_000_000] }),
             (
                 "3 batches are missing, the first is 5",
                 { $0.devices[self.left]?.ack = Acknowledgement(epoch: self.epoch, through: 4, missing: [5...7]) }
             ),
-            ("up to batch 40 of 900", { $0.devices[self.left]?.highest[self.epoch] = 900 }),
+            ("batches up to 40 of 900", { $0.devices[self.left]?.highest[self.epoch] = 900 }),
             ("gpsd: no fix", { $0.devices[self.left]?.presence?.sources["gpsd"] = "no fix" }),
-            ("'a/b' can't be read: not JSON", { $0.unreadable["a/b"] = "not JSON" }),
-            ("5 of 100 MB are free", { $0.disk = (5 << 20, 100 << 20) }),
+            ("invalid message on 'a/b': not JSON", { $0.unreadable["a/b"] = "not JSON" }),
+            ("5 of 100 MB free", { $0.disk = (5 << 20, 100 << 20) }),
             (
-                "not heard for 10s (silent)",
+                "no messages for 10s (silent)",
                 {
                     $0.devices[self.left]?.state = LifecycleTransition(
                         from: .active, to: .background, since: self.now - 10_000_000, reason: "silent", seq: 2)
@@ -131,12 +131,12 @@ struct DiagnosisTests {
 
 @Suite("lockstep doctor", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct DoctorCommandTests {
-    @Test("looks at a running system, and ends with 1 where something is broken")
+    @Test("a running system is checked, and a failure gives exit status 1")
     func running() async throws {
         try await withSystem { system in
             let doctor = ["doctor", "--broker", system.broker.url, "--seconds", "1"]
             let empty = try await RunningProgram.run(Programs.built("lockstep"), doctor)
-            #expect(empty.status == 1 && empty.text.contains("no collector has ever said here that it runs"))
+            #expect(empty.status == 1 && empty.text.contains("no collector has connected to this broker yet"))
             let collector = try system.startCollector()
             _ = try system.startAgent("walker")
             let client = try await system.connect()
@@ -155,8 +155,8 @@ struct DoctorCommandTests {
         }
     }
 
-    @Test("names a broker that is not there")
-    func unreached() async throws {
+    @Test("an unreachable broker is a failure")
+    func unreachable() async throws {
         let run = try await RunningProgram.run(
             Programs.built("lockstep"), ["doctor", "--broker", "mqtt://127.0.0.1:1"])
         #expect(run.status == 1)

@@ -3,8 +3,8 @@ import LockstepCommandLine
 import LockstepTestSupport
 import Testing
 
-/// Installing, into a folder; `deploy/test-packages` does it for real.
-@Suite("An installation")
+/// Tests the installation into a folder. `deploy/test-packages` tests it on a system.
+@Suite("Installation")
 struct InstallationTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
@@ -13,7 +13,7 @@ struct InstallationTests {
         try await RunningProgram.run("\(Self.root)/deploy/\(script)", arguments, within: .seconds(120))
     }
 
-    /// The files below a folder, with their permissions.
+    /// Returns the files below a folder with their permissions.
     private func files(in folder: String) throws -> [String: Int] {
         var files: [String: Int] = [:]
         for path in try FileManager.default.subpathsOfDirectory(atPath: folder) {
@@ -27,7 +27,7 @@ struct InstallationTests {
     private var programs: String { (Programs.built("lockstep") as NSString).deletingLastPathComponent }
 
     @Test(
-        "puts programs, units, rules and settings where they belong, and is taken away again but for what was changed")
+        "programs, units, rules and settings are installed, and uninstalled except for modified settings")
     func everything() async throws {
         try await withTemporaryFolder { folder in
             let options = ["--destdir", folder, "--prefix", "/opt/lockstep"]
@@ -62,10 +62,10 @@ struct InstallationTests {
         }
     }
 
-    @Test("has example settings that the programs take", arguments: ["agent", "collector"])
+    @Test("the programs accept the example settings", arguments: ["agent", "collector"])
     func examples(part: String) async throws {
         try await withTemporaryFolder { folder in
-            // Every line counts, also those that are there for the reader to switch on; but certificates have to exist.
+            // Also enable the lines that are commented out, except for certificates, which would have to exist.
             let example = try String(contentsOfFile: "\(Self.root)/deploy/settings/\(part).yaml", encoding: .utf8)
             let lines = example.components(separatedBy: "\n").map { line in
                 line.hasPrefix("#") && !line.hasPrefix("# ") && !line.contains("-file:")
@@ -73,15 +73,15 @@ struct InstallationTests {
             }
             let path = folder + "/settings.yaml"
             try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
-            // Refused in the end: for a value that nobody could have, after the file was read and found good.
+            // The invalid log level is detected after the file was accepted.
             let run = try await RunningProgram.run(
                 Programs.built("lockstep-\(part)"), ["--config", path, "--log-level", "silence"])
-            #expect(run.text.contains("'silence' is no log level"), "\(run.text)")
+            #expect(run.text.contains("'silence' is not a log level"), "\(run.text)")
         }
     }
 
     @Test(
-        "that is asked for wrongly is refused with what would be right",
+        "invalid arguments are rejected with the reason",
         arguments: [
             ("install", ["--prefix"], "--prefix takes a value"), ("install", ["everything"], "unknown argument"),
             ("install", ["--binaries", "/nowhere", "--destdir", "/nowhere"], "/nowhere/lockstep-agent is missing"),

@@ -2,10 +2,10 @@ import LockstepCommandLine
 import LockstepModel
 import Testing
 
-@Suite("Numbers and times in the output")
+@Suite("OutputBuffer and TimeWriter")
 struct OutputBufferTests {
     @Test(
-        "a whole number is written as ever",
+        "a whole number is written like its description",
         arguments: [0, 9, 10, -1, -10, 1_700_000_000_000_000, .max, .min] as [Int64])
     func wholeNumbers(_ number: Int64) {
         var output = OutputBuffer()
@@ -13,11 +13,11 @@ struct OutputBufferTests {
         #expect(String(decoding: output.bytes, as: UTF8.self) == "\(number)")
     }
 
-    @Test("a time is written as it describes itself, whatever came before it")
+    @Test("a time is written like its description, after any other time")
     func times() {
         var writer = TimeWriter()
         let near = (0..<2000).map { 1_700_000_000_000_000 + $0 * 999_983 } as [Int64]
-        // Back and forth around the second, the day and 1970.
+        // Times around the limits of a second, of a day and of 1970.
         let edges = [0, -1, 1, -1_000_000, 999_999, 1_000_000, -999_999, 86_399_999_999, 86_400_000_000] as [Int64]
         var written: [String] = []
         let all = (near + edges + edges.reversed() + near.reversed()).map(Timestamp.init(microseconds:))

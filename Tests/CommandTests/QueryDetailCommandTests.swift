@@ -3,7 +3,7 @@ import Testing
 
 @Suite("lockstep query --last and --every")
 struct QueryDetailCommandTests {
-    @Test("--last writes the newest sample of each device")
+    @Test("--last prints the newest sample of each device")
     func last() async throws {
         try await withStore { store in
             let run = try await lockstep(["query", "accelerometer", "--last", "--csv"], store)
@@ -20,7 +20,7 @@ struct QueryDetailCommandTests {
         }
     }
 
-    @Test("--every writes means, sums and the number of samples as CSV")
+    @Test("--every prints means and the number of samples as CSV")
     func averagesCSV() async throws {
         try await withStore { store in
             let run = try await lockstep(["query", "accelerometer", "--every", "1m", "--csv"], store)
@@ -34,7 +34,7 @@ struct QueryDetailCommandTests {
         }
     }
 
-    @Test("--every writes JSON, and null where nothing is known")
+    @Test("--every prints JSON with null for unknown values")
     func averagesJSON() async throws {
         try await withStore { store in
             let run = try await lockstep(["query", "location", "--every", "1h", "--json"], store)
@@ -47,13 +47,13 @@ struct QueryDetailCommandTests {
         }
     }
 
-    @Test("--every writes an aligned table for people")
+    @Test("--every prints an aligned table")
     func averagesTable() async throws {
         try await withStore { store in
             let run = try await lockstep(["query", "accelerometer", "--every", "1d"], store)
             #expect(
                 run.text == """
-                    DEVICE                TIME                                  x g           y g           z g       samples
+                    device                time                                x (g)         y (g)         z (g)       samples
                     default/left          2023-11-14T00:00:00.000000Z         0.375           0.0          -1.0             2
                     lab/right             2023-11-14T00:00:00.000000Z           0.5           0.0          -1.0             1
 
@@ -62,12 +62,12 @@ struct QueryDetailCommandTests {
     }
 
     @Test(
-        "a mistake is answered with what would be right",
+        "invalid options are rejected with a suggestion",
         arguments: [
-            (["--last", "--every", "1m"], "--last and --every exclude each other: choose one"),
-            (["--every", "often"], "'often' is no span of time: write 250ms, 30s, 5m, 2h or 7d"),
-            (["--every", "999ms"], "--every takes a span from 1s to 1d, not '999ms'"),
-            (["--every", "25h"], "--every takes a span from 1s to 1d, not '25h'"),
+            (["--last", "--every", "1m"], "use either --last or --every, not both"),
+            (["--every", "often"], "'often' is not a duration: use 250ms, 30s, 5m, 2h or 7d"),
+            (["--every", "999ms"], "--every must be from 1s to 1d, not '999ms'"),
+            (["--every", "25h"], "--every must be from 1s to 1d, not '25h'"),
         ])
     func mistakes(arguments: [String], answer: String) async throws {
         try await withStore { store in

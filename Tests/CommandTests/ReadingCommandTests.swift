@@ -1,11 +1,12 @@
 import Foundation
 import LockstepModel
+import LockstepStore
 import LockstepTestSupport
 import Testing
 
 @Suite("lockstep query and devices")
 struct ReadingCommandTests {
-    @Test("query writes CSV with a header, by device and time")
+    @Test("query prints CSV with a header, sorted by device and time")
     func csv() async throws {
         try await withStore { store in
             let run = try await lockstep(["query", "accelerometer", "--csv"], store)
@@ -21,7 +22,7 @@ struct ReadingCommandTests {
         }
     }
 
-    @Test("query keeps to a device, to times and to a limit")
+    @Test("query can be limited to a device, a group, a time range and a number of rows")
     func bounds() async throws {
         try await withStore { store in
             let cases: [([String], Int)] = [
@@ -35,7 +36,7 @@ struct ReadingCommandTests {
         }
     }
 
-    @Test("query writes what is not known as null, or as nothing")
+    @Test("unknown values are null in JSON and empty in CSV")
     func unknownValues() async throws {
         try await withStore { store in
             let json = try await lockstep(["query", "location", "--json"], store)
@@ -47,17 +48,17 @@ struct ReadingCommandTests {
     }
 
     @Test(
-        "a mistake is answered with what would be right",
+        "invalid options are rejected with a suggestion",
         arguments: [
-            (["query", "thermometer"], "there is no stream 'thermometer'; known are motion/accelerometer"),
-            (["query", "steps", "--from", "yesterday"], "'yesterday' is no time: write 2026-"),
-            (["query", "steps", "--device", "nobody"], "the store knows no device 'nobody'"),
+            (["query", "thermometer"], "unknown stream 'thermometer'; known streams: motion/accelerometer"),
+            (["query", "steps", "--from", "yesterday"], "'yesterday' is not a time: use 2026-"),
+            (["query", "steps", "--device", "nobody"], "no device 'nobody' in the store"),
             (["query", "steps", "--limit", "-1"], "--limit"),
-            (["query", "steps", "--from", "now", "--to", "-5m"], "lies after --to"),
-            (["query", "steps", "--group", "attic"], "the store knows no group 'attic'; known are default, lab"),
-            (["devices", "--group", "attic"], "the store knows no group 'attic'; known are default, lab"),
+            (["query", "steps", "--from", "now", "--to", "-5m"], "is after --to"),
+            (["query", "steps", "--group", "attic"], "no group 'attic' in the store; known groups: default, lab"),
+            (["devices", "--group", "attic"], "no group 'attic' in the store; known groups: default, lab"),
             (["verify", "--journal", "/nowhere.outbox"], "/nowhere.outbox"),
-            (["devices", "--store", "/plain/path"], "write sqlite:PATH"),
+            (["devices", "--store", "/plain/path"], "use sqlite:PATH"),
             (["devices", "--store", "sqlite:/nowhere/at.db"], "there is no store at /nowhere/at.db"),
         ])
     func mistakes(arguments: [String], answer: String) async throws {
@@ -68,7 +69,7 @@ struct ReadingCommandTests {
         }
     }
 
-    @Test("query writes one JSON object a line")
+    @Test("query prints one JSON object per line")
     func json() async throws {
         try await withStore { store in
             let run = try await lockstep(["query", "motion/accelerometer", "--json", "--group", "lab"], store)
@@ -81,13 +82,13 @@ struct ReadingCommandTests {
         }
     }
 
-    @Test("query writes an aligned table for people")
+    @Test("query prints an aligned table")
     func table() async throws {
         try await withStore { store in
             let run = try await lockstep(["query", "accelerometer"], store)
             #expect(
                 run.text == """
-                    DEVICE                TIME                                  x g           y g           z g
+                    device                time                                x (g)         y (g)         z (g)
                     default/left          2023-11-14T22:13:20.000000Z           0.5           0.0          -1.0
                     default/left          2023-11-14T22:13:20.010000Z          0.25           0.0          -1.0
                     lab/right             2023-11-14T22:13:20.000000Z           0.5           0.0          -1.0
@@ -96,7 +97,33 @@ struct ReadingCommandTests {
         }
     }
 
-    @Test("query and a reader that stops reading end quietly")
+    @Test("a table has times in ISO 8601, and CSV has them in µs")
+    func timeColumns() async throws {
+        try await withStore { store in
+            var walk = SampleBlock(stream: .steps)
+            let time = Timestamp(microseconds: 1_700_000_000_000_000)
+            walk.append(
+                time: time, values: [Double((time - 1_500_000).microseconds), 3, 2.1, .nan, .nan, .nan])
+            try write(IngestGroup(batches: [received(walk, "left", nil)]), to: store)
+            let table = try await lockstep(["query", "steps"], store)
+            #expect(
+                table.text.replacing(/[ ]{2,}/, with: "  ") == """
+                    device  time  start  steps  distance (m)  pace (s/m)  avg_pace (s/m)  cadence (steps/s)
+                    default/left  2023-11-14T22:13:20.000000Z  2023-11-14T22:13:18.500000Z  3  2.1  -  -  -
+
+                    """, "\(table.text)")
+            #expect(Set(table.text.split(separator: "\n").map(\.count)).count == 1, "\(table.text)")
+            let csv = try await lockstep(["query", "steps", "--csv"], store)
+            #expect(
+                csv.text == """
+                    group,device,t,time,start,steps,distance,pace,avg_pace,cadence
+                    default,left,1700000000000000,2023-11-14T22:13:20.000000Z,1699999998500000,3,2.1,,,
+
+                    """)
+        }
+    }
+
+    @Test("a closed pipe ends query without an error")
     func closedPipe() async throws {
         try await withStore { store in
             let run = try await RunningProgram.run(
@@ -110,23 +137,23 @@ struct ReadingCommandTests {
         }
     }
 
-    @Test("an output without room is told", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+    @Test("a full disk is reported", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
     func fullOutput() async throws {
         try await withStore { store in
             let run = try await RunningProgram.run(
                 "/bin/sh", ["-c", "exec \"$0\" query accelerometer > /dev/full", Programs.built("lockstep")],
                 environment: ["LOCKSTEP_STORE": "sqlite:\(store)"])
             #expect(run.status == 1)
-            #expect(run.text == "the output can't be written: No space left on device\n")
+            #expect(run.text == "cannot write to standard output: No space left on device\n")
         }
     }
 
-    @Test("devices tells all of each device, in columns")
+    @Test("devices prints an aligned table")
     func devices() async throws {
         try await withStore { store in
             let run = try await lockstep(["devices"], store)
             #expect(run.status == 0)
-            // How long ago it was changes from day to day, and with it the columns' widths.
+            // The ages, and with them the widths of the columns, depend on the day of the test.
             #expect(
                 run.text.replacing(/[0-9]+d/, with: "Nd").replacing(/[ ]{2,}/, with: "  ") == """
                     DEVICE  STATE  SINCE  AGE  LAST SAMPLE  SAMPLES  DUPLICATES  CONFLICTS  GAPS  DROPPED
@@ -138,7 +165,7 @@ struct ReadingCommandTests {
         }
     }
 
-    @Test("devices tells the same as JSON")
+    @Test("devices prints JSON")
     func devicesJSON() async throws {
         try await withStore { store in
             let run = try await lockstep(["devices", "--json", "--group", "default"], store)
@@ -155,7 +182,7 @@ struct ReadingCommandTests {
         }
     }
 
-    @Test("the version is told, and wrong use ends with 64")
+    @Test("--version prints the version, and a usage error has exit status 64")
     func usage() async throws {
         let version = try await RunningProgram.run(Programs.built("lockstep"), ["--version"])
         #expect(version.text == "lockstep 0.1.0\n")

@@ -1,9 +1,9 @@
 import LockstepTestSupport
 import Testing
 
-@Suite("A program that a test runs")
+@Suite("RunningProgram")
 struct RunningProgramTests {
-    @Test("is read to the end of its output")
+    @Test("the whole output is read")
     func wholeOutput() async throws {
         let result = try await RunningProgram.run("/bin/sh", ["-c", "head -c 3000000 /dev/zero | tr '\\0' x; exit 3"])
         #expect(result.status == 3)

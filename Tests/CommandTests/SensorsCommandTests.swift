@@ -4,7 +4,7 @@ import Testing
 
 @Suite("lockstep-agent sensors")
 struct SensorsCommandTests {
-    /// The attributes of three devices: one that is polled, one that is mounted wrongly, one that comes second.
+    /// The attributes of three devices: a polled one, one with an invalid mount matrix, and a second accelerometer.
     private static let tree = [
         "iio:device0/name": "bmi160", "iio:device0/in_accel_x_raw": "0", "iio:device0/in_accel_y_raw": "0",
         "iio:device0/in_accel_z_raw": "0", "iio:device0/in_accel_scale": "0.000598",
@@ -39,7 +39,7 @@ struct SensorsCommandTests {
             Programs.built("lockstep-agent"), ["sensors"] + arguments, environment: environment)
     }
 
-    @Test("lists name, stream, rates, unit, access and mount matrix, or why not")
+    @Test("the table has name, stream, rates, unit, access, mount matrix and problems")
     func table() async throws {
         try await withTree(Self.tree) { folder in
             let run = try await sensors(["--sysfs-root", folder, "--dev-root", folder])
@@ -59,7 +59,7 @@ struct SensorsCommandTests {
         }
     }
 
-    @Test("lists them as JSON, and roots come from the environment too")
+    @Test("JSON has the same content, and the root can be set in the environment")
     func json() async throws {
         try await withTree(Self.tree.filter { !$0.key.hasPrefix("iio:device1") }) { folder in
             let run = try await sensors(["--json"], environment: ["LOCKSTEP_SYSFS_ROOT": folder + "/"])
@@ -76,7 +76,7 @@ struct SensorsCommandTests {
         }
     }
 
-    @Test("lists those of other sources")
+    @Test("the sensors of other sources are listed")
     func otherSources() async throws {
         let run = try await sensors(["--source", "gpsd", "--source", "simulate:7"])
         #expect(run.status == 0)
@@ -88,11 +88,13 @@ struct SensorsCommandTests {
                 simulate:7             motion/gyroscope      0.001-10000 Hz  rad/s    simulated  -             -
                 simulate:7             motion/magnetometer   0.001-10000 Hz  µT       simulated  -             -
                 simulate:7             location                        1 Hz  ° m m/s  simulated  -             -
+                simulate:7             pressure                0.001-100 Hz  hPa      simulated  -             -
+                simulate:7             battery                         1 Hz  -        simulated  -             -
 
                 """)
     }
 
-    @Test("says what was looked for where there is nothing, and ends with 1")
+    @Test("a system without sensors is reported with exit status 1")
     func nothing() async throws {
         try await withTree([:]) { folder in
             let run = try await sensors(["--sysfs-root", folder])
@@ -107,7 +109,7 @@ struct SensorsCommandTests {
         }
     }
 
-    @Test("lists what can't be used, and ends with 1 where that is all")
+    @Test("unusable sensors are listed, and the exit status is 1 if there are no others")
     func unusable() async throws {
         try await withTree(Self.tree.filter { $0.key.hasPrefix("iio:device1") }) { folder in
             let run = try await sensors(["--sysfs-root", folder, "--json"])
@@ -119,7 +121,7 @@ struct SensorsCommandTests {
         }
     }
 
-    @Test("an option before the command holds as well")
+    @Test("options may precede the subcommand")
     func optionBefore() async throws {
         try await withTree(Self.tree) { folder in
             let run = try await RunningProgram.run(
@@ -129,7 +131,7 @@ struct SensorsCommandTests {
     }
 
     @Test(
-        "finds a sensor of the system at its usual place",
+        "the sensors of the system are found without options",
         .enabled(if: Programs.isInstalled("umockdev-run"), "umockdev-run is not installed"))
     func mocked() async throws {
         try await withTemporaryFolder { folder in
@@ -150,7 +152,7 @@ struct SensorsCommandTests {
         }
     }
 
-    /// An IMU with a buffer, as udev describes it.
+    /// The udev description of an IMU with a buffer.
     private static let mockedDevice: String = {
         var lines = [
             "P: /devices/platform/soc/i2c-1/1-0068/iio:device0", "N: iio:device0", "E: DEVNAME=/dev/iio:device0",

@@ -2,13 +2,13 @@ import LockstepModel
 import LockstepStore
 import LockstepTestSupport
 
-/// Runs `lockstep` on a store.
+/// Runs `lockstep` with a store.
 func lockstep(_ arguments: [String], _ store: String) async throws -> (status: Int32, text: String) {
     try await RunningProgram.run(
         Programs.built("lockstep"), arguments, environment: ["LOCKSTEP_STORE": "sqlite:\(store)"])
 }
 
-/// A store with a gap, duplicates, an active device and one without a state.
+/// Makes a store with a gap, duplicates, an active device and a device without a state.
 func withStore(_ body: (String) async throws -> Void) async throws {
     try await withTemporaryFolder { folder in
         let path = folder + "/store.db"
@@ -33,7 +33,7 @@ func withStore(_ body: (String) async throws -> Void) async throws {
     }
 }
 
-/// Writes to the store at `path`, and closes it.
+/// Writes to the store at `path` and closes it.
 func write(_ group: IngestGroup, to path: String) throws { _ = try SQLiteStore(path: path).write(group) }
 
 func block(_ times: [Int64], x: [Double]) -> SampleBlock {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("lockstep verify")
 struct VerifyCommandTests {
-    @Test("names gaps, and its exit code tells")
+    @Test("gaps are listed, and the exit status is 1")
     func gaps() async throws {
         try await withStore { store in
             let run = try await lockstep(["verify"], store)
@@ -32,7 +32,7 @@ struct VerifyCommandTests {
         }
     }
 
-    @Test("says complete where every accepted sample is stored, and finds the journal's device itself")
+    @Test("a store with all samples of a journal is complete, and the device is found by its epochs")
     func complete() async throws {
         try await withJournal { outbox, blocks, position, store in
             try write(
@@ -45,13 +45,13 @@ struct VerifyCommandTests {
                 run.text.hasSuffix(
                     """
                     journal of default/left: 3 samples accepted, 3 stored once
-                    complete: 3 samples of 1 device, all 3 accepted samples among them
+                    complete: 3 samples of 1 device, including all 3 accepted samples
 
                     """), "\(run.text)")
         }
     }
 
-    @Test("tells accepted samples that are missing, such as those still in the outbox, or stored otherwise")
+    @Test("samples of the journal that are missing or have other values are reported")
     func journals() async throws {
         try await withJournal { outbox, blocks, position, store in
             try write(IngestGroup(batches: [received(blocks[0], "left", position(1))]), to: store)
@@ -68,21 +68,21 @@ struct VerifyCommandTests {
         }
     }
 
-    @Test("compares with the device that is named, with or without a group")
+    @Test("the device of a journal can be specified with or without a group")
     func namedDevices() async throws {
         try await withJournal { outbox, blocks, position, store in
             try write(IngestGroup(batches: [received(blocks[0], "left", position(1))]), to: store)
             let other = try await lockstep(["verify", "--journal", "lab/right=\(outbox)", "--json"], store)
             #expect(other.status == 1)
             #expect(other.text.contains(#""device":"right","accepted":3,"stored":0,"missing":3"#), "\(other.text)")
-            let told = try await lockstep(["verify", "--journal", "lab/right=\(outbox)"], store)
-            #expect(told.text.contains("  the store knows no device lab/right\n"), "\(told.text)")
+            let text = try await lockstep(["verify", "--journal", "lab/right=\(outbox)"], store)
+            #expect(text.text.contains("  no device lab/right in the store\n"), "\(text.text)")
             let own = try await lockstep(["verify", "--journal", "left=\(outbox)"], store)
             #expect(own.text.contains("journal of default/left: 3 samples accepted, 2 stored once"), "\(own.text)")
         }
     }
 
-    @Test("asks for the device where the journal's epoch is in no device, or in two")
+    @Test("a journal whose epochs match no device, or several devices, requires the device")
     func unknownOwner() async throws {
         try await withJournal { outbox, blocks, position, store in
             try write(IngestGroup(batches: [received(blocks[0], "left", nil)]), to: store)
@@ -90,7 +90,8 @@ struct VerifyCommandTests {
             #expect(none.status == 1)
             #expect(
                 none.text.contains(
-                    "no batch of the agent of \(outbox): name its device with --journal GROUP/DEVICE=\(outbox)"))
+                    "no batches of the agent with the outbox \(outbox); specify the device: --journal GROUP/DEVICE=\(outbox)"
+                ))
             try write(
                 IngestGroup(batches: [
                     received(blocks[0], "left", position(1)),
@@ -98,11 +99,13 @@ struct VerifyCommandTests {
                 ]), to: store)
             let two = try await lockstep(["verify", "--journal", outbox], store)
             #expect(two.status == 1)
-            #expect(two.text.contains("\(outbox) may be of default/left, lab/right: name its device"), "\(two.text)")
+            #expect(
+                two.text.contains("\(outbox) matches several devices: default/left, lab/right; specify the device"),
+                "\(two.text)")
         }
     }
 
-    @Test("takes an empty journal for no proof, also of a device that is named")
+    @Test("an empty journal is rejected, also for a specified device")
     func emptyJournal() async throws {
         try await withStore { store in
             let outbox = store + ".outbox"
@@ -113,23 +116,24 @@ struct VerifyCommandTests {
             for journal in [outbox, "left=\(outbox)"] {
                 let run = try await lockstep(["verify", "--journal", journal], store)
                 #expect(run.status == 1)
-                #expect(run.text.contains("has an empty journal: was its agent run with --journal?"), "\(run.text)")
+                #expect(
+                    run.text.contains("the journal in \(outbox) is empty: run the agent with --journal"), "\(run.text)")
             }
         }
     }
 
-    @Test("says what is wrong with a journal that is none", arguments: ["a/b/c=store.db", "left=", "a b=store.db"])
+    @Test("an invalid journal is rejected with the reason", arguments: ["a/b/c=store.db", "left=", "a b=store.db"])
     func wrongSpecification(_ journal: String) async throws {
         try await withStore { store in
             let run = try await lockstep(["verify", "--journal", journal], store)
             #expect(run.status == 1)
-            #expect(run.text.contains("write GROUP/DEVICE=PATH, DEVICE=PATH or PATH"), "\(run.text)")
+            #expect(run.text.contains("use GROUP/DEVICE=PATH, DEVICE=PATH or PATH"), "\(run.text)")
             let other = try await lockstep(["verify", "--journal", store], store)
-            #expect(other.text.contains("--journal takes an agent's outbox; is '\(store)' one?"), "\(other.text)")
+            #expect(other.text.contains("--journal: '\(store)' is not the outbox of an agent"), "\(other.text)")
         }
     }
 
-    @Test("tells a damaged file, even one that can't be read to its end")
+    @Test("a damaged file is reported, even if parts of it are unreadable")
     func damage() async throws {
         try await withTemporaryFolder { folder in
             let store = folder + "/store.db"
@@ -146,11 +150,12 @@ struct VerifyCommandTests {
             #expect(run.status == 1)
             #expect(run.text.hasPrefix("damaged: "), "\(run.text)")
             #expect(run.text.split(separator: "\n").last?.hasPrefix("incomplete: ") == true, "\(run.text)")
-            #expect(run.text.contains("of the integrity check"), "\(run.text)")
+            #expect(run.text.contains("integrity error"), "\(run.text)")
         }
     }
 
-    /// An outbox with a journal of two batches, their positions, and the path of a store to be.
+    /// Makes an outbox with a journal of two batches. The body also receives the batches, a function that returns their
+    /// positions, and the path for a new store.
     private func withJournal(
         _ body: (String, [SampleBlock], (Int64) -> BatchPosition, String) async throws -> Void
     ) async throws {

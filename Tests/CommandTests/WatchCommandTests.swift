@@ -5,7 +5,7 @@ import Testing
 
 @Suite("lockstep watch", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct WatchCommandTests {
-    @Test("in a pipe it tells states, presences and collectors, a line each, without repeating heartbeats")
+    @Test("in a pipe, there is one line per state, presence and collector event, without heartbeats")
     func lines() async throws {
         try await withSystem { system in
             let watch = try system.start("lockstep", ["watch", "--broker", system.broker.url])
@@ -28,7 +28,7 @@ struct WatchCommandTests {
         }
     }
 
-    @Test("as JSON every line is an object")
+    @Test("with --json, every line is an object")
     func json() async throws {
         try await withSystem { system in
             let client = try await system.connect()
@@ -46,23 +46,23 @@ struct WatchCommandTests {
         }
     }
 
-    @Test("a broker that is not there is told once, and one that refuses ends it")
-    func brokerTroubles() async throws {
+    @Test("an unreachable broker is reported once, and denied access ends the command")
+    func brokerErrors() async throws {
         try await withSystem(brokerSettings: ["allow_anonymous false"]) { system in
-            let refused = try await RunningProgram.run(
+            let denied = try await RunningProgram.run(
                 Programs.built("lockstep"), ["watch", "--broker", system.broker.url])
-            #expect(refused.status == 1)
-            #expect(refused.text.contains("check user name, password and access rights"), "\(refused.text)")
+            #expect(denied.status == 1)
+            #expect(denied.text.contains("check user name, password and access rights"), "\(denied.text)")
             let port = try freePort()
             let alone = try await RunningProgram.run(
                 Programs.built("lockstep"), ["watch", "--broker", "mqtt://127.0.0.1:\(port)", "--seconds", "3"])
             #expect(alone.status == 0)
-            #expect(alone.text == "mqtt://127.0.0.1:\(port): Connection refused; trying on\n")
+            #expect(alone.text == "mqtt://127.0.0.1:\(port): Connection refused; retrying\n")
         }
     }
 
     @Test(
-        "on a terminal it draws on a screen of its own, and leaves it as it was",
+        "on a terminal, it uses the alternate screen and restores the terminal",
         .enabled(if: Programs.isInstalled("script"), "script is not installed"), arguments: [SIGTERM, SIGINT])
     func terminal(_ signal: Int32) async throws {
         try await withSystem { system in
@@ -71,7 +71,7 @@ struct WatchCommandTests {
                 "lockstep/lab/phone/presence", #"{"phase":"background","at":1}"#, isRetained: true)
             #expect(published)
             let pidFile = system.folder + "/watch.pid"
-            // `script` gives the program a terminal.
+            // `script` runs the program on a terminal.
             let screen = try RunningProgram(
                 try #require(Programs.installed("script")),
                 [
@@ -81,7 +81,7 @@ struct WatchCommandTests {
                 ], environment: ["TERM": "xterm", "NO_COLOR": ""])
             #expect(await screen.waitForOutput("\u{1B}[1mlab/phone\u{1B}[0m"), "\(screen.text)")
             #expect(screen.text.hasPrefix("\u{1B}[?1049h\u{1B}[?25l"))
-            // Nothing is ever cleared as a whole: that would flicker.
+            // Clearing the whole screen would cause flicker.
             #expect(!screen.text.contains("\u{1B}[2J"))
             let pid = try #require(
                 Int32(String(contentsOfFile: pidFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
@@ -93,7 +93,7 @@ struct WatchCommandTests {
     }
 
     @Test(
-        "what was retained shows at once, and NO_COLOR is honoured",
+        "retained messages are shown at once, and NO_COLOR disables colours",
         .enabled(if: Programs.isInstalled("script"), "script is not installed"))
     func withoutColours() async throws {
         try await withSystem { system in

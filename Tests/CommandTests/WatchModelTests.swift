@@ -6,15 +6,15 @@ import Testing
 
 @testable import lockstep
 
-@Suite("What lockstep watch knows")
+@Suite("WatchModel and its output")
 struct WatchModelTests {
     private var model = WatchModel(root: .standard, device: nil)
     private let left = DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))
 
-    @Test("rates are right from the first batch on, and over five seconds later")
+    @Test("rates are correct from the first batch, and are averaged over five seconds")
     mutating func rates() throws {
         for second in 0..<8 {
-            hear(100, at: second)
+            receive(100, at: second)
             let rate = try #require(model.devices[left]).rate(of: .accelerometer, at: moment(second).boot + 900_000)
             #expect(rate == 100, "after \(second) s")
         }
@@ -23,35 +23,36 @@ struct WatchModelTests {
         #expect(device.rate(of: .accelerometer, at: moment(20).boot) == 0)
     }
 
-    @Test("backlog is no rate of a stream, it has its own")
+    @Test("backlog has its own rate and does not count for a stream")
     mutating func backlog() throws {
-        hear(100, at: 0)
-        hear(700, at: 0, live: false)
+        receive(100, at: 0)
+        receive(700, at: 0, live: false)
         let device = try #require(model.devices[left])
         #expect(device.rate(of: .accelerometer, at: moment(0).boot) == 100)
         #expect(device.backlogRate(at: moment(0).boot) == 700)
     }
 
-    @Test("rates start over with a new connection")
+    @Test("a new connection resets the rates")
     mutating func reconnect() throws {
-        for second in 0..<5 { hear(100, at: second) }
-        model.startListening()
+        for second in 0..<5 { receive(100, at: second) }
+        model.didConnect()
         #expect(try #require(model.devices[left]).rate(of: .accelerometer, at: moment(5).boot) == 0)
-        hear(100, at: 6)
+        #expect(model.streams == [.accelerometer])
+        receive(100, at: 6)
         #expect(try #require(model.devices[left]).rate(of: .accelerometer, at: moment(6).boot) == 100)
     }
 
-    @Test("a heartbeat that says nothing new is no event, and the will of an older session changes nothing")
+    @Test("a heartbeat without a change is not an event, and the last will of an older session is ignored")
     mutating func presence() throws {
-        #expect(say(.foreground, session: 2, at: 1) != nil)
-        #expect(say(.foreground, session: 2, at: 2) == nil)
-        #expect(say(.lost, session: 1, at: 3) == nil)
+        #expect(publish(.foreground, session: 2, at: 1) != nil)
+        #expect(publish(.foreground, session: 2, at: 2) == nil)
+        #expect(publish(.lost, session: 1, at: 3) == nil)
         #expect(model.devices[left]?.presence?.phase == .foreground)
-        #expect(say(.lost, session: 2, at: 4) != nil)
+        #expect(publish(.lost, session: 2, at: 4) != nil)
         #expect(model.devices[left]?.presence?.phase == .lost)
     }
 
-    @Test("what can't be read is an event with its reason")
+    @Test("an unreadable message is an event with the reason")
     mutating func unreadable() throws {
         let event = model.handle(topic: "lockstep/default/left/state", payload: Data("{".utf8), at: moment(0))
         guard case .unreadable(let topic, let reason) = event else {
@@ -62,31 +63,50 @@ struct WatchModelTests {
         #expect(reason.hasPrefix("not valid JSON"))
     }
 
-    @Test("the screen has a line a device, and below it what is not well")
+    @Test("the screen has one line per device, a column per received stream, and the problems below")
     mutating func screen() throws {
         let transition = LifecycleTransition(
             from: nil, to: .active, since: moment(0).wall - 60_000_000, reason: "start", seq: 1)
         _ = handle("state", StateJSON.encode(transition), at: 0)
-        _ = say(.foreground, session: 1, at: 0, sources: ["gpsd": "no \u{1B}[31mfix", "simulate:1": "running"])
-        hear(100, at: 0)
+        _ = publish(.foreground, session: 1, at: 0, sources: ["gpsd": "no \u{1B}[31mfix", "simulate:1": "running"])
+        receive(100, at: 0)
         let display = WatchDisplay(terminal: Terminal(isInteractive: true, hasColours: false))
+        func lines(columns: Int) -> [String] {
+            display.lines(model, connection: "mqtt://localhost:1883", columns: columns, at: moment(0))
+        }
         #expect(
-            display.lines(model, connection: "mqtt://localhost:1883", at: moment(0)) == [
+            lines(columns: 80) == [
                 "lockstep watch  mqtt://localhost:1883  2023-11-14T22:13:20Z",
                 "",
-                "DEVICE        STATE   FOR  ACCE  GYRO  MAGN  DEVI  STEP  LOCA  ORIE  LAST  PHASE",
-                "default/left  active  60s   100     -     -     -     -     -     -    0s  foreground",
+                "DEVICE        STATE   AGE  ACCELEROMETER  LAST  PHASE",
+                "default/left  active  60s            100    0s  foreground",
                 "",
-                // What comes over the network must not steer the terminal.
+                // Control characters from the network must not reach the terminal.
                 "default/left  gpsd: no \u{FFFD}[31mfix",
                 "",
-                "Streams in samples/s. ^C ends.",
+                "Streams in samples/s. Ctrl-C exits.",
             ])
+        #expect(lines(columns: 57)[2] == "DEVICE        STATE   AGE  ACCE  LAST  PHASE")
+        #expect(lines(columns: 58)[2] == "DEVICE        STATE   AGE  ACCELEROMETER  LAST  PHASE")
     }
 
-    @Test("rates are a line: as text, as JSON, and where an active device sends nothing")
+    @Test("every defined stream has a column once its samples arrive")
+    mutating func allStreams() throws {
+        for stream in SensorStream.builtIn.reversed() {
+            let values = stream.columns.map { _ in 0.0 }
+            var samples = SampleBlock(stream: stream)
+            samples.append(time: moment(0).wall, values: values)
+            _ = handle(stream.name, BatchJSON.encode(Batch(position: nil, samples: samples)), at: 0)
+        }
+        #expect(model.streams == SensorStream.builtIn)
+        let display = WatchDisplay(terminal: Terminal(isInteractive: true, hasColours: false))
+        let header = display.lines(model, connection: "", columns: 500, at: moment(0))[2]
+        for stream in SensorStream.builtIn { #expect(header.contains("  \(stream.table.uppercased())  ")) }
+    }
+
+    @Test("rates are one line, as text or JSON, also for an active device without samples")
     mutating func rateLines() throws {
-        hear(100, at: 0)
+        receive(100, at: 0)
         let device = try #require(model.devices[left])
         #expect(
             WatchLines(isJSON: false).rates(of: left, device, at: moment(0))
@@ -114,14 +134,14 @@ struct WatchModelTests {
         model.handle(topic: "lockstep/default/left/\(channel)", payload: Data(payload), at: moment(second))
     }
 
-    private mutating func hear(_ count: Int64, at second: Int, live: Bool = true) {
+    private mutating func receive(_ count: Int64, at second: Int, live: Bool = true) {
         let end = moment(second).wall.microseconds
         let times = (1...count).map { end - (count - $0) * 1000 }
         let batch = Batch(position: nil, isLive: live, samples: block(times, x: times.map { _ in 0 }))
         _ = handle("motion/accelerometer", BatchJSON.encode(batch), at: second)
     }
 
-    private mutating func say(
+    private mutating func publish(
         _ phase: Phase, session: Int64, at second: Int, sources: [String: String] = [:]
     ) -> WatchModel.Event? {
         let presence = Presence(

@@ -2,12 +2,12 @@ import LockstepCommandLine
 import LockstepModel
 import Testing
 
-@Suite("A time for people")
+@Suite("Ages and times as text")
 struct AgeTests {
     private let now = Timestamp(microseconds: 1_700_000_000_123_456)
 
     @Test(
-        "tells its age in the largest unit that says something",
+        "an age is written in its largest useful unit",
         arguments: [
             (0, "0s"), (-5, "0s"), (99, "99s"), (100, "1m"), (5999, "99m"), (6000, "1h"), (172_799, "47h"),
             (172_800, "2d"), (31_536_000, "365d"),
@@ -16,7 +16,7 @@ struct AgeTests {
         #expect((now - seconds * 1_000_000).age(at: now) == text)
     }
 
-    @Test("tells its age however far away it is")
+    @Test("extreme times do not overflow")
     func extremes() {
         let first = Timestamp(microseconds: .min)
         let last = Timestamp(microseconds: .max)
@@ -24,11 +24,14 @@ struct AgeTests {
         #expect(last.age(at: first) == "0s")
     }
 
-    @Test("is shown to the second")
-    func toTheSecond() { #expect(now.toTheSecond == "2023-11-14T22:13:20Z") }
+    @Test("a time is written in ISO 8601, to the second or to the millisecond")
+    func iso8601() {
+        #expect(now.iso8601Seconds == "2023-11-14T22:13:20Z")
+        #expect(now.iso8601Milliseconds == "2023-11-14T22:13:20.123Z")
+    }
 
     @Test(
-        "is read as it is written, or as a span before now",
+        "µs, ISO 8601, 'now' and a duration before now are parsed",
         arguments: [
             ("now", 1_700_000_000_123_456), ("-5m", 1_699_999_700_123_456), ("-250ms", 1_699_999_999_873_456),
             ("1700000000000000", 1_700_000_000_000_000), ("2023-11-14T22:13:20Z", 1_700_000_000_000_000),
@@ -38,12 +41,12 @@ struct AgeTests {
         #expect(try time(text, now: now).microseconds == microseconds)
     }
 
-    @Test("that can't be read says what to write", arguments: ["", "yesterday", "-", "-5x", "+5m"])
-    func refused(_ text: String) {
+    @Test("an invalid time is rejected with examples of valid ones", arguments: ["", "yesterday", "-", "-5x", "+5m"])
+    func rejected(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try time(text, now: now) }
         #expect(
             error?.description
-                == "'\(text)' is no time: write 2026-11-21T09:30:00Z, µs since 1970, now, or a span before now such as -5m"
+                == "'\(text)' is not a time: use 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m"
         )
     }
 }

@@ -4,7 +4,7 @@ import Logging
 import Synchronization
 import Testing
 
-@Suite("A log for the journal")
+@Suite("JournalLogHandler")
 struct JournalLogTests {
     private final class Lines: Sendable {
         let all = Mutex<[String]>([])
@@ -19,7 +19,7 @@ struct JournalLogTests {
         return lines.all.withLock { $0 }
     }
 
-    @Test("has the priority in front, and no time")
+    @Test("a line starts with the priority and has no time")
     func priorities() {
         let written = lines { logger in
             logger.logLevel = .trace
@@ -31,24 +31,24 @@ struct JournalLogTests {
             ])
     }
 
-    @Test("has metadata in order of their names, those of the event before those of the logger")
+    @Test("metadata follows the event, and the metadata of the event overrides that of the logger")
     func metadata() {
         let written = lines { logger in
             logger[metadataKey: "device"] = "left"
             logger[metadataKey: "epoch"] = "1"
-            logger.info("begins", metadata: ["epoch": "2", "at": "home"])
-            logger.debug("says too much")
+            logger.info("agent started", metadata: ["epoch": "2", "at": "home"])
+            logger.debug("below the log level")
         }
-        #expect(written == ["<6>begins at=home device=left epoch=2"])
+        #expect(written == ["<6>agent started  at=home device=left epoch=2"])
     }
 
-    @Test("has one line an event")
+    @Test("an event is always one line")
     func oneLine() {
         let written = lines { $0.error("one\ntwo") }
         #expect(written == ["<3>one\u{FFFD}two"])
     }
 
-    @Test("is written where systemd says that this very stream is the journal")
+    @Test("the journal is detected by device and inode of standard error")
     func stream() {
         var status = stat()
         #expect(fstat(STDERR_FILENO, &status) == 0)

@@ -1,10 +1,10 @@
 import LockstepCommandLine
 import Testing
 
-@Suite("A span of time")
+@Suite("Parsing durations")
 struct SpanTests {
     @Test(
-        "is a number with a unit, or of seconds",
+        "a number with a unit, or a number of seconds, is parsed",
         arguments: [
             ("250ms", 250_000), ("30s", 30_000_000), ("30", 30_000_000), ("5m", 300_000_000), ("2h", 7_200_000_000),
             ("7d", 604_800_000_000), ("1.5s", 1_500_000), ("0.5", 500_000), (".5m", 30_000_000), ("0s", 0),
@@ -15,7 +15,7 @@ struct SpanTests {
     }
 
     @Test(
-        "that is none is refused with what to write instead",
+        "an invalid duration is rejected with examples of valid ones",
         arguments: [
             "", "s", "ms", "-5s", "+5s", "5 s", "5S", "5min", "1e3", "1..5s", "1.2.3", ".", "٣s", "½s", "5s ", "nan",
             "inf",
@@ -23,14 +23,14 @@ struct SpanTests {
         ])
     func refused(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try span(text) }
-        #expect(error?.description == "'\(text)' is no span of time: write 250ms, 30s, 5m, 2h or 7d")
+        #expect(error?.description == "'\(text)' is not a duration: use 250ms, 30s, 5m, 2h or 7d")
     }
 }
 
-@Suite("An amount of bytes")
+@Suite("Parsing sizes in bytes")
 struct ByteCountTests {
     @Test(
-        "is a number, or one of K, M or G",
+        "a number, optionally with K, M or G, is parsed",
         arguments: [
             ("0", 0), ("65536", 65_536), ("64K", 65_536), ("64k", 65_536), ("256M", 268_435_456), ("1G", 1_073_741_824),
             ("500g", 536_870_912_000),
@@ -39,49 +39,51 @@ struct ByteCountTests {
         #expect(try byteCount(text) == bytes)
     }
 
-    @Test("may be written out for more than 4 GiB")
+    @Test("a size above 4 GiB is parsed")
     func large() {
         let bytes = try? byteCount("5368709120")
         #expect(bytes == 5_368_709_120)
     }
 
     @Test(
-        "that is none is refused with what to write instead",
+        "an invalid size is rejected with examples of valid ones",
         arguments: [
             "", "K", "-1", "+1", "1.5M", "64KB", "64 K", "6T", "٣", "99999999999999999999", "99999999999G", "1e6",
         ])
     func refused(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try byteCount(text) }
-        #expect(error?.description == "'\(text)' is no amount of bytes: write 65536, 64K, 256M or 1G")
+        #expect(error?.description == "'\(text)' is not a size in bytes: use 65536, 64K, 256M or 1G")
     }
 }
 
-@Suite("A whole number")
+@Suite("Parsing whole numbers")
 struct WholeNumberTests {
-    @Test("is taken within its bounds, these included", arguments: [("1", 1), ("65535", 65_535), ("007", 7)])
+    @Test("a number within the bounds, inclusive, is parsed", arguments: [("1", 1), ("65535", 65_535), ("007", 7)])
     func valid(_ text: String, _ number: Int) throws {
         #expect(try wholeNumber(text, in: 1...65_535) == number)
     }
 
-    @Test("outside of them is refused with the bounds", arguments: ["", "0", "65536", "-1", "1.0", "x", " 1", "1e2"])
+    @Test("any other text is rejected with the bounds", arguments: ["", "0", "65536", "-1", "1.0", "x", " 1", "1e2"])
     func refused(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try wholeNumber(text, in: 1...65_535) }
         #expect(error?.description == "'\(text)' is not a whole number from 1 to 65535")
     }
 }
 
-@Suite("A store's place")
-struct StorePlaceTests {
-    @Test("is sqlite: and a path", arguments: [("sqlite:a.db", "a.db"), ("sqlite:/var/lib/a b", "/var/lib/a b")])
+@Suite("Parsing store addresses")
+struct StoreAddressTests {
+    @Test(
+        "sqlite: followed by a path is parsed",
+        arguments: [("sqlite:a.db", "a.db"), ("sqlite:/var/lib/a b", "/var/lib/a b")])
     func valid(_ text: String, _ path: String) throws {
         #expect(try sqlitePath(text) == path)
     }
 
     @Test(
-        "that is none is refused with what to write instead",
+        "any other text is rejected with the valid form",
         arguments: ["", "sqlite:", "a.db", "SQLITE:a", "clickhouse:x"])
     func refused(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try sqlitePath(text) }
-        #expect(error?.description == "'\(text)' is no store: write sqlite:PATH")
+        #expect(error?.description == "'\(text)' is not a store: use sqlite:PATH")
     }
 }

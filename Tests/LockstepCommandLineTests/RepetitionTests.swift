@@ -4,59 +4,59 @@ import Testing
 
 @testable import LockstepCommandLine
 
-@Suite("A repeated message")
-struct RepetitionTests {
+@Suite("RepetitionLimiter")
+struct RepetitionLimiterTests {
     private let start = ContinuousClock.now
 
-    @Test("is said five times in a minute, and then counted")
+    @Test("five events within a minute pass, the others are counted")
     func burst() {
-        var repetition = Repetition<String>()
-        let said = (0..<120).map { repetition.says("lost", at: start + .milliseconds($0)) }
-        #expect(said.count { $0 } == 5 && said.prefix(5).allSatisfy { $0 })
-        let early = repetition.takeSummaries(at: start + .seconds(59))
+        var limiter = RepetitionLimiter<String>()
+        let passed = (0..<120).map { limiter.shouldPass("lost", at: start + .milliseconds($0)) }
+        #expect(passed.count { $0 } == 5 && passed.prefix(5).allSatisfy { $0 })
+        let early = limiter.takeSummaries(at: start + .seconds(59))
         #expect(early.isEmpty)
-        let due = repetition.takeSummaries(at: start + .seconds(60))
-        #expect(due == [.init(key: "lost", count: 115)])
-        let again = repetition.takeSummaries(at: start + .seconds(60))
+        let summaries = limiter.takeSummaries(at: start + .seconds(60))
+        #expect(summaries == [.init(key: "lost", count: 115)])
+        let again = limiter.takeSummaries(at: start + .seconds(60))
         #expect(again.isEmpty)
-        let next = repetition.says("lost", at: start + .seconds(61))
+        let next = limiter.shouldPass("lost", at: start + .seconds(61))
         #expect(next)
     }
 
-    @Test("that comes now and then is said each time")
+    @Test("infrequent events pass without summaries")
     func slow() {
-        var repetition = Repetition<String>()
+        var limiter = RepetitionLimiter<String>()
         for minute in 0..<20 {
             let time = start + .seconds(60 * minute)
-            let summaries = repetition.takeSummaries(at: time)
-            let isSaid = repetition.says("lost", at: time)
-            #expect(summaries.isEmpty && isSaid)
+            let summaries = limiter.takeSummaries(at: time)
+            let isPassed = limiter.shouldPass("lost", at: time)
+            #expect(summaries.isEmpty && isPassed)
         }
     }
 
-    @Test("holds up no other, however many others there are")
+    @Test("events of different kinds do not limit each other, and events beyond the maximum of kinds pass")
     func others() {
-        var repetition = Repetition<Int>()
-        let said = (0..<2000).map { repetition.says($0, at: start) }
-        #expect(said.allSatisfy { $0 })
-        let beyond = (0..<10).map { _ in repetition.says(5000, at: start) }
+        var limiter = RepetitionLimiter<Int>()
+        let passed = (0..<2000).map { limiter.shouldPass($0, at: start) }
+        #expect(passed.allSatisfy { $0 })
+        let beyond = (0..<10).map { _ in limiter.shouldPass(5000, at: start) }
         #expect(beyond.allSatisfy { $0 })
     }
 
-    @Test("and others are summed up in the order in which they began, each once its minute is over")
+    @Test("each kind is summarised once its minute is over, in the order of the first events")
     func order() {
-        var repetition = Repetition<String>()
-        for _ in 0..<7 { _ = repetition.says("first", at: start) }
-        for _ in 0..<8 { _ = repetition.says("second", at: start + .seconds(10)) }
-        for _ in 0..<9 { _ = repetition.says("third", at: start + .seconds(50)) }
-        let due = repetition.takeSummaries(at: start + .seconds(75))
-        #expect(due == [.init(key: "first", count: 2), .init(key: "second", count: 3)])
-        let rest = repetition.takeSummaries(at: start + .seconds(110))
+        var limiter = RepetitionLimiter<String>()
+        for _ in 0..<7 { _ = limiter.shouldPass("first", at: start) }
+        for _ in 0..<8 { _ = limiter.shouldPass("second", at: start + .seconds(10)) }
+        for _ in 0..<9 { _ = limiter.shouldPass("third", at: start + .seconds(50)) }
+        let summaries = limiter.takeSummaries(at: start + .seconds(75))
+        #expect(summaries == [.init(key: "first", count: 2), .init(key: "second", count: 3)])
+        let rest = limiter.takeSummaries(at: start + .seconds(110))
         #expect(rest == [.init(key: "third", count: 4)])
     }
 }
 
-@Suite("A log with repeated messages")
+@Suite("RepetitionLogHandler")
 struct RepetitionLogTests {
     private final class Recorder: Sendable {
         let lines = Mutex<[String]>([])
@@ -64,6 +64,8 @@ struct RepetitionLogTests {
     }
 
     private let recorder = Recorder()
+
+    private var lines: [String] { recorder.lines.withLock { $0 } }
 
     private var logger: Logger {
         Logger(label: "test") { [recorder] _ in
@@ -73,38 +75,37 @@ struct RepetitionLogTests {
         }
     }
 
-    @Test("tells how many more there were, at their level, before what comes next")
+    @Test("the summary has the level and the metadata of the event, and precedes the next event")
     func summary() {
         let logger = logger
-        for _ in 0..<123 { logger.warning("connection lost", metadata: ["try": "1"]) }
+        for _ in 0..<123 { logger.warning("connection lost", metadata: ["attempt": "1"]) }
         logger.info("connection lost")
         recorder.time.withLock { $0 += .seconds(61) }
         logger.info("connected")
-        let lines = recorder.lines.withLock { $0 }
         #expect(
-            lines == Array(repeating: "<4>connection lost try=1", count: 5) + [
-                "<6>connection lost", "<4>connection lost … 118 more in 60 s", "<6>connected",
+            lines == Array(repeating: "<4>connection lost  attempt=1", count: 5) + [
+                "<6>connection lost", "<4>connection lost  attempt=1 repeated=118 within=60s", "<6>connected",
             ])
     }
 
-    @Test("keeps messages apart that only look alike: each place in the program speaks for itself")
+    @Test("equal events from different source lines are counted separately")
     func places() {
         let logger = logger
         for _ in 0..<5 { logger.info("again") }
         for _ in 0..<5 { logger.info("again") }
-        let count = recorder.lines.withLock { $0.count }
-        #expect(count == 10)
+        #expect(lines.count == 10)
     }
 
-    @Test("counts on in a copy of the logger with other metadata")
-    func copies() {
+    @Test("events with different metadata are counted separately, and copies of a logger together")
+    func metadata() {
         let logger = logger
-        for number in 0..<10 {
+        for number in 0..<20 {
             var copy = logger
-            copy[metadataKey: "number"] = "\(number)"
-            copy.info("again")
+            copy[metadataKey: "device"] = "\(number % 2)"
+            copy.info("samples dropped", metadata: ["stream": "steps"])
         }
-        let count = recorder.lines.withLock { $0.count }
-        #expect(count == 5)
+        #expect(lines.count == 10)
+        #expect(
+            Set(lines) == ["<6>samples dropped  device=0 stream=steps", "<6>samples dropped  device=1 stream=steps"])
     }
 }

@@ -5,9 +5,9 @@ import LockstepCommandLine
 import LockstepMQTT
 import Testing
 
-@Suite("A secret", .temporaryFolder)
+@Suite("Passwords and keys", .temporaryFolder)
 struct SecretTests {
-    @Test("is read from a file that only its owner may read, without the end of its line")
+    @Test("a password is read from the first line of a file that only its owner can read")
     func file() throws {
         let path = try secret("s3cret\nmore\n", mode: 0o600)
         let options = try BrokerOptions.parse(["--user", "lab/walker", "--password-file", path])
@@ -17,7 +17,7 @@ struct SecretTests {
         #expect("\(address)" == "mqtt://localhost:1883")
     }
 
-    @Test("is read from the environment, and from a file of settings that only its owner may read")
+    @Test("a password is read from the environment and from a settings file that only its owner can read")
     func otherPlaces() throws {
         let options = try BrokerOptions.parse(["--user", "me"])
         #expect(try options.address(try settings(["LOCKSTEP_PASSWORD": "s3cret"])).password == "s3cret")
@@ -28,45 +28,45 @@ struct SecretTests {
             #expect(chmod(file, 0o600) == 0)
             #expect(try options.address(try settings(file: file)).password == "s3cret")
             #expect(chmod(file, 0o644) == 0)
-            let refusal = failure { _ = try options.address(try settings(file: file)) }
-            #expect(refusal?.hasSuffix("(mode 644): chmod 600 \(file)") == true, "\(refusal ?? "")")
+            let rejection = failure { _ = try options.address(try settings(file: file)) }
+            #expect(rejection?.hasSuffix("(mode 644): chmod 600 \(file)") == true, "\(rejection ?? "")")
         }
     }
 
-    @Test("is refused in a file that others may read", arguments: [0o640, 0o604, 0o620, 0o644, 0o777])
+    @Test("a secret in a file that other users can access is rejected", arguments: [0o640, 0o604, 0o620, 0o644, 0o777])
     func mode(_ mode: UInt32) throws {
         let path = try secret("s3cret\n", mode: mode)
         let reason =
-            "\(path) holds a secret, and not only its owner may read it (mode \(String(mode, radix: 8))): chmod 600 \(path)"
+            "\(path) contains a secret but other users can access it (mode \(String(mode, radix: 8))): chmod 600 \(path)"
         let password = try BrokerOptions.parse(["--user", "me", "--password-file", path])
         #expect(failure { _ = try password.address(try settings()) } == "--password-file: " + reason)
         let key = try BrokerOptions.parse(["--broker", "mqtts://host", "--cert-file", "/c.pem", "--key-file", path])
         #expect(failure { _ = try key.tls(try settings()) } == "--key-file: " + reason)
     }
 
-    @Test("is refused on the command line, where everybody can read it")
+    @Test("a password on the command line is rejected, because other users can read it")
     func commandLine() throws {
         let options = try BrokerOptions.parse(["--broker", "mqtt://me:s3cret@host"])
         #expect(
             failure { _ = try options.address(try settings()) }
-                == "--broker: everybody on this machine can read a password on the command line: give --user, and the "
-                + "password by --password-file or in LOCKSTEP_PASSWORD")
+                == "--broker: every user of this machine can read a password on the command line: use --user together "
+                + "with --password-file or LOCKSTEP_PASSWORD")
     }
 
-    @Test("is told to be missing, empty, there twice, or without a user")
+    @Test("a password that is missing, empty, set twice or without a user is rejected")
     func wrong() throws {
         let path = try secret("\n", mode: 0o600)
         let full = try secret("x", mode: 0o600, name: "full")
         for (arguments, environment, reason) in [
             (
                 ["--password-file", "/nowhere"], [:],
-                "--password-file: /nowhere can't be read: No such file or directory"
+                "--password-file: cannot read /nowhere: No such file or directory"
             ),
-            (["--password-file", path], [:], "--password-file: \(path): its first line, the password, is empty"),
-            (["--password-file", full], [:], "a password without a user: give --user"),
+            (["--password-file", path], [:], "--password-file: the first line of \(path), the password, is empty"),
+            (["--password-file", full], [:], "a password without a user name: add --user"),
             (
                 ["--user", "me", "--password-file", full], ["LOCKSTEP_PASSWORD": "y"],
-                "two passwords: give either password-file or LOCKSTEP_PASSWORD"
+                "two passwords: use either password-file or LOCKSTEP_PASSWORD"
             ),
         ] as [([String], [String: String], String)] {
             let options = try BrokerOptions.parse(arguments)
@@ -74,16 +74,16 @@ struct SecretTests {
         }
     }
 
-    @Test("the files for TLS go together, and with mqtts://")
+    @Test("certificate and key require each other, and all TLS files require mqtts://")
     func pairs() throws {
         let lonely = try BrokerOptions.parse(["--broker", "mqtts://host", "--cert-file", "/c.pem"])
         #expect(
             failure { _ = try lonely.tls(try settings()) }
-                == "--cert-file and --key-file go together: a certificate is nothing without its key")
+                == "--cert-file and --key-file must be used together")
         let plain = try BrokerOptions.parse(["--broker", "mqtt://host", "--ca-file", "/ca.pem"])
         #expect(
             failure { _ = try plain.tls(try settings()) }
-                == "--ca-file, --cert-file and --key-file are for TLS: write mqtts:// in --broker")
+                == "--ca-file, --cert-file and --key-file require TLS: use mqtts:// in --broker")
     }
 
     private func settings(_ environment: [String: String] = [:], file: String? = nil) throws -> Settings {

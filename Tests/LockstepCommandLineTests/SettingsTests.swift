@@ -8,7 +8,7 @@ import Testing
 struct SettingsTests {
     private let names = ["broker", "backlog-rate", "source"]
 
-    @Test("are taken from the command line, then the environment, then the file, then nowhere")
+    @Test("the command line takes precedence over the environment, and the environment over the file")
     func precedence() throws {
         let file = try write("backlog-rate: file\n")
         let all = try Settings(names: names, file: file, environment: ["LOCKSTEP_BACKLOG_RATE": "variable"])
@@ -20,7 +20,7 @@ struct SettingsTests {
         #expect(try none.value("backlog-rate", nil) { $0 } == nil)
     }
 
-    @Test("of a list come from one place, never mixed")
+    @Test("the values of a list come from one origin and are never merged")
     func lists() throws {
         let file = try write("source: [a, 'b,c']\n")
         let all = try Settings(names: names, file: file, environment: ["LOCKSTEP_SOURCE": "x, y ,z"])
@@ -32,43 +32,43 @@ struct SettingsTests {
         #expect(try none.values("source", []) { $0 }.isEmpty)
     }
 
-    @Test("that are empty in the environment count as not given")
+    @Test("an empty environment variable is ignored")
     func emptyVariable() throws {
         let settings = try Settings(names: names, file: nil, environment: ["LOCKSTEP_BROKER": ""])
         #expect(try settings.value("broker", nil) { $0 } == nil)
     }
 
-    @Test("may name their file in the environment")
+    @Test("LOCKSTEP_CONFIG names the file")
     func fileVariable() throws {
         let file = try write("broker: mqtt://host\n")
         let settings = try Settings(names: names, file: nil, environment: ["LOCKSTEP_CONFIG": file])
         #expect(try settings.value("broker", nil) { $0 } == "mqtt://host")
     }
 
-    @Test("take an empty name of their file in the environment for none")
+    @Test("an empty LOCKSTEP_CONFIG is ignored")
     func emptyFileVariable() throws {
         let settings = try Settings(names: names, file: nil, environment: ["LOCKSTEP_CONFIG": ""])
         #expect(try settings.value("broker", nil) { $0 } == nil)
     }
 
-    @Test("have names that are written with underscores in the environment")
+    @Test("environment variables have underscores instead of hyphens")
     func variables() { #expect(Settings.variable(for: "backlog-rate") == "LOCKSTEP_BACKLOG_RATE") }
 
     @Test(
-        "may come from a file without any", arguments: ["", "\n", "# only a comment\n"])
+        "a file may be empty", arguments: ["", "\n", "# only a comment\n"])
     func emptyFile(_ text: String) throws {
         let settings = try Settings(names: names, file: try write(text), environment: [:])
         #expect(try settings.value("broker", nil) { $0 } == nil)
     }
 
-    @Test("may come from a file that only begins a document")
-    func begunFile() throws {
+    @Test("a file may contain an empty document")
+    func emptyDocument() throws {
         let file = try write("---\n# broker: mqtt://localhost\n")
-        let told = failure { _ = try Settings(names: names, file: file, environment: [:]) }
-        #expect(told == nil)
+        let error = failure { _ = try Settings(names: names, file: file, environment: [:]) }
+        #expect(error == nil)
     }
 
-    @Test("keep the text of the file: no number or truth is made of it")
+    @Test("values in the file keep their text and are not converted to numbers or booleans")
     func texts() throws {
         let settings = try Settings(
             names: names, file: try write("broker: 007\nbacklog-rate: yes\nsource: 1.50\n"), environment: [:])
@@ -78,16 +78,16 @@ struct SettingsTests {
     }
 }
 
-@Suite("A wrong setting", .temporaryFolder)
+@Suite("Invalid settings", .temporaryFolder)
 struct SettingsErrorTests {
     private let names = ["broker", "backlog-rate"]
 
-    @Test("is told with the option, the variable, or the line of the file it came from")
+    @Test("an error names the option, the environment variable, or the line of the file")
     func origins() throws {
         let file = try write("# first\nbroker: x\n\nbacklog-rate: much\n")
         let fileOnly = try Settings(names: names, file: file, environment: [:])
         let both = try Settings(names: names, file: file, environment: ["LOCKSTEP_BACKLOG_RATE": "more"])
-        let why = { (text: String) in "'\(text)' is no amount of bytes: write 65536, 64K, 256M or 1G" }
+        let why = { (text: String) in "'\(text)' is not a size in bytes: use 65536, 64K, 256M or 1G" }
         #expect(
             failure { _ = try both.value("backlog-rate", "most", parse: byteCount) } == "--backlog-rate: \(why("most"))"
         )
@@ -102,22 +102,24 @@ struct SettingsErrorTests {
                 == "backlog-rate in \(file):4: \(why("much"))")
     }
 
-    @Test("is told where one value is due and a list was given")
+    @Test("a list for a setting with one value is rejected")
     func listForOne() throws {
         let file = try write("broker: [a, b]\n")
         let settings = try Settings(names: names, file: file, environment: [:])
-        #expect(failure { _ = try settings.value("broker", nil) { $0 } } == "broker in \(file):1: takes one value")
+        #expect(
+            failure { _ = try settings.value("broker", nil) { $0 } }
+                == "broker in \(file):1: expects one value, not a list")
     }
 
-    @Test("is told where its name is unknown")
+    @Test("an unknown setting is rejected")
     func unknownName() throws {
         let file = try write("broker: x\nbrokre: y\n")
         #expect(
             failure { _ = try Settings(names: names, file: file, environment: [:]) }
-                == "\(file):2: unknown setting 'brokre'; known are broker, backlog-rate")
+                == "\(file):2: unknown setting 'brokre'; known settings: broker, backlog-rate")
     }
 
-    @Test("may have an unknown name where another program reads the same file")
+    @Test("an unknown setting is ignored in a file shared with other programs")
     func otherProgram() throws {
         let file = try write("broker: x\nstore: y\n")
         let settings = try Settings(names: names, file: file, ignoresOthers: true, environment: [:])
@@ -126,60 +128,60 @@ struct SettingsErrorTests {
     }
 
     @Test(
-        "is told where it is neither a value nor a list",
+        "a setting that is neither a value nor a list is rejected",
         arguments: ["broker: {a: b}\n", "broker: []\n", "broker:\n  a: b\n"])
     func nested(_ text: String) throws {
         let file = try write(text)
         #expect(
             failure { _ = try Settings(names: names, file: file, environment: [:]) }
-                == "\(file):1: 'broker' takes a value or a list of values")
+                == "\(file):1: 'broker' expects a value or a list of values")
     }
 
-    @Test("is told where a list holds something else than values")
+    @Test("a list with anything but values is rejected")
     func nestedInList() throws {
         let file = try write("broker: [a, {b: c}]\n")
-        let told = failure { _ = try Settings(names: names, file: file, environment: [:]) }
-        #expect(told == "\(file):1: 'broker' takes a value or a list of values")
+        let error = failure { _ = try Settings(names: names, file: file, environment: [:]) }
+        #expect(error == "\(file):1: 'broker' expects a value or a list of values")
     }
 
-    @Test("is told where the file is no mapping", arguments: ["just a text\n", "- a\n- b\n", "42\n"])
+    @Test("a file that is not a mapping is rejected", arguments: ["just a text\n", "- a\n- b\n", "42\n"])
     func noMapping(_ text: String) throws {
         let file = try write(text)
         #expect(
             failure { _ = try Settings(names: names, file: file, environment: [:]) }
-                == "\(file): settings are written 'name: value', a line each")
+                == "\(file): not a list of settings: write 'name: value', one per line")
     }
 
     @Test(
-        "is told with file and line where the file is no YAML",
+        "invalid YAML is reported with file and line",
         arguments: ["broker: [a\nb: c\n", "broker: 'x\n", "a: b: c\n"])
     func noYAML(_ text: String) throws {
         let file = try write(text)
-        let told = failure { _ = try Settings(names: names, file: file, environment: [:]) }
-        #expect(told?.contains(#/^\S+\.yaml:[1-3]:\d+: \w+/#) == true)
-        #expect(told?.hasPrefix("\(file):") == true)
+        let error = failure { _ = try Settings(names: names, file: file, environment: [:]) }
+        #expect(error?.contains(#/^\S+\.yaml:[1-3]:\d+: \w+/#) == true)
+        #expect(error?.hasPrefix("\(file):") == true)
     }
 
-    @Test("is told where it is given twice in the file")
+    @Test("a setting that appears twice in the file is rejected")
     func twice() throws {
         let file = try write("broker: a\n\nbroker: b\n")
-        let told = failure { _ = try Settings(names: names, file: file, environment: [:]) }
-        #expect(told == "\(file):3: 'broker' is given a second time; the first is in line 1")
+        let error = failure { _ = try Settings(names: names, file: file, environment: [:]) }
+        #expect(error == "\(file):3: 'broker' is set twice; the first is on line 1")
     }
 
-    @Test("is told where the file can't be read")
+    @Test("a missing or unreadable file is reported")
     func noFile() throws {
         let path = TemporaryFolder.path + "/missing.yaml"
-        let text = "the configuration file \(path) can't be read: does it exist, and as UTF-8?"
+        let text = "cannot read the configuration file \(path): check that it exists and is UTF-8"
         #expect(failure { _ = try Settings(names: names, file: path, environment: [:]) } == text)
         try Data([0xff, 0xfe, 0x80]).write(to: URL(filePath: path))
         #expect(failure { _ = try Settings(names: names, file: path, environment: [:]) } == text)
     }
 }
 
-@Suite("The options for a broker", .temporaryFolder)
+@Suite("BrokerOptions", .temporaryFolder)
 struct BrokerOptionsTests {
-    @Test("have defaults")
+    @Test("options have defaults")
     func defaults() throws {
         let options = try BrokerOptions.parse([])
         let settings = try Settings(names: BrokerOptions.names, file: nil, environment: [:])
@@ -188,7 +190,7 @@ struct BrokerOptionsTests {
         #expect(try options.tls(settings) == TLSOptions())
     }
 
-    @Test("are read from everywhere")
+    @Test("options are read from the command line, the environment and the file")
     func places() throws {
         let options = try BrokerOptions.parse(["--mqtt", "3.1.1"])
         let settings = try Settings(
@@ -200,24 +202,24 @@ struct BrokerOptionsTests {
     }
 
     @Test(
-        "may ask for any version of MQTT",
+        "each MQTT version can be selected",
         arguments: [("auto", nil), ("5", .five), ("3.1.1", .three)] as [(String, MQTTVersion?)])
     func versions(_ text: String, _ version: MQTTVersion?) throws {
         let settings = try Settings(names: BrokerOptions.names, file: nil, environment: [:])
         #expect(try BrokerOptions.parse(["--mqtt", text]).version(settings) == version)
     }
 
-    @Test("tell what is wrong, and never a password")
+    @Test("errors never contain the password")
     func errors() throws {
         let settings = try Settings(
             names: BrokerOptions.names, file: nil, environment: ["LOCKSTEP_BROKER": "mqtt://me:secret@host:x"])
         let options = try BrokerOptions.parse(["--mqtt", "4"])
         #expect(
-            failure { _ = try options.version(settings) } == "--mqtt: '4' is no version of MQTT: write auto, 5 or 3.1.1"
-        )
+            failure { _ = try options.version(settings) }
+                == "--mqtt: '4' is not an MQTT version: use auto, 5 or 3.1.1")
         #expect(
             failure { _ = try options.address(settings) }
-                == "LOCKSTEP_BROKER: not a broker address: its port is not 1 to 65535; write mqtt[s]://[user[:password]@]host[:port]"
+                == "LOCKSTEP_BROKER: not a broker address: the port is not from 1 to 65535; use mqtt[s]://[user[:password]@]host[:port]"
         )
     }
 }

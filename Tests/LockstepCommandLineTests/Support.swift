@@ -2,9 +2,9 @@ import FoundationEssentials
 import LockstepCommandLine
 import Testing
 
-/// Gives each test a folder of its own and removes it.
+/// Creates a temporary folder for each test and removes it afterwards.
 struct TemporaryFolder: TestTrait, SuiteTrait, TestScoping {
-    /// The folder of the test that runs.
+    /// The folder of the running test.
     @TaskLocal static var path = ""
 
     var isRecursive: Bool { true }
@@ -23,15 +23,14 @@ extension Trait where Self == TemporaryFolder {
     static var temporaryFolder: TemporaryFolder { TemporaryFolder() }
 }
 
-/// Writes a configuration file into the test's folder.
-/// - Returns: its path.
+/// Writes a configuration file to the test's folder, and returns its path.
 func write(_ text: String) throws -> String {
     let path = TemporaryFolder.path + "/lockstep.yaml"
     try Data(text.utf8).write(to: URL(filePath: path))
     return path
 }
 
-/// The text of the ``CommandFailure`` that `body` throws; nil if it throws none.
+/// Returns the text of the ``CommandFailure`` that `body` throws, or nil if it throws no error.
 func failure(_ body: () throws -> Void) -> String? {
     do {
         try body()

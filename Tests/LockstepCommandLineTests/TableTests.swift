@@ -1,12 +1,12 @@
 import LockstepCommandLine
 import Testing
 
-@Suite("A table")
+@Suite("Table")
 struct TableTests {
     private let plain = Terminal(isInteractive: false, hasColours: false)
     private let coloured = Terminal(isInteractive: true, hasColours: true)
 
-    @Test("aligns its columns by the widest cell, and pads nothing at the end of a line")
+    @Test("columns are as wide as their widest cell, and lines have no trailing spaces")
     func alignment() {
         var table = Table([.init("DEVICE"), .init("SAMPLES", isRightAligned: true), .init("STATE")])
         table.rows = [["lab/pi-kitchen", "7", "active"], ["a", "1234567890", "background"]]
@@ -18,19 +18,19 @@ struct TableTests {
             ])
     }
 
-    @Test("aligns the last column too where it is one of numbers")
+    @Test("the last column can be right-aligned")
     func numbersLast() {
         var table = Table([.init("A"), .init("N", isRightAligned: true)])
         table.rows = [["x", "1"], ["y", "100"]]
         #expect(table.lines(for: plain) == ["A    N", "x    1", "y  100"])
     }
 
-    @Test("without rows shows its titles")
+    @Test("a table without rows has only its titles")
     func empty() {
         #expect(Table([.init("A"), .init("B")]).lines(for: plain) == ["A  B"])
     }
 
-    @Test("counts characters, not bytes, and colours change no width")
+    @Test("widths count characters instead of bytes, and no colour codes")
     func colours() {
         var table = Table([.init("A"), .init("B")])
         table.rows = [[.init("µT→", .green), "x"], ["äöüß", .init("y", .red)]]
@@ -43,7 +43,7 @@ struct TableTests {
         #expect(table.lines(for: plain) == ["A     B", "µT→   x", "äöüß  y"])
     }
 
-    @Test("takes a row with fewer cells than columns")
+    @Test("a row may have fewer cells than columns")
     func shortRow() {
         var table = Table([.init("A"), .init("B")])
         table.rows = [["only"], []]

@@ -124,9 +124,9 @@ struct MotionManagerTests {
         var location = SampleBlock(stream: .location)
         location.append(
             time: Timestamp(microseconds: start), values: [-36.85, 174.76] + [Double](repeating: .nan, count: 7))
-        try await source.give(location)
+        try await source.deliver(location)
         for second in 0..<5 as Range<Int64> {
-            for stream in source.streams.dropLast() { try await source.give(resting(stream, from: second)) }
+            for stream in source.streams.dropLast() { try await source.deliver(resting(stream, from: second)) }
         }
         source.end()
         let last = try #require(try await reading.value.last)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepFleet
 
-@Suite("The plan of a fleet")
+@Suite("FleetPlan")
 struct FleetPlanTests {
     private let run = Timestamp(microseconds: 1_800_000_000_000_000)
 
@@ -17,41 +17,41 @@ struct FleetPlanTests {
             backlog: backlog, seed: seed, run: run)
     }
 
-    @Test("has every batch of every device due once, in the order of time, evenly spread over the window")
+    @Test("every live batch has one turn, in order of time and evenly distributed over the window")
     func turns() {
         let plan = plan()
         var turns = plan.liveTurns
         var numbers = Array(repeating: [Int64](), count: plan.devices)
-        var dues: [Int64] = []
+        var times: [Int64] = []
         while turns.turn < plan.liveBatches, let turn = turns.next(by: 5_000_000) {
             let (device, seq) = plan.liveBatch(turn: turn)
             numbers[device].append(seq)
-            dues.append(turns.due(turn))
-            #expect(plan.due(device: device, seq: seq) == turns.due(turn))
+            times.append(turns.time(ofTurn: turn))
+            #expect(plan.completionTime(device: device, seq: seq) == turns.time(ofTurn: turn))
         }
-        // Six batches of backlog come first; then two streams for five windows.
+        // Six batches of backlog precede those of two streams in five windows.
         #expect(numbers.allSatisfy { $0 == Array(7...16) })
-        let gaps = zip(dues.dropFirst(), dues).map { $0 - $1 }
+        let gaps = zip(times.dropFirst(), times).map { $0 - $1 }
         #expect(gaps.allSatisfy { abs($0 - 1_000_000 / 14) <= 1 })
     }
 
-    @Test("hands out no turn before it is due")
+    @Test("a turn is not taken before its time")
     func notBefore() {
-        var turns = Rotation(count: 4, period: 1000)
+        var turns = RoundRobin(count: 4, period: 1000)
         let taken = [turns.next(by: 0), turns.next(by: 249), turns.next(by: 250), turns.next(by: 499)]
         #expect(taken == [0, nil, 1, nil])
     }
 
-    @Test("leaves turns out that were missed for longer than a period")
+    @Test("turns that were missed for longer than a period are skipped")
     func missedTurns() {
-        var turns = Rotation(count: 3, period: 300)
-        #expect(turns.takeDue(by: 199) == [0, 1])
-        #expect(turns.takeDue(by: 5000).count == 3)
-        #expect(turns.nextDue > 5000)
+        var turns = RoundRobin(count: 3, period: 300)
+        #expect(turns.takeDueItems(by: 199) == [0, 1])
+        #expect(turns.takeDueItems(by: 5000).count == 3)
+        #expect(turns.nextTime > 5000)
     }
 
     @Test(
-        "gives each stream samples at its rate without a gap, none of them after its batch is due",
+        "each stream has samples at its rate without gaps, and none after the completion of its batch",
         arguments: [
             (10.0, 1_000_000), (3.3, 1_000_000), (0.4, 1_000_000), (100, 250_000), (1000.0 / 7, 700_001),
         ] as [(Double, Int64)])
@@ -66,9 +66,9 @@ struct FleetPlanTests {
                     #expect(batch.samples.count == plan.sampleCount(seq))
                     #expect(!batch.samples.isEmpty && batch.samples.isComplete)
                     #expect(batch.isLive == !plan.isBacklog(seq))
-                    let due = plan.begin.microseconds + plan.due(device: device, seq: seq)
+                    let completion = plan.start.microseconds + plan.completionTime(device: device, seq: seq)
                     for time in batch.samples.times {
-                        #expect(time <= due)
+                        #expect(time <= completion)
                         if let last { #expect(abs(Double(time - last) - 1_000_000 / rate) <= 1) }
                         last = time
                     }
@@ -77,7 +77,7 @@ struct FleetPlanTests {
         }
     }
 
-    @Test("makes the same batch again from its number, and others from another seed or in another run")
+    @Test("a number always gives the same batch, and another seed or run gives another one")
     func repeatable() throws {
         let first = plan()
         #expect(first.batch(device: 3, seq: 9) == plan().batch(device: 3, seq: 9))
@@ -90,9 +90,9 @@ struct FleetPlanTests {
         #expect(later.epoch(0) != first.epoch(0))
     }
 
-    @Test("makes payloads that a collector takes, of every stream")
+    @Test("the payloads of every stream can be decoded")
     func payloads() throws {
-        let plan = plan(streams: SensorStream.all)
+        let plan = plan(streams: SensorStream.builtIn)
         for seq in 1...Int64(plan.streams.count) {
             let (payload, stream) = plan.payload(device: 2, seq: seq, isLate: true)
             let decoded = try BatchJSON.decode(.init(payload), stream: stream)
@@ -102,7 +102,7 @@ struct FleetPlanTests {
         }
     }
 
-    @Test("finds a device by its address, and no other")
+    @Test("an address gives the index of its device, or nil")
     func addresses() {
         let plan = plan(devices: 12_000)
         for index in [0, 1, 9999, 11_999] { #expect(plan.index(of: plan.address(index)) == index) }

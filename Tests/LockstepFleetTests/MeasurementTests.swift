@@ -4,22 +4,22 @@ import Testing
 
 @testable import LockstepFleet
 
-@Suite("The histogram of lags")
+@Suite("LagHistogram")
 struct LagHistogramTests {
-    @Test("tells quantiles that are at most a 64th above the truth")
+    @Test("quantiles are at most 1/64 above the exact value")
     func quantiles() throws {
         var histogram = LagHistogram()
         let values = (1...100_000).map { Int64($0 * $0) }
         for value in values.shuffled() { histogram.record(value) }
         for share in [0.001, 0.1, 0.5, 0.9, 0.99, 0.999, 1] {
-            let truth = values[Int((share * 100_000).rounded(.up)) - 1]
-            let told = try #require(histogram.quantile(share))
-            #expect(told >= truth && Double(told) <= Double(truth) * (1 + 1.0 / 64), "\(share)")
+            let exact = values[Int((share * 100_000).rounded(.up)) - 1]
+            let quantile = try #require(histogram.quantile(share))
+            #expect(quantile >= exact && Double(quantile) <= Double(exact) * (1 + 1.0 / 64), "\(share)")
         }
         #expect(histogram.max == 10_000_000_000 && histogram.count == 100_000)
     }
 
-    @Test("tells small values exactly, and of none nothing")
+    @Test("small values are exact, and an empty histogram has no quantiles")
     func small() {
         var histogram = LagHistogram()
         #expect(histogram.quantile(0.5) == nil)
@@ -30,9 +30,9 @@ struct LagHistogramTests {
     }
 }
 
-@Suite("The memory over time")
+@Suite("MemorySeries")
 struct MemorySeriesTests {
-    @Test("keeps a bounded number of readings over any time, the first, the last and the largest among what it tells")
+    @Test("the number of readings is bounded, and the first, last and largest reading are kept")
     func bounded() {
         var series = MemorySeries()
         for second in 0..<100_000 {
@@ -45,7 +45,7 @@ struct MemorySeriesTests {
         #expect(steps.count == 1)
     }
 
-    @Test("tells the growth of the later half: what caches took before does not count")
+    @Test("the growth covers only the second half of the time")
     func growth() throws {
         var flat = MemorySeries()
         var growing = MemorySeries()
@@ -60,40 +60,40 @@ struct MemorySeriesTests {
     }
 }
 
-@Suite("The book of what one device sent")
+@Suite("DeliveryLog")
 struct DeliveryBookTests {
     private let plan = FleetPlan(
         devices: 2, group: .standard, streams: [.accelerometer], rate: 10, window: 1_000_000, duration: 60_000_000,
         backlog: 2_000_000, seed: 1, run: Timestamp(microseconds: 0))
 
-    @Test("measures live data from when it was due, backlog from when it was sent, and counts each batch once")
+    @Test("the lag of live data starts at completion, that of backlog at publication, and each batch counts once")
     func lags() {
-        var book = DeliveryBook()
-        let first = book.publish(1, isBacklog: true, at: 5_000_000)
-        // Device 1 has its batches half a window later: batch 3 at 0.5 s.
-        _ = book.publish(3, isBacklog: false, at: 700_000)
-        let again = book.publish(1, isBacklog: true, at: 6_000_000)
+        var log = DeliveryLog()
+        let first = log.publish(1, isBacklog: true, at: 5_000_000)
+        // The windows of device 1 end half a window later: batch 3 is complete at 0.5 s.
+        _ = log.publish(3, isBacklog: false, at: 700_000)
+        let again = log.publish(1, isBacklog: true, at: 6_000_000)
         #expect(first && !again)
-        // Batch 2 was not sent in this run: a collector that has it has it of nobody here.
+        // Batch 2 was not sent in this run, so its acknowledgement does not count.
         let ack = Acknowledgement(epoch: plan.epoch(1), through: 3)
-        let new = book.handle(ack, of: 1, plan: plan, at: 8_000_000)
+        let new = log.handle(ack, of: 1, plan: plan, at: 8_000_000)
         #expect(new == .init(batches: 2, samples: 20, liveLags: [7_500_000], backlogLags: [3_000_000]))
-        let nothing = book.handle(ack, of: 1, plan: plan, at: 9_000_000)
+        let nothing = log.handle(ack, of: 1, plan: plan, at: 9_000_000)
         #expect(nothing == .init())
     }
 
-    @Test("does not take for stored what an acknowledgement calls missing")
+    @Test("batches that an acknowledgement lists as missing are not acknowledged")
     func missing() {
-        var book = DeliveryBook()
-        for seq in Int64(3)...6 { _ = book.publish(seq, isBacklog: false, at: 0) }
+        var log = DeliveryLog()
+        for seq in Int64(3)...6 { _ = log.publish(seq, isBacklog: false, at: 0) }
         let ack = Acknowledgement(epoch: plan.epoch(0), through: 3, missing: [4...5], highest: 6)
-        let new = book.handle(ack, of: 0, plan: plan, at: 1)
+        let new = log.handle(ack, of: 0, plan: plan, at: 1)
         #expect(new.batches == 2)
-        #expect(book.sent.subtracting(book.acknowledged) == SequenceSet([4...5]))
+        #expect(log.sent.subtracting(log.acknowledged) == SequenceSet([4...5]))
     }
 }
 
-@Suite("What collectors say that they did")
+@Suite("CollectorWatch")
 struct CollectorWatchTests {
     private func health(stored: Int, started: Int64?, status: CollectorHealth.Status = .online) -> CollectorHealth {
         CollectorHealth(
@@ -101,37 +101,37 @@ struct CollectorWatchTests {
             started: started.map(Timestamp.init(microseconds:)), memory: started.map { _ in 1 << 20 })
     }
 
-    @Test("counts from the begin, over collectors and their restarts")
+    @Test("counts start at zero and include all collectors and their restarts")
     func counts() {
         var watch = CollectorWatch()
-        watch.hear(health(stored: 1000, started: 1), from: "a/main", at: 0)
-        watch.hear(health(stored: 50, started: 1), from: "b/other", at: 0)
-        watch.begin()
+        watch.record(health(stored: 1000, started: 1), from: "a/main", at: 0)
+        watch.record(health(stored: 50, started: 1), from: "b/other", at: 0)
+        watch.start()
         #expect(watch.counts.stored == 0)
-        watch.hear(health(stored: 1100, started: 1), from: "a/main", at: 1)
-        watch.hear(health(stored: 60, started: 1), from: "b/other", at: 1)
-        // Killed: the broker says so, without counts.
-        watch.hear(health(stored: 0, started: nil, status: .offline), from: "a/main", at: 2)
+        watch.record(health(stored: 1100, started: 1), from: "a/main", at: 1)
+        watch.record(health(stored: 60, started: 1), from: "b/other", at: 1)
+        // Killed: the last will has no counts.
+        watch.record(health(stored: 0, started: nil, status: .offline), from: "a/main", at: 2)
         #expect(watch.counts.stored == 110 && watch.restarts == 0)
-        watch.hear(health(stored: 7, started: 3), from: "a/main", at: 3)
+        watch.record(health(stored: 7, started: 3), from: "a/main", at: 3)
         #expect(watch.counts.stored == 117 && watch.restarts == 1)
     }
 
-    @Test("knows whether the last word of each that runs is late enough")
+    @Test("counts are current when each online collector has reported since")
     func current() {
         var watch = CollectorWatch()
         #expect(!watch.isAnyOnline)
-        watch.hear(health(stored: 0, started: 1), from: "a/main", at: 0)
-        watch.hear(health(stored: 0, started: nil, status: .offline), from: "b/gone", at: 0)
+        watch.record(health(stored: 0, started: 1), from: "a/main", at: 0)
+        watch.record(health(stored: 0, started: nil, status: .offline), from: "b/gone", at: 0)
         #expect(watch.isAnyOnline && !watch.isCurrent(after: 5))
-        watch.hear(health(stored: 1, started: 1), from: "a/main", at: 6)
+        watch.record(health(stored: 1, started: 1), from: "a/main", at: 6)
         #expect(watch.isCurrent(after: 5))
     }
 }
 
-@Suite("The descriptors of a fleet")
+@Suite("Descriptors")
 struct DescriptorTests {
-    @Test("are asked for before it connects, with what to do where they are too few")
+    @Test("a limit that is too low is reported before connecting, with a suggestion")
     func tooFew() throws {
         try Descriptors.check(connections: 300, limit: 1024)
         let error = #expect(throws: FleetError.self) { try Descriptors.check(connections: 2000, limit: 1024) }

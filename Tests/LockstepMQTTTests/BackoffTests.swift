@@ -5,52 +5,52 @@ import Testing
 
 @Suite("Backoff")
 struct BackoffTests {
-    @Test("doubles up to its longest, each wait from the upper half of its span")
+    @Test("the limit doubles up to the maximum, and each delay is in the upper half below the limit")
     func bounds() {
         var (random, seed) = seeded("backoff")
         for _ in 0..<50 {
-            var backoff = Backoff(first: .milliseconds(500), longest: .seconds(30))
-            for span in [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000] {
-                let wait = backoff.next(using: &random)
-                #expect(wait >= .milliseconds(span / 2) && wait <= .milliseconds(span), "seed \(seed)")
+            var backoff = Backoff(initial: .milliseconds(500), maximum: .seconds(30))
+            for limit in [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000] {
+                let delay = backoff.next(using: &random)
+                #expect(delay >= .milliseconds(limit / 2) && delay <= .milliseconds(limit), "seed \(seed)")
             }
         }
     }
 
-    @Test("spreads a fleet: no two waits are alike")
+    @Test("the delays of different clients differ")
     func jitter() {
         var random = SeededGenerator(seed: 1)
-        let waits = (0..<100).map { _ in
+        let delays = (0..<100).map { _ in
             var backoff = Backoff()
             return backoff.next(using: &random)
         }
-        #expect(Set(waits).count > 90)
-        #expect((waits.max() ?? .zero) - (waits.min() ?? .zero) > .milliseconds(200))
+        #expect(Set(delays).count > 90)
+        #expect((delays.max() ?? .zero) - (delays.min() ?? .zero) > .milliseconds(200))
     }
 
-    @Test("stays at its longest, however many failures there are")
-    func longest() {
+    @Test("the limit stays at the maximum after any number of failures")
+    func maximum() {
         var random = SeededGenerator(seed: 2)
-        var backoff = Backoff(first: .seconds(1), longest: .seconds(7))
+        var backoff = Backoff(initial: .seconds(1), maximum: .seconds(7))
         var last = Duration.zero
         for _ in 0..<10_000 { last = backoff.next(using: &random) }
         #expect(last >= .seconds(3.5) && last <= .seconds(7))
     }
 
-    @Test("starts over after a success")
+    @Test("a reset restores the initial limit")
     func reset() {
         var random = SeededGenerator(seed: 3)
-        var backoff = Backoff(first: .milliseconds(100), longest: .seconds(60))
+        var backoff = Backoff(initial: .milliseconds(100), maximum: .seconds(60))
         for _ in 0..<8 { _ = backoff.next(using: &random) }
         backoff.reset()
         #expect(backoff.next(using: &random) <= .milliseconds(100))
         #expect(backoff.next(using: &random) > .milliseconds(99))
     }
 
-    @Test("is never longer than its longest, even at first")
-    func shortLongest() {
+    @Test("the maximum also limits the first delay")
+    func smallMaximum() {
         var random = SeededGenerator(seed: 4)
-        var backoff = Backoff(first: .seconds(10), longest: .seconds(1))
+        var backoff = Backoff(initial: .seconds(10), maximum: .seconds(1))
         #expect(backoff.next(using: &random) <= .seconds(1))
     }
 }

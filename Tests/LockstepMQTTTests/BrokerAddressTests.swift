@@ -1,10 +1,10 @@
 import LockstepMQTT
 import Testing
 
-@Suite("A broker's address")
+@Suite("BrokerAddress")
 struct BrokerAddressTests {
     @Test(
-        "is read in all its forms",
+        "all valid forms are parsed",
         arguments: [
             ("mqtt://host", BrokerAddress(host: "host", port: 1883)),
             ("mqtts://host", BrokerAddress(host: "host", port: 8883, usesTLS: true)),
@@ -31,50 +31,50 @@ struct BrokerAddressTests {
     }
 
     @Test(
-        "that is none is refused with the reason",
+        "an invalid address is rejected with the reason",
         arguments: [
-            ("", "it has no mqtt:// in front"),
-            ("host:1883", "it has no mqtt:// in front"),
-            ("http://host", "it starts neither with mqtt:// nor with mqtts://"),
-            ("tcp://host", "it starts neither with mqtt:// nor with mqtts://"),
-            ("mqtt://", "it names no host"),
-            ("mqtt:///", "it names no host"),
-            ("mqtt://:1883", "it names no host"),
-            ("mqtt://me:pw@", "it names no host"),
-            ("mqtt://a b", "it names no host"),
-            ("mqtt://host/path", "it names no host"),
-            ("mqtt://[]", "it names no host"),
-            ("mqtt://host:", "its port is not 1 to 65535"),
-            ("mqtt://host:0", "its port is not 1 to 65535"),
-            ("mqtt://host:65536", "its port is not 1 to 65535"),
-            ("mqtt://host:-1", "its port is not 1 to 65535"),
-            ("mqtt://[::1]:x", "its port is not 1 to 65535"),
-            ("mqtt://::1", "an IPv6 address stands in [ ]"),
-            ("mqtt://[::1", "an IPv6 address stands in [ ]"),
-            ("mqtt://[::1]1883", "after ']' comes only :port"),
-            ("mqtt://@host", "its user name is empty or has a broken % code"),
-            ("mqtt://:pw@host", "its user name is empty or has a broken % code"),
-            ("mqtt://m%4@host", "its user name is empty or has a broken % code"),
-            ("mqtt://m%zz@host", "its user name is empty or has a broken % code"),
-            ("mqtt://m%ff@host", "its user name is empty or has a broken % code"),
-            ("mqtt://me:100%@host", "its password has a broken % code (write % as %25)"),
-            ("mqtt://me:%2@host", "its password has a broken % code (write % as %25)"),
+            ("", "mqtt:// is missing"),
+            ("host:1883", "mqtt:// is missing"),
+            ("http://host", "the scheme is neither mqtt nor mqtts"),
+            ("tcp://host", "the scheme is neither mqtt nor mqtts"),
+            ("mqtt://", "the host is missing or invalid"),
+            ("mqtt:///", "the host is missing or invalid"),
+            ("mqtt://:1883", "the host is missing or invalid"),
+            ("mqtt://me:pw@", "the host is missing or invalid"),
+            ("mqtt://a b", "the host is missing or invalid"),
+            ("mqtt://host/path", "the host is missing or invalid"),
+            ("mqtt://[]", "the host is missing or invalid"),
+            ("mqtt://host:", "the port is not from 1 to 65535"),
+            ("mqtt://host:0", "the port is not from 1 to 65535"),
+            ("mqtt://host:65536", "the port is not from 1 to 65535"),
+            ("mqtt://host:-1", "the port is not from 1 to 65535"),
+            ("mqtt://[::1]:x", "the port is not from 1 to 65535"),
+            ("mqtt://::1", "an IPv6 address must be in [ ]"),
+            ("mqtt://[::1", "an IPv6 address must be in [ ]"),
+            ("mqtt://[::1]1883", "only :port may follow ']'"),
+            ("mqtt://@host", "the user name is empty or has an invalid % code"),
+            ("mqtt://:pw@host", "the user name is empty or has an invalid % code"),
+            ("mqtt://m%4@host", "the user name is empty or has an invalid % code"),
+            ("mqtt://m%zz@host", "the user name is empty or has an invalid % code"),
+            ("mqtt://m%ff@host", "the user name is empty or has an invalid % code"),
+            ("mqtt://me:100%@host", "the password has an invalid % code (write % as %25)"),
+            ("mqtt://me:%2@host", "the password has an invalid % code (write % as %25)"),
         ])
-    func refused(_ text: String, _ reason: String) {
+    func rejected(_ text: String, _ reason: String) {
         let error = #expect(throws: BrokerAddressError.self) { try BrokerAddress(text) }
         #expect(
             error?.description
-                == "not a broker address: \(reason); write mqtt[s]://[user[:password]@]host[:port]")
+                == "not a broker address: \(reason); use mqtt[s]://[user[:password]@]host[:port]")
     }
 
-    @Test("with a sign in a % code is refused", arguments: ["mqtt://m%+f@host", "mqtt://m%-0@host"])
+    @Test("a % code with a sign is rejected", arguments: ["mqtt://m%+f@host", "mqtt://m%-0@host"])
     func signInCode(_ text: String) {
         let address = try? BrokerAddress(text)
         #expect(address == nil)
     }
 
     @Test(
-        "never shows its password in an error",
+        "errors never contain the password",
         arguments: [
             "x://me:s3cret@host", "mqtt://me:s3cret%@host", "mqtt://me:s3cret@", "mqtt://me:s3cret@host:x",
             "mqtt://me:s3cret@a:b:c", "mqtt://:s3cret@host", "mqtt://me:s3cret@[::1]x", "mqtt://me:s3cret",
@@ -86,7 +86,7 @@ struct BrokerAddressTests {
     }
 
     @Test(
-        "shows neither user nor password",
+        "the description contains neither user name nor password",
         arguments: [
             ("mqtt://me:s3cret@host", "mqtt://host:1883"), ("mqtts://me:s3cret@[::1]:99", "mqtts://[::1]:99"),
         ])

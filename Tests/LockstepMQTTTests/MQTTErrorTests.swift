@@ -3,22 +3,22 @@ import Testing
 
 @testable import LockstepMQTT
 
-@Suite("An MQTT error")
+@Suite("MQTTError")
 struct MQTTErrorTests {
     @Test(
-        "says why a broker refused a connection, in either version",
+        "the reason codes of CONNACK are explained for both versions",
         arguments: [
-            (1, .three, .unsupportedVersion, "the broker does not speak MQTT 3.1.1"),
-            (132, .five, .unsupportedVersion, "the broker does not speak MQTT 5"),
-            (2, .three, .refused, "the broker refused the client id"),
-            (133, .five, .refused, "the broker refused the client id"),
-            (3, .three, .refused, "the broker refused: "),
-            (136, .five, .refused, "the broker refused: "),
-            (4, .three, .badCredentials, "the broker refused user name or password"),
-            (134, .five, .badCredentials, "the broker refused user name or password"),
-            (5, .three, .notAuthorized, "the broker refused this client: check user name, password and access rights"),
-            (135, .five, .notAuthorized, "the broker refused this client: check user name, password and access rights"),
-            (138, .five, .refused, "the broker refused: "),
+            (1, .three, .unsupportedVersion, "the broker does not support MQTT 3.1.1"),
+            (132, .five, .unsupportedVersion, "the broker does not support MQTT 5"),
+            (2, .three, .refused, "the broker rejected the client id"),
+            (133, .five, .refused, "the broker rejected the client id"),
+            (3, .three, .refused, "the broker rejected the connection: "),
+            (136, .five, .refused, "the broker rejected the connection: "),
+            (4, .three, .badCredentials, "the broker rejected the user name or password"),
+            (134, .five, .badCredentials, "the broker rejected the user name or password"),
+            (5, .three, .notAuthorized, "the broker denied access: check user name, password and access rights"),
+            (135, .five, .notAuthorized, "the broker denied access: check user name, password and access rights"),
+            (138, .five, .refused, "the broker rejected the connection: "),
         ] as [(Int32, MQTTVersion, MQTTError.Code, String)])
     func connectReasons(_ reason: Int32, _ version: MQTTVersion, _ code: MQTTError.Code, _ text: String) {
         let error = MQTTError(connectReason: reason, version: version)
@@ -29,13 +29,13 @@ struct MQTTErrorTests {
     }
 
     @Test(
-        "says why a broker ended a connection",
+        "the reason codes of DISCONNECT are explained",
         arguments: [
-            (142, .takenOver, "another client took over this client id"),
+            (142, .takenOver, "another client connected with the same client id"),
             (149, .tooLarge, "a packet was too large for the broker"),
-            (139, .refused, "the broker ended the connection: "),
+            (139, .refused, "the broker closed the connection: "),
             (7, .connectionLost, "the connection was lost"),
-            (19, .connectionLost, "the broker does not answer any more"),
+            (19, .connectionLost, "the broker stopped responding"),
         ] as [(Int32, MQTTError.Code, String)])
     func disconnectReasons(_ reason: Int32, _ code: MQTTError.Code, _ text: String) {
         let error = MQTTError(disconnectReason: reason, detail: nil)
@@ -44,10 +44,10 @@ struct MQTTErrorTests {
     }
 
     @Test(
-        "says what libmosquitto's numbers mean",
+        "the return values of libmosquitto are explained",
         arguments: [
-            (5, .unreachable, "Connection refused"), (15, .unreachable, "the host name can't be resolved"),
-            (20, .unreachable, "the host name can't be resolved"), (8, .tls, "TLS failed"), (23, .tls, "TLS failed"),
+            (5, .unreachable, "Connection refused"), (15, .unreachable, "cannot resolve the host name"),
+            (20, .unreachable, "cannot resolve the host name"), (8, .tls, "TLS failed"), (23, .tls, "TLS failed"),
             (4, .connectionLost, ""), (9, .tooLarge, ""), (25, .tooLarge, ""), (3, .invalid, ""), (18, .invalid, ""),
             (11, .notAuthorized, ""), (12, .notAuthorized, ""), (1, .other, ""), (2, .other, ""),
         ] as [(Int32, MQTTError.Code, String)])
@@ -59,7 +59,7 @@ struct MQTTErrorTests {
         #expect(MQTTError(library: status, detail: "why").description == "\(error.description): why")
     }
 
-    @Test("says what the system says where the system failed")
+    @Test("an error of the system has the text of the system")
     func system() {
         errno = EHOSTUNREACH
         let error = MQTTError(library: 14)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import LockstepMQTT
 
-@Suite("The version of MQTT")
+@Suite("VersionChoice")
 struct VersionChoiceTests {
-    @Test("is the older one for good where the broker says that it does not speak 5")
+    @Test("3.1.1 is kept after the broker has reported that it does not support 5")
     func settled() {
         var choice = VersionChoice(nil)
         #expect(choice.version == .five)
@@ -18,7 +18,7 @@ struct VersionChoiceTests {
     }
 
     @Test(
-        "is tried in turns where the broker hangs up, and 5 again after the connection",
+        "the versions alternate while the broker closes connections, and 5 is used again after a connection",
         arguments: [
             MQTTError.Code.connectionLost, .other,
         ])
@@ -33,7 +33,7 @@ struct VersionChoiceTests {
         #expect(choice.version == .five)
     }
 
-    @Test("does not change where nobody answers, or where it was given")
+    @Test("the version does not change without an answer, or if it is fixed")
     func unchanged() {
         var choice = VersionChoice(nil)
         choice.didFail(.unreachable)

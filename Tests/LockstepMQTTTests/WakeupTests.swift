@@ -3,9 +3,9 @@ import Glibc
 import LockstepMQTT
 import Testing
 
-@Suite("A wakeup")
+@Suite("Wakeup")
 struct WakeupTests {
-    @Test("from another thread ends a wait at once", .timeLimit(.minutes(10)))
+    @Test("a signal from another thread ends a wait at once", .timeLimit(.minutes(10)))
     func otherThread() {
         let wakeup = Wakeup()
         DispatchQueue.global().async { wakeup.signal() }
@@ -14,7 +14,7 @@ struct WakeupTests {
         #expect(ContinuousClock.now - began < .seconds(40))
     }
 
-    @Test("that came before the wait ends it too, once")
+    @Test("signals before a wait end one wait")
     func before() {
         let wakeup = Wakeup()
         for _ in 0..<10 { wakeup.signal() }
@@ -26,7 +26,7 @@ struct WakeupTests {
         #expect(ContinuousClock.now - again >= .milliseconds(20))
     }
 
-    @Test("never holds up who signals, however often")
+    @Test("any number of signals does not block")
     func often() {
         let wakeup = Wakeup()
         for _ in 0..<200_000 { wakeup.signal() }
@@ -35,7 +35,7 @@ struct WakeupTests {
         #expect(ContinuousClock.now - began < .seconds(40))
     }
 
-    @Test("waits until the deadline, and not at all when it has passed")
+    @Test("a wait ends at its deadline, and at once if the deadline has passed")
     func deadline() {
         let wakeup = Wakeup()
         let began = ContinuousClock.now
@@ -44,7 +44,7 @@ struct WakeupTests {
         #expect(ContinuousClock.now - began >= .milliseconds(30))
     }
 
-    @Test("tells whether there is something to read from a socket")
+    @Test("a wait returns whether there is data to read from the socket")
     func socket() throws {
         let wakeup = Wakeup()
         var ends: [Int32] = [-1, -1]

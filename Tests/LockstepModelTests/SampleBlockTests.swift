@@ -59,13 +59,13 @@ struct SampleBlockTests {
 
 @Suite("The streams")
 struct SensorStreamTests {
-    @Test("have names, tables and columns of their own", arguments: SensorStream.all)
+    @Test("have names, tables and columns of their own", arguments: SensorStream.builtIn)
     func names(_ stream: SensorStream) {
         #expect(SensorStream.named(stream.name) == stream)
         #expect(SensorStream.named(stream.table) == stream)
         #expect(Set(stream.columns.map(\.name)).count == stream.columns.count)
         #expect(!stream.columns.isEmpty)
-        #expect(SensorStream.all.count { $0.table == stream.table } == 1)
+        #expect(SensorStream.builtIn.count { $0.table == stream.table } == 1)
     }
 
     @Test("are not found under another name")

@@ -2,27 +2,28 @@ import LockstepSupervision
 import LockstepTestSupport
 import Testing
 
-@Suite("A supervisor")
+@Suite("Supervisor")
 struct SupervisorTests {
-    @Test("hears that the program is ready once, how it is when that changes, and that it ends")
-    func words() async throws {
+    @Test("it is notified once that the program is ready, of changes of the status, and of the shutdown")
+    func notifications() async throws {
         try await withTemporaryFolder { folder in
             let receiver = try NotifyReceiver(address: folder + "/notify")
             let supervisor = Supervisor(environment: ["NOTIFY_SOCKET": receiver.address])
             #expect(supervisor.nextTurn == nil)
-            supervisor.turned("all is\nwell")
-            supervisor.turned("all is\nwell")
+            supervisor.didTurn("all is\nwell")
+            supervisor.didTurn("all is\nwell")
             #expect(receiver.lines == ["READY=1", "STATUS=all is well"])
             await expectEventually(within: .seconds(120)) {
-                supervisor.turned("tired")
+                supervisor.didTurn("tired")
                 return receiver.lines.last == "STATUS=tired"
             }
-            supervisor.stopping()
-            #expect(receiver.lines == ["READY=1", "STATUS=all is well", "STATUS=tired", "STOPPING=1", "STATUS=ends"])
+            supervisor.willStop()
+            #expect(
+                receiver.lines == ["READY=1", "STATUS=all is well", "STATUS=tired", "STOPPING=1", "STATUS=stopping"])
         }
     }
 
-    @Test("hears that the loop turns twice in its time, and not more often than that")
+    @Test("watchdog notifications are sent at half the watchdog time")
     func watchdog() async throws {
         let receiver = try NotifyReceiver(address: "@lockstep-test-\(UInt64.random(in: .min ... .max))")
         let supervisor = Supervisor(
@@ -30,7 +31,7 @@ struct SupervisorTests {
         let begin = ContinuousClock.now
         var turns = 0
         await expectEventually(within: .seconds(120)) {
-            supervisor.turned("")
+            supervisor.didTurn("")
             turns += 1
             return receiver.lines.count { $0 == "WATCHDOG=1" } >= 3
         }
@@ -40,41 +41,41 @@ struct SupervisorTests {
         #expect(next <= .now + .milliseconds(200))
     }
 
-    @Test("of another process hears nothing of turns")
+    @Test("the watchdog of another process is not notified")
     func otherProcess() async throws {
         try await withTemporaryFolder { folder in
             let receiver = try NotifyReceiver(address: folder + "/notify")
             let supervisor = Supervisor(
                 environment: ["NOTIFY_SOCKET": receiver.address, "WATCHDOG_USEC": "2", "WATCHDOG_PID": "1"])
             #expect(supervisor.nextTurn == nil)
-            supervisor.turned("fine")
+            supervisor.didTurn("fine")
             #expect(receiver.lines == ["READY=1", "STATUS=fine"])
         }
     }
 
-    @Test("that has no room now hears it with a later turn")
+    @Test("notifications that do not fit into the socket are sent with a later turn")
     func full() async throws {
         try await withTemporaryFolder { folder in
             let receiver = try NotifyReceiver(address: folder + "/notify")
-            let crowd = Supervisor(environment: ["NOTIFY_SOCKET": receiver.address])
-            // Far more than any queue of datagrams holds: what does not fit is kept, together, for later.
-            for _ in 0..<5000 { crowd.stopping() }
+            let sender = Supervisor(environment: ["NOTIFY_SOCKET": receiver.address])
+            // More datagrams than any socket buffer holds.
+            for _ in 0..<5000 { sender.willStop() }
             let supervisor = Supervisor(environment: ["NOTIFY_SOCKET": receiver.address])
-            supervisor.turned("fine")
+            supervisor.didTurn("fine")
             let before = receiver.lines
             #expect(!before.contains("READY=1"))
-            supervisor.turned("fine")
+            supervisor.didTurn("fine")
             #expect(receiver.lines.suffix(2) == ["READY=1", "STATUS=fine"])
         }
     }
 
     @Test(
-        "that is none, or none that can be reached, changes nothing",
+        "a missing or unreachable supervisor has no effect",
         arguments: [nil, "", "relative", "/nowhere/notify", "@", "/" + String(repeating: "long", count: 30)])
-    func nobody(address: String?) {
+    func noSupervisor(address: String?) {
         let supervisor = Supervisor(
             environment: address.map { ["NOTIFY_SOCKET": $0, "WATCHDOG_USEC": "1000"] } ?? [:])
-        supervisor.turned("fine")
-        supervisor.stopping()
+        supervisor.didTurn("fine")
+        supervisor.willStop()
     }
 }

@@ -62,7 +62,7 @@ struct RequestTests {
         let long = "e" + String(repeating: "\u{301}", count: 500)
         let request = try RequestJSON.decode(Data(#"{"id":"\#(long)","client":"\#(long)","flush":true}"#.utf8))
         #expect(request.id?.utf8.count == 99 && request.client?.utf8.count == 99)
-        let huge = Data((#"{"id":"7","flush":true}"# + String(repeating: " ", count: RequestJSON.longest)).utf8)
+        let huge = Data((#"{"id":"7","flush":true}"# + String(repeating: " ", count: RequestJSON.maxBytes)).utf8)
         #expect(RequestJSON.id(of: huge) == nil)
         let error = #expect(throws: PayloadError.self) { try RequestJSON.decode(huge) }
         #expect(error?.description == "a request has at most 16384 bytes")

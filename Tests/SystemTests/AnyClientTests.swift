@@ -76,7 +76,7 @@ struct AnyClientTests {
     func versions(version: MQTTVersion) async throws {
         try await withSystem { system in
             let collector = try system.startCollector(["--mqtt", version.rawValue])
-            #expect(await collector.waitForOutput("with MQTT \(version.rawValue)"))
+            #expect(await collector.waitForOutput("mqtt=\(version.rawValue)"))
             let agent = try system.startAgent("walker", ["--mqtt", version.rawValue])
             #expect(await agent.waitForOutput("with MQTT \(version.rawValue)"))
             let reader = try await system.reader()
@@ -107,11 +107,11 @@ struct AnyClientTests {
             #expect(await collector.waitForOutput("connected to"), "\(collector.text)")
             let agent = try system.startAgent("walker", url: url)
             #expect(await agent.waitForOutput("with MQTT 3.1.1"), "\(agent.text)")
-            #expect(await collector.waitForOutput("default/walker: active"), "\(collector.text)")
+            #expect(await collector.waitForState("active", of: "default/walker"), "\(collector.text)")
             let reader = try await system.reader()
             try await expectEventually { try reader.devices().first.map { $0.samples > 500 } ?? false }
             await agent.stop()
-            #expect(await collector.waitForOutput("→ terminated"))
+            #expect(await collector.waitForState("terminated"))
             let verification = try await system.verify(["walker"])
             #expect(verification.status == 0, "\(verification.text)")
             await nats.stop()

@@ -30,7 +30,7 @@ struct DeliveryTests {
         try await withSystem { system in
             let collector = try system.startCollector()
             let first = try system.startAgent("walker")
-            #expect(await collector.waitForOutput("default/walker: active"))
+            #expect(await collector.waitForState("active", of: "default/walker"))
             await system.broker.stop(SIGKILL)
             #expect(await first.waitForOutput("samples are kept in the outbox"))
             try await waitForJournal(of: "walker", beyond: 20, in: system)
@@ -121,7 +121,7 @@ struct DeliveryTests {
         try await withSystem { system in
             let collector = try system.startCollector()
             let agent = try system.startAgent("walker")
-            #expect(await collector.waitForOutput("default/walker: active"))
+            #expect(await collector.waitForState("active", of: "default/walker"))
             // The broker takes batches for a collector that is away, and then loses them.
             await collector.stop(SIGKILL)
             try await waitForJournal(of: "walker", beyond: 40, in: system)
@@ -147,7 +147,7 @@ struct DeliveryTests {
         try await withSystem { system in
             let collector = try system.startCollector()
             let agent = try system.startAgent("walker", ["--outbox-size", "64K"])
-            #expect(await collector.waitForOutput("default/walker: active"))
+            #expect(await collector.waitForState("active", of: "default/walker"))
             await system.broker.stop(SIGKILL)
             #expect(await agent.waitForOutput("the oldest", within: .seconds(120)), "\(agent.text)")
             try await system.broker.start()

@@ -29,7 +29,7 @@ struct FullDiskTests {
                 }
                 try await system.broker.start()
                 let collector = try system.startCollector()
-                #expect(await collector.waitForOutput("default/walker: active", within: .seconds(120)))
+                #expect(await collector.waitForState("active", of: "default/walker", within: .seconds(120)))
                 let newest = try database.integer("SELECT max(seq) FROM batches")
                 try await expectEventually("\(agent.text)", within: .seconds(120)) {
                     try database.integer("SELECT count(*) FROM batches WHERE seq <= \(newest)") == 0

@@ -30,10 +30,10 @@ struct LifecycleSystemTests {
             #expect(await other.waitForOutput("connected to"))
             await client.expectMessage { $0.text.contains(#""seq":5"#) }
             second.signal(SIGUSR2)
-            #expect(await other.waitForOutput("background → resumed"))
-            #expect(await other.waitForOutput("resumed → active"))
+            #expect(await other.waitForState("resumed", from: "background"))
+            #expect(await other.waitForState("active", from: "resumed"))
             await second.stop()
-            #expect(await other.waitForOutput("active → terminated (stop)"))
+            #expect(await other.waitForState("terminated", from: "active", reason: "stop"))
 
             let reader = try await system.reader()
             #expect(try reader.devices().first?.state == .terminated)
@@ -54,7 +54,7 @@ struct LifecycleSystemTests {
                 #expect(await client.publish("lockstep/default/pi/presence", PresenceJSON.encode(presence)))
             }
             await say(1_700_000_000_000_000)
-            #expect(await collector.waitForOutput("active"))
+            #expect(await collector.waitForState("active"))
             let store = try SQLiteDatabase(path: system.storePath, mode: .readOnly)
             await say(1_700_000_030_000_000)
             try await expectEventually {
@@ -95,8 +95,8 @@ struct LifecycleSystemTests {
             #expect(
                 await client.publish(
                     "lockstep/default/phone/motion/gyroscope", #"{"t":\#(now),"x":[0],"y":[0],"z":[1]}"#))
-            #expect(await collector.waitForOutput("default/phone: active (live-sample)"))
-            #expect(await collector.waitForOutput("default/phone: active → background (silent)"))
+            #expect(await collector.waitForState("active", of: "default/phone", reason: "live-sample"))
+            #expect(await collector.waitForState("background", of: "default/phone", from: "active", reason: "silent"))
             #expect(
                 await client.publish(
                     "lockstep/default/phone/motion/gyroscope",
@@ -104,7 +104,8 @@ struct LifecycleSystemTests {
             #expect(
                 await client.publish(
                     "lockstep/default/phone/motion/gyroscope", #"{"t":\#(now + 2_000_000),"x":[0],"y":[0],"z":[1]}"#))
-            #expect(await collector.waitForOutput("default/phone: background → resumed (live-sample)"))
+            #expect(
+                await collector.waitForState("resumed", of: "default/phone", from: "background", reason: "live-sample"))
             let reader = try await system.reader()
             #expect(try reader.devices().first?.samples == 3)
         }

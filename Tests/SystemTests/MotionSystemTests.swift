@@ -49,9 +49,9 @@ struct MotionSystemTests {
     @Test("a wrong frame or declination is refused with what would do")
     func refused() async throws {
         for (arguments, text) in [
-            (["--frame", "moon"], "'moon' is none of arbitrary, arbitraryCorrected, magneticNorth, trueNorth"),
-            (["--declination", "400"], "'400' is no angle: write degrees from -180 to 180"),
-            (["--step-length", "72"], "'72' is no length from 0.1 to 3.0 m"),
+            (["--frame", "moon"], "'moon' is not one of arbitrary, arbitraryCorrected, magneticNorth, trueNorth"),
+            (["--declination", "400"], "'400' is not an angle: use degrees from -180 to 180"),
+            (["--step-length", "72"], "'72' is not a length from 0.1 to 3.0 m"),
         ] {
             let run = try await RunningProgram.run(
                 Programs.built("lockstep-agent"), ["--source", "simulate", "--device", "x"] + arguments)

@@ -23,7 +23,7 @@ struct PacketSizeTests {
             }
             try await system.broker.start()
             let collector = try system.startCollector()
-            #expect(await collector.waitForOutput("default/walker: active", within: .seconds(120)))
+            #expect(await collector.waitForState("active", of: "default/walker", within: .seconds(120)))
             #expect(await agent.waitForOutput("is larger than the broker takes", within: .seconds(120)))
             let last = try count("true", "max(seq)", in: system)
             try await expectEventually(within: .seconds(120)) {

@@ -124,18 +124,18 @@ struct RequestSystemTests {
             }
             let described = try await ask("--describe")
             #expect(described.status == 0)
-            #expect(described.text.contains("motion/accelerometer  as its source gives it  g\n"))
+            #expect(described.text.contains("motion/accelerometer  native  g\n"))
             let leased = try await ask("--rate", "gyroscope=200", "--lease", "5m")
-            #expect(leased.text.hasPrefix("motion/gyroscope is published at 200/s, leased until "))
+            #expect(leased.text.hasPrefix("motion/gyroscope is published at 200 Hz, leased until "))
             let phase = try await ask("--phase", "inactive", "--json")
             #expect(phase.text.hasSuffix("\"ok\":true,\"phase\":\"inactive\"}\n"))
             let none = try await ask("--rate", "nose=3")
-            #expect(none.status != 0 && none.text.contains("'nose' is no stream"))
+            #expect(none.status != 0 && none.text.contains("'nose' is not a stream"))
             let nobody = try await RunningProgram.run(
                 Programs.built("lockstep"),
                 ["command", "lab/nobody", "--flush", "--timeout", "300ms", "--broker", system.broker.url])
             #expect(nobody.status == 1)
-            #expect(nobody.text.contains("lab/nobody does not answer: is its agent running"))
+            #expect(nobody.text.contains("no reply from lab/nobody: check that its agent is running"))
         }
     }
 }

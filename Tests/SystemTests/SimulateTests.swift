@@ -153,7 +153,7 @@ struct SimulateTests {
             try await expectEventually { try reader.devices().count == 5 }
             await collector.stop(SIGKILL)
             #expect(await simulation.waitForExit() == 1)
-            #expect(simulation.text.contains("LOST") && simulation.text.contains("samples are not stored"))
+            #expect(simulation.text.contains("\nlost ") && simulation.text.contains("samples are not stored"))
         }
     }
 
@@ -161,7 +161,7 @@ struct SimulateTests {
     func nobodyThere() async throws {
         let none = try await RunningProgram.run(
             Programs.built("lockstep"), ["simulate", "--broker", "mqtt://127.0.0.1:1"])
-        #expect(none.status == 1 && none.text.contains("Connection refused: is a broker running there?"))
+        #expect(none.status == 1 && none.text.contains("cannot connect to mqtt://127.0.0.1:1: Connection refused"))
         try await withSystem { system in
             let run = try await RunningProgram.run(
                 Programs.built("lockstep"), ["simulate", "--broker", system.broker.url])
@@ -172,12 +172,13 @@ struct SimulateTests {
     @Test(
         "a wrong option is answered with what would be right",
         arguments: [
-            (["--devices", "0"], "--devices takes 1 to 100000"),
-            (["--connections", "101"], "--connections takes 1 to --devices"),
-            (["--minutes", "1", "--seconds", "1"], "not both"), (["--streams", ","], "--streams takes at least one"),
-            (["--rate", "0"], "--rate takes 0.001 to 10000"),
-            (["--rate", "10000", "--window", "2"], "too many for a batch"),
-            (["--streams", "telepathy"], "'telepathy' is no stream: known are motion/accelerometer"),
+            (["--devices", "0"], "--devices must be from 1 to 100000"),
+            (["--connections", "101"], "--connections must be from 1 to --devices"),
+            (["--minutes", "1", "--seconds", "1"], "not both"),
+            (["--streams", ","], "--streams requires at least one stream"),
+            (["--rate", "0"], "--rate must be from 0.001 to 10000"),
+            (["--rate", "10000", "--window", "2"], "must be at most 10000"),
+            (["--streams", "telepathy"], "unknown stream 'telepathy'; known streams: motion/accelerometer"),
         ])
     func wrongOption(arguments: [String], reason: String) async throws {
         let run = try await RunningProgram.run(Programs.built("lockstep"), ["simulate"] + arguments)

@@ -77,7 +77,7 @@ struct WrongUseTests {
                 "lockstep-collector", ["--broker", system.broker.url, "--store", "sqlite:\(system.folder)/other.db"])
             // The one that finds out first waits, and so the other may never lose its connection often enough.
             await expectEventually("\(first.text)\(second.text)", within: .seconds(120)) {
-                (first.text + second.text).contains("give each its own --id")
+                (first.text + second.text).contains("give each collector its own --id")
             }
         }
     }
@@ -116,10 +116,13 @@ struct WrongUseTests {
             (["--source", "telepathy"], "unknown source 'telepathy'"),
             ([], "no source"),
             (["--source", "simulate", "--device", "a/b"], "'a/b' is not a device id"),
-            (["--source", "simulate", "--broker", "localhost"], "write mqtt[s]://"),
-            (["--source", "simulate", "--window", "soon"], "is no span of time"),
+            (["--source", "simulate", "--broker", "localhost"], "use mqtt[s]://"),
+            (["--source", "simulate", "--window", "soon"], "is not a duration"),
             (["--source", "replay:/nowhere.csv"], "/nowhere.csv"),
-            (["--source", "simulate", "--config", "/nowhere.yaml"], "/nowhere.yaml can't be read"),
+            (
+                ["--source", "simulate", "--config", "/nowhere.yaml"],
+                "cannot read the configuration file /nowhere.yaml"
+            ),
             (["--source", "simulate", "--mqtt", "4"], "auto, 5 or 3.1.1"),
         ])
     func wrongOption(arguments: [String], reason: String) async throws {

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Reads batches in CBOR. Debian: python3-cbor2 python3-paho-mqtt
+"""Reads batches in CBOR and prints each as one line of JSON.
 
-    python3 deploy/examples/read_cbor.py localhost      prints each as one line of JSON
+    python3 deploy/examples/read_cbor.py localhost
+
+Needs the Debian packages python3-cbor2 and python3-paho-mqtt.
 """
 import json
 import struct
@@ -11,7 +13,7 @@ import cbor2
 
 
 def varint(data, at):
-    """A number in seven bits a byte, the lowest first, and where the next byte is."""
+    """Decodes a little-endian base-128 number at an offset. Returns it and the offset of the next byte."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -22,7 +24,7 @@ def varint(data, at):
 
 
 def series(data):
-    """The numbers of a packed series."""
+    """Decodes a packed series of numbers."""
     decimals, order, parameter = data[0], data[1] >> 6, data[1] & 0x3F
     count, at = varint(data, 2)
     residuals = []
@@ -35,7 +37,7 @@ def series(data):
         ones = 0
         while ones < 16 and bits[at + ones] == "1":
             ones += 1
-        # After sixteen ones the number itself follows, in 64 bits; else a zero and its lower bits.
+        # A Rice code: ones, a zero, and the lower bits. After sixteen ones the number itself follows, in 64 bits.
         at += ones + (ones < 16)
         width, upper = (64, 0) if ones == 16 else (parameter, ones << parameter)
         residuals.append(upper | int(bits[at : at + width] or "0", 2))
@@ -51,7 +53,7 @@ def series(data):
 
 
 def values(member):
-    """What a member of a batch stands for."""
+    """Decodes a member of a batch."""
     if isinstance(member, bytes):
         return series(member)
     if isinstance(member, cbor2.CBORTag):
@@ -62,7 +64,7 @@ def values(member):
 
 
 def read(payload):
-    """A batch as JSON has it."""
+    """Decodes a payload into the form of a JSON batch."""
     batch = {name: values(member) for name, member in cbor2.loads(payload).items()}
     head = {"v", "epoch", "seq", "live", "t", "dt"}
     count = next(len(value) for name, value in batch.items() if name not in head and isinstance(value, list))
@@ -75,7 +77,7 @@ def main():
     import paho.mqtt.client as mqtt
 
     def on_message(client, userdata, message):
-        # A JSON object begins with a brace, a map of CBOR with one of these.
+        # A CBOR map begins with one of these bytes; a JSON object begins with a brace.
         if message.payload and 0xA0 <= message.payload[0] <= 0xBF:
             print(message.topic, json.dumps(read(message.payload)), flush=True)
 

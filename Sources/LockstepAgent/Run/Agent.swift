@@ -18,7 +18,7 @@ public final class Agent: Service {
     private let inbox: Inbox
 
     /// - Parameter supervisor: is told how the agent is, from its loop.
-    public init(_ configuration: AgentConfiguration, logger: Logger, supervisor: Supervisor = .nobody) {
+    public init(_ configuration: AgentConfiguration, logger: Logger, supervisor: Supervisor = .disabled) {
         self.configuration = configuration
         self.logger = logger
         self.supervisor = supervisor

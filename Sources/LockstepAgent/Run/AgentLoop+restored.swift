@@ -13,7 +13,7 @@ extension AgentLoop {
         }
         guard problems.isRetryDue("restored", at: boot) else { return }
         do {
-            let pending = try outbox.startEpoch(after: ack) { supervisor.turned(summary) }
+            let pending = try outbox.startEpoch(after: ack) { supervisor.didTurn(summary) }
             delivery = Delivery(
                 pending: pending, waitsForCollector: configuration.acknowledgedBy == .collector)
         } catch {

@@ -1,55 +1,58 @@
 import LockstepModel
 import LockstepStore
 
-/// Coalesces acknowledgements: soon after the first batch, then about one a second for each device and epoch.
+/// Coalesces acknowledgements: the first is sent shortly after a batch, the next ones about once a second for each
+/// (device, epoch).
 struct AcknowledgementSchedule {
-    /// What is on disk of a (device, epoch), and the boot time of the commit that brought the newest of it.
-    private struct Received {
+    /// The stored batches of a (device, epoch).
+    private struct Pending {
         let batches: SequenceSet
-        let at: Int64
+        /// The time of the commit that stored the newest batch, in µs of the boot clock.
+        let committedAt: Int64
     }
 
-    /// µs between two acknowledgements of one (device, epoch). Less than an agent's window, or each would come later
-    /// after its batch than the one before.
-    static let pause: Int64 = 900_000
-    /// µs from a batch to its acknowledgement: the batches of one window come together.
+    /// µs between two acknowledgements of one (device, epoch). It is shorter than an agent's publish window; otherwise each
+    /// acknowledgement would lag further behind its batch than the previous one.
+    static let minInterval: Int64 = 900_000
+    /// µs from a commit to its acknowledgement. The batches of one publish window arrive within this time.
     static let delay: Int64 = 100_000
-    /// µs between two looks at what waits.
-    private static let look: Int64 = 50_000
+    /// µs between two scans of the queue.
+    private static let scanInterval: Int64 = 50_000
 
-    private var waiting: [DeviceEpoch: Received] = [:]
-    /// When each that waits is due.
-    private var queue = DueQueue<DeviceEpoch>()
+    private var pending: [DeviceEpoch: Pending] = [:]
+    private var queue = DeadlineQueue<DeviceEpoch>()
     private var sentAt: [DeviceEpoch: Int64] = [:]
-    /// How many times of acknowledgements are kept before old ones are looked for.
-    private var mostSent = 20_000
-    private var lookAt: Int64 = 0
+    /// The size of `sentAt` at which expired entries are removed.
+    private var pruneThreshold = 20_000
+    private var nextScan: Int64 = 0
 
-    /// What is on disk of (device, epoch) has changed, or was asked for; `boot` in µs of the boot clock.
-    mutating func note(_ key: DeviceEpoch, received: SequenceSet, at boot: Int64) {
-        guard waiting.updateValue(Received(batches: received, at: boot), forKey: key) == nil else { return }
-        queue.add(key, due: max(boot + Self.delay, sentAt[key].map { $0 + Self.pause } ?? .min))
+    /// Schedules an acknowledgement of the stored batches of (device, epoch).
+    /// - Parameter boot: the time of the commit, in µs of the boot clock.
+    mutating func schedule(_ key: DeviceEpoch, received: SequenceSet, at boot: Int64) {
+        guard pending.updateValue(Pending(batches: received, committedAt: boot), forKey: key) == nil else { return }
+        queue.add(key, deadline: max(boot + Self.delay, sentAt[key].map { $0 + Self.minInterval } ?? .min))
     }
 
-    /// When to look next, in µs of the boot clock.
-    var nextDue: Int64? { queue.nextDue.map { max($0, lookAt) } }
+    /// The time of the next call to ``takeExpired(at:)``, in µs of the boot clock, or nil if nothing is pending.
+    var nextDeadline: Int64? { queue.nextDeadline.map { max($0, nextScan) } }
 
-    /// Takes out what is due.
-    mutating func takeDue(at boot: Int64) -> [(device: DeviceAddress, ack: Acknowledgement)] {
-        guard let nextDue, boot >= nextDue else { return [] }
-        lookAt = boot + Self.look
-        var due: [(DeviceAddress, Acknowledgement)] = []
-        while let (_, key) = queue.popDue(at: boot) {
-            guard let received = waiting.removeValue(forKey: key) else { continue }
-            let ack = Acknowledgement(epoch: key.epoch, received: received.batches, held: boot - received.at)
-            due.append((key.device, ack))
+    /// Removes and returns the acknowledgements whose deadline has passed.
+    mutating func takeExpired(at boot: Int64) -> [(device: DeviceAddress, ack: Acknowledgement)] {
+        guard let nextDeadline, boot >= nextDeadline else { return [] }
+        nextScan = boot + Self.scanInterval
+        var expired: [(DeviceAddress, Acknowledgement)] = []
+        while let (_, key) = queue.popExpired(at: boot) {
+            guard let received = pending.removeValue(forKey: key) else { continue }
+            let ack = Acknowledgement(
+                epoch: key.epoch, received: received.batches, held: boot - received.committedAt)
+            expired.append((key.device, ack))
             sentAt[key] = boot
         }
-        // Epochs come and go; who has long had its last acknowledgement needs no memory of it.
-        if sentAt.count > mostSent {
-            sentAt = sentAt.filter { boot - $0.value < Self.pause }
-            mostSent = max(20_000, 2 * sentAt.count)
+        // Epochs come and go. An entry older than the interval has no effect any more.
+        if sentAt.count > pruneThreshold {
+            sentAt = sentAt.filter { boot - $0.value < Self.minInterval }
+            pruneThreshold = max(20_000, 2 * sentAt.count)
         }
-        return due
+        return expired
     }
 }

@@ -4,63 +4,64 @@ import LockstepStore
 import LockstepWire
 
 extension Intake {
-    /// Takes a message of samples in.
-    /// - Throws: why it can't be; then nothing of it is kept but, where that is final, its number.
-    mutating func takeBatch(
-        _ message: IncomingMessage, of route: Int, _ book: inout LifecycleBook, at moment: Moment
+    /// Adds a batch of samples to the group.
+    /// - Throws: the reason for a rejection. Nothing of the batch is kept then, except its sequence number if the batch
+    ///   can never be stored.
+    mutating func ingestBatch(
+        _ message: IncomingMessage, route: Int, _ registry: inout LifecycleRegistry, at moment: Moment
     ) throws {
-        // An empty retained message is how MQTT clears a topic.
+        // MQTT clears a topic with an empty retained message.
         if message.payload.isEmpty, message.isRetained { return }
-        let run = openRun(of: route)
+        let run = openRun(route: route)
         let before = group.runs[run].samples.count
         do throws(PayloadError) {
-            try read(message, of: route, into: run, at: moment)
+            try decode(message, route: route, into: run, at: moment)
             let newest = Timestamp(microseconds: group.runs[run].samples.times.last ?? 0)
             let isLive = group.runs[run].batches.last?.isLive == true
-            try admitLastBatch(of: run, newest: newest, from: route, at: moment)
+            try validateLastBatch(of: run, newest: newest, route: route, at: moment)
             let count = group.runs[run].samples.count - before
-            waitingSamples += count
+            pendingSamples += count
             topics[route].batches += 1
             topics[route].samples += count
             if isLive, !message.isRetained, let device = topics[route].device {
-                hear(newest, of: device, &book, at: moment)
+                recordLiveSamples(newest, of: device, &registry, at: moment)
             }
         } catch {
             if group.runs[run].batches.isEmpty {
-                // It was made for this batch, so it is the last.
+                // The run was opened for this batch, so it is the last one.
                 group.runs.removeLast()
                 topics[route].group = 0
             }
-            noteDropped(error, from: route)
+            recordUnstorable(error, route: route)
             throw error
         }
     }
 
-    /// The run of a topic in the present group.
-    private mutating func openRun(of route: Int) -> Int {
+    /// Returns the index of the topic's run in the current group. Opens the run if necessary.
+    private mutating func openRun(route: Int) -> Int {
         if topics[route].group == groupNumber { return topics[route].run }
         guard let address = topics[route].address, let stream = topics[route].stream else {
-            preconditionFailure("a topic of samples has both")
+            preconditionFailure("a route to samples has an address and a stream")
         }
-        // Not of any group before: together the topics would reserve more than ever comes at a time.
+        // Reserve capacity only for topics of the previous group. With every topic ever seen, the reservations would add
+        // up to more than ever arrives at once.
         let isSteady = topics[route].group == groupNumber - 1
         topics[route].group = groupNumber
         topics[route].run = group.runs.count
         group.runs.append(
             SampleRun(
-                device: address, stream: stream, roomForBatches: isSteady ? topics[route].batches : 0,
+                device: address, stream: stream, expectedBatches: isSteady ? topics[route].batches : 0,
                 samples: isSteady ? topics[route].samples : 0))
         topics[route].batches = 0
         topics[route].samples = 0
         return group.runs.count - 1
     }
 
-    private mutating func read(
-        _ message: IncomingMessage, of route: Int, into run: Int, at moment: Moment
+    /// Decodes a payload and appends its samples to a run.
+    private mutating func decode(
+        _ message: IncomingMessage, route: Int, into run: Int, at moment: Moment
     ) throws(PayloadError) {
-        guard message.payload.count <= limits.bytes else {
-            throw PayloadError("\(message.payload.count) bytes: a payload has at most \(limits.bytes)")
-        }
+        try checkSize(of: message)
         let limits = limits
         if message.payload.first == UInt8(ascii: "{"), let reader = topics[route].reader,
             group.runs[run].append(
@@ -74,24 +75,25 @@ extension Intake {
         group.runs[run].append(batch, at: moment.wall)
     }
 
-    /// Sees whether the batch that was just read can stay, and takes it out of its run again if not.
-    private mutating func admitLastBatch(
-        of run: Int, newest: Timestamp, from route: Int, at moment: Moment
+    /// Checks the batch that was just decoded, and removes it from its run if it is not acceptable.
+    private mutating func validateLastBatch(
+        of run: Int, newest: Timestamp, route: Int, at moment: Moment
     ) throws(PayloadError) {
-        let isPossible = newest - moment.wall <= maximumFuture
-        if isPossible, admits(route) { return }
+        let isTimePlausible = newest - moment.wall <= maximumFuture
+        if isTimePlausible, admitDevice(of: route) { return }
         let position = group.runs[run].batches.last?.position
         group.runs[run].removeLast()
-        guard !isPossible else { throw tooManyDevices(position: position) }
+        guard !isTimePlausible else { throw tooManyDevices(position: position) }
         throw PayloadError(
-            "its time \(newest) is in the future: are the clocks of the device and of this collector right?",
-            position: position, mayPass: true)
+            "sample time \(newest) is in the future: check the clocks of the device and of the collector",
+            position: position, isRetryable: true)
     }
 
-    /// Notes that a batch will never come in a form that can be stored, or the agent would send it for ever. What may
-    /// pass another time has to stay with the agent: a word of it would make the agent delete it.
-    private mutating func noteDropped(_ error: PayloadError, from route: Int) {
-        guard let position = error.position, !error.mayPass, admits(route),
+    /// Records the sequence number of a batch that can never be stored. Otherwise its agent would resend it forever.
+    ///
+    /// A batch that may be accepted later stays with the agent: recording its number would make the agent delete it.
+    private mutating func recordUnstorable(_ error: PayloadError, route: Int) {
+        guard let position = error.position, !error.isRetryable, admitDevice(of: route),
             let address = topics[route].address
         else { return }
         group.dropped.append(
@@ -99,36 +101,37 @@ extension Intake {
                 device: address, epoch: position.epoch, ranges: SequenceSet([position.seq...position.seq])))
     }
 
-    /// Tells the life cycle of live samples.
-    private mutating func hear(
-        _ newest: Timestamp, of device: Int, _ book: inout LifecycleBook, at moment: Moment
+    /// Passes live samples to the life cycle of their device, or keeps the newest timestamp for later if the samples can't
+    /// change the state.
+    private mutating func recordLiveSamples(
+        _ newest: Timestamp, of device: Int, _ registry: inout LifecycleRegistry, at moment: Moment
     ) {
-        guard devices[device].steadyIn != groupNumber else {
-            // As the life cycle would do now: later it takes a later present for its bound.
+        guard devices[device].settledInGroup != groupNumber else {
+            // Clamp to the present time here, as the life cycle would do now. A later call has a later present time.
             devices[device].newest = max(devices[device].newest, min(newest, moment.wall))
-            if !devices[device].isUntold { untold.append(device) }
-            devices[device].isUntold = true
+            if !devices[device].isPending { pendingDevices.append(device) }
+            devices[device].isPending = true
             return
         }
-        let state = book.handle(
+        let state = registry.handle(
             .liveSamples(newest: newest), of: devices[device].address, at: moment, into: &group)
         guard state == .active || state == .inactive else { return }
-        devices[device].steadyIn = groupNumber
+        devices[device].settledInGroup = groupNumber
         devices[device].newest = min(newest, moment.wall)
     }
 
-    /// Tells the life cycles of the newest live samples that they have not been told of.
-    mutating func tellNewest(_ book: inout LifecycleBook, at moment: Moment) {
-        for device in untold { tellNewest(of: device, &book, at: moment) }
-        untold.removeAll(keepingCapacity: true)
+    /// Reports the newest live samples of all pending devices to their life cycles.
+    mutating func reportNewest(_ registry: inout LifecycleRegistry, at moment: Moment) {
+        for device in pendingDevices { reportNewest(of: device, &registry, at: moment) }
+        pendingDevices.removeAll(keepingCapacity: true)
     }
 
-    /// The same of one device, before another word of it.
-    mutating func tellNewest(of device: Int, _ book: inout LifecycleBook, at moment: Moment) {
-        devices[device].steadyIn = 0
-        guard devices[device].isUntold else { return }
-        devices[device].isUntold = false
-        book.handle(
+    /// Reports the newest live samples of one device to its life cycle. Required before any other event of the device.
+    mutating func reportNewest(of device: Int, _ registry: inout LifecycleRegistry, at moment: Moment) {
+        devices[device].settledInGroup = 0
+        guard devices[device].isPending else { return }
+        devices[device].isPending = false
+        registry.handle(
             .liveSamples(newest: devices[device].newest), of: devices[device].address, at: moment, into: &group)
     }
 }

@@ -4,26 +4,25 @@ import LockstepStore
 import LockstepWire
 
 extension Intake {
-    /// Takes a presence in.
-    /// - Throws: why it can't be.
-    mutating func takePresence(
-        _ message: IncomingMessage, of route: Int, _ book: inout LifecycleBook, at moment: Moment
+    /// Adds a presence message to the group.
+    /// - Throws: the reason for a rejection.
+    mutating func ingestPresence(
+        _ message: IncomingMessage, route: Int, _ registry: inout LifecycleRegistry, at moment: Moment
     ) throws {
         guard !message.payload.isEmpty, let device = topics[route].address else { return }
-        guard message.payload.count <= limits.bytes else {
-            throw PayloadError("\(message.payload.count) bytes: a payload has at most \(limits.bytes)")
-        }
+        try checkSize(of: message)
         let presence = try PresenceJSON.decode(message.payload)
-        guard admits(route) else { throw tooManyDevices(position: nil) }
-        if let number = topics[route].device { tellNewest(of: number, &book, at: moment) }
+        guard admitDevice(of: route) else { throw tooManyDevices(position: nil) }
+        if let number = topics[route].device { reportNewest(of: number, &registry, at: moment) }
         if let epoch = presence.epoch, !presence.dropped.isEmpty {
             group.dropped.append(
                 DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet(presence.dropped)))
         }
+        // The broker publishes a last will. It is no sign of life of the device.
         if presence.phase != .lost {
             group.seen[device] = moment.wall
             droppedSamples[device] = presence.droppedSamples > 0 ? presence.droppedSamples : nil
         }
-        book.handle(.presence(presence), of: device, at: moment, into: &group)
+        registry.handle(.presence(presence), of: device, at: moment, into: &group)
     }
 }

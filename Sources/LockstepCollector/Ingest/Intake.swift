@@ -3,57 +3,62 @@ import LockstepModel
 import LockstepStore
 import LockstepWire
 
-/// Turns messages into what a store writes: checks, decodes, and asks the life cycles.
+/// Converts incoming messages into an ``IngestGroup`` for the store: validates, decodes, and updates the life cycles.
+///
+/// This is the path of every message. It must not allocate per message.
 struct Intake {
-    /// µs that a sample may lie in the collector's future.
+    /// The maximum distance of a sample into the collector's future, in µs.
     let maximumFuture: Int64
     let root: TopicRoot
     let limits: PayloadLimits
 
-    /// How many devices there may be.
+    /// The maximum number of devices.
     let maximumDevices: Int
     var topics = TopicTable<Route>()
     var devices: [KnownDevice] = []
+    /// The index of each device in `devices`.
     private var numbers: [DeviceAddress: Int] = [:]
+    /// The number of dropped samples that each agent last reported.
     var droppedSamples: [DeviceAddress: Int64] = [:]
-    /// What came in since the last group was taken out.
+    /// The messages since the last group was taken.
     var group = IngestGroup()
-    /// Counts the groups, from 1.
+    /// The number of the current group, from 1.
     var groupNumber = 1
-    /// How many samples wait for the commit.
-    var waitingSamples = 0
-    /// The numbers of devices whose newest live samples the life cycle has still to be told.
-    var untold: [Int] = []
+    /// The number of samples in the current group.
+    var pendingSamples = 0
+    /// The devices whose newest live samples have not been reported to the life cycle yet, as indices into `devices`.
+    var pendingDevices: [Int] = []
 
-    /// Where the messages of a topic go.
+    /// The destination of a topic's messages.
     struct Route {
-        enum Destination { case samples, presence, nowhere }
+        enum Destination { case samples, presence, ignored }
 
         let destination: Destination
         let address: DeviceAddress?
         let stream: SensorStream?
         let reader: CanonicalBatchReader?
-        /// Among the devices; nil until it is one of them.
+        /// The index of the device, or nil until it is admitted.
         var device: Int?
-        /// The run of this topic, and the number of the group that has it.
+        /// The index of this topic's run, valid in the group with the number `group`.
         var run = 0
         var group = 0
-        /// What that run holds: that of the next group may hold as much.
+        /// The size of that run. The next run reserves the same capacity.
         var batches = 0
         var samples = 0
     }
 
     struct KnownDevice {
         let address: DeviceAddress
-        /// The number of the group in which further live samples can't change its state any more: then it is enough for
-        /// the life cycle to be told of the newest.
-        var steadyIn = 0
-        /// The newest live sample of that group, and whether the life cycle has still to be told of it.
+        /// The number of the group in which further live samples can't change the device's state. In that group it is
+        /// enough to report the newest samples once, at the end.
+        var settledInGroup = 0
+        /// The time of the newest live sample in that group.
         var newest = Timestamp(microseconds: 0)
-        var isUntold = false
+        /// Whether `newest` has not been reported to the life cycle yet.
+        var isPending = false
     }
 
-    /// - Parameter devices: those that the store knows.
+    /// - Parameter devices: the devices in the store.
     init(
         root: TopicRoot, limits: PayloadLimits, maximumFuture: Int64, maximumDevices: Int,
         devices: some Sequence<DeviceAddress>
@@ -65,7 +70,7 @@ struct Intake {
         for address in devices { add(address) }
     }
 
-    /// How many samples agents say that they had to drop, over all devices heard of since the start.
+    /// The number of samples that agents reported as dropped, summed over all devices since the start.
     var dropped: Int64 {
         droppedSamples.values.reduce(0) { sum, count in
             let (total, overflow) = sum.addingReportingOverflow(count)
@@ -73,44 +78,46 @@ struct Intake {
         }
     }
 
-    /// Takes the group out.
-    mutating func takeGroup(_ book: inout LifecycleBook, at moment: Moment) -> IngestGroup {
-        tellNewest(&book, at: moment)
-        defer { discard() }
+    /// Returns the current group and starts a new one.
+    mutating func takeGroup(_ registry: inout LifecycleRegistry, at moment: Moment) -> IngestGroup {
+        reportNewest(&registry, at: moment)
+        defer { discardGroup() }
         return group
     }
 
-    /// Forgets the group.
-    mutating func discard() {
-        for device in untold { devices[device].isUntold = false }
-        untold.removeAll(keepingCapacity: true)
+    /// Discards the current group and starts a new one.
+    mutating func discardGroup() {
+        for device in pendingDevices { devices[device].isPending = false }
+        pendingDevices.removeAll(keepingCapacity: true)
         group = IngestGroup()
         groupNumber += 1
-        waitingSamples = 0
+        pendingSamples = 0
     }
 
-    /// Lets time pass.
-    mutating func tick(_ book: inout LifecycleBook, at moment: Moment) {
-        tellNewest(&book, at: moment)
-        book.tick(at: moment, into: &group)
+    /// Advances the time of all life cycles.
+    mutating func tick(_ registry: inout LifecycleRegistry, at moment: Moment) {
+        reportNewest(&registry, at: moment)
+        registry.tick(at: moment, into: &group)
     }
 
-    /// Takes one message in. It never fails: what can't be taken is noted as rejected, with the reason.
-    mutating func take(_ message: IncomingMessage, _ book: inout LifecycleBook, at moment: Moment) {
+    /// Adds a message to the current group. A message that can't be accepted is added as rejected, with the reason.
+    mutating func ingest(_ message: IncomingMessage, _ registry: inout LifecycleRegistry, at moment: Moment) {
         do {
             let route = try route(of: message)
             switch topics[route].destination {
-            case .samples: try takeBatch(message, of: route, &book, at: moment)
-            case .presence: try takePresence(message, of: route, &book, at: moment)
-            case .nowhere: break
+            case .samples: try ingestBatch(message, route: route, &registry, at: moment)
+            case .presence: try ingestPresence(message, route: route, &registry, at: moment)
+            case .ignored: break
             }
         } catch {
             reject(message, reason: "\(error)", at: moment)
         }
     }
 
-    /// Whether there is room for a topic's device: bounded against a client that makes devices up.
-    mutating func admits(_ route: Int) -> Bool {
+    /// Returns whether the topic's device is known, or adds it if there is room.
+    ///
+    /// The number is limited because a client could invent device ids.
+    mutating func admitDevice(of route: Int) -> Bool {
         if topics[route].device != nil { return true }
         guard let address = topics[route].address else { return false }
         if numbers[address] == nil {
@@ -126,24 +133,30 @@ struct Intake {
         devices.append(KnownDevice(address: address))
     }
 
-    /// The agent keeps what it has: the limit may be raised.
-    func tooManyDevices(position: BatchPosition?) -> PayloadError {
-        PayloadError(
-            "a new device, and there are \(devices.count) already: raise the collector's --max-devices if it is meant to be",
-            position: position, mayPass: true)
+    func checkSize(of message: IncomingMessage) throws(PayloadError) {
+        guard message.payload.count <= limits.bytes else {
+            throw PayloadError("\(message.payload.count) bytes: a payload has at most \(limits.bytes)")
+        }
     }
 
-    mutating func reject(_ message: IncomingMessage, reason: String, at moment: Moment) {
+    /// The error for a new device beyond the limit. The agent keeps the batch, because the limit may be raised.
+    func tooManyDevices(position: BatchPosition?) -> PayloadError {
+        PayloadError(
+            "too many devices: the limit of \(maximumDevices) is reached; raise the collector's --max-devices to accept more",
+            position: position, isRetryable: true)
+    }
+
+    private mutating func reject(_ message: IncomingMessage, reason: String, at moment: Moment) {
         group.rejected.append(
             RejectedMessage(
-                // It may quote what came, and one character can be as long as a payload.
+                // Limited in bytes: the reason may quote the payload, and one character can be as long as a payload.
                 at: moment.wall, topic: String(decoding: message.topicBytes.prefix(256), as: UTF8.self),
                 reason: String(decoding: reason.utf8.prefix(1000), as: UTF8.self),
                 size: message.payload.count,
                 head: Array(message.payload.prefix(256))))
     }
 
-    /// Where a message goes, by its topic.
+    /// Returns the index of the route of a message's topic. Parses the topic if it is new.
     private mutating func route(of message: IncomingMessage) throws -> Int {
         if let known = topics.index(of: message.topicBytes) { return known }
         let route =
@@ -153,12 +166,12 @@ struct Intake {
                     destination: .samples, address: address, stream: stream, reader: CanonicalBatchReader(stream))
             case .device(let address, .presence):
                 Route(destination: .presence, address: address, stream: nil, reader: nil)
-            // What collectors say, and what agents are asked, is not for the store.
+            // Messages of collectors and commands to agents are not stored.
             case .device(_, .state), .device(_, .ack), .device(_, .command), .device(_, .commandReply),
                 .device(_, .clockPing), .device(_, .clockPong), .collector:
-                Route(destination: .nowhere, address: nil, stream: nil, reader: nil)
+                Route(destination: .ignored, address: nil, stream: nil, reader: nil)
             }
-        // Bounded against a client that makes topics up.
+        // Limited because a client could invent topics.
         if topics.count >= 200_000 { topics = TopicTable() }
         return topics.add(message.topicBytes, route)
     }

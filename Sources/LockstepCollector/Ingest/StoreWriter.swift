@@ -3,13 +3,15 @@ import LockstepModel
 import LockstepStore
 import Synchronization
 
-/// A store that takes groups in while its owner prepares the next.
+/// Writes groups to a store on another thread, while the owner prepares the next group.
 ///
-/// The owner is one thread. What it added is on disk when ``commit(adding:)`` has said so, all of it or nothing.
+/// The owner is a single thread. All added groups are on disk when ``commit(adding:)`` returns success; if it returns a
+/// failure, none of them is.
 final class StoreWriter: Sendable {
     private struct State {
         let store: any SampleStore
-        /// Why a group could not be taken in: those after it are not tried, for they would begin a new transaction.
+        /// The error of a failed group. Later groups are skipped until the commit, because they would open a new
+        /// transaction.
         var failure: (any Error)?
 
         mutating func add(_ group: IngestGroup) {
@@ -23,55 +25,55 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Groups that wait at the most: who has a further one waits until they are taken in.
-    private static let mostWaiting = 2
+    /// The maximum number of queued groups. ``add(_:)`` blocks if there are more.
+    private static let maxPending = 2
 
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "lockstep.collector.store")
-    private let waiting = Atomic<Int>(0)
-    private let hasUpkeep = Atomic<Bool>(false)
+    private let pending = Atomic<Int>(0)
+    private let needsMaintenance = Atomic<Bool>(false)
 
     init(_ store: sending any SampleStore) { state = Mutex(State(store: store)) }
 
-    /// What is known of every device.
+    /// Returns the stored life cycle of every device.
     func lifecycles() throws -> [DeviceAddress: LifecycleSnapshot] {
         try state.withLock { try $0.store.lifecycles() }
     }
 
-    /// Whether there is nothing left to do of what was handed over.
-    var isIdle: Bool { waiting.load(ordering: .acquiring) == 0 }
+    /// Whether all queued work is done.
+    var isIdle: Bool { pending.load(ordering: .acquiring) == 0 }
 
-    /// Has a group taken in, on another thread.
+    /// Queues a group for writing on the other thread.
     func add(_ group: IngestGroup) {
-        if waiting.load(ordering: .acquiring) >= Self.mostWaiting { finish() }
+        if pending.load(ordering: .acquiring) >= Self.maxPending { finish() }
         enqueue { $0.add(group) }
     }
 
-    /// Takes a group in and writes it with all that was added since the last commit, on the owner's thread.
+    /// Writes a last group on the owner's thread, and commits it together with all groups added since the last commit.
     func commit(adding group: IngestGroup) -> Result<IngestResult, any Error> {
         if !isIdle { finish() }
         return state.withLock { state in
             if !group.isEmpty { state.add(group) }
             let result = state.commit()
-            hasUpkeep.store(state.store.hasUpkeep, ordering: .releasing)
+            needsMaintenance.store(state.store.needsMaintenance, ordering: .releasing)
             return result
         }
     }
 
-    /// Does, on another thread, what the store has put off until after a commit.
-    func doUpkeep() {
-        guard hasUpkeep.exchange(false, ordering: .acquiringAndReleasing) else { return }
-        enqueue { $0.store.doUpkeep() }
+    /// Queues the store's deferred maintenance, if the last commit left any.
+    func performMaintenance() {
+        guard needsMaintenance.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        enqueue { $0.store.performMaintenance() }
     }
 
     private func enqueue(_ work: @escaping @Sendable (inout State) -> Void) {
-        waiting.add(1, ordering: .acquiringAndReleasing)
+        pending.add(1, ordering: .acquiringAndReleasing)
         queue.async { [self] in
             state.withLock { work(&$0) }
-            waiting.subtract(1, ordering: .acquiringAndReleasing)
+            pending.subtract(1, ordering: .acquiringAndReleasing)
         }
     }
 
-    /// Waits until there is nothing left to do of what was handed over, and the queue has let go of the store.
+    /// Blocks until all queued work is done and the queue has released the store.
     func finish() { queue.sync {} }
 }

@@ -1,21 +1,21 @@
 import Glibc
 
-/// Values by topic, found by the topic's bytes: every message has one, and to make a text of it would cost more than to
-/// look it up.
+/// A dictionary keyed by the raw bytes of a topic. Every message needs a lookup, and creating a `String` for it would cost
+/// more than the lookup itself.
 ///
-/// A hash table with linear probing. The hash is Swift's, with a seed of each process's own, so that nobody can choose
+/// A hash table with linear probing. It uses Swift's `Hasher`, which is seeded per process, so that a client can't choose
 /// topics that collide.
 struct TopicTable<Value> {
     private struct Entry {
         let hash: Int
-        /// Where its topic is among the bytes.
+        /// The range of the topic in `bytes`.
         let topic: Range<Int>
     }
 
     private var values: [Value] = []
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
-    /// Indexes of entries, -1 where there is none. As many as a power of two, and at least twice the entries.
+    /// Indices into `entries`, or -1 for a free slot. The count is a power of two, and at least twice that of the entries.
     private var slots: [Int] = Array(repeating: -1, count: 64)
 
     var count: Int { values.count }
@@ -25,14 +25,14 @@ struct TopicTable<Value> {
         _modify { yield &values[index] }
     }
 
-    /// The index of a topic; nil where it has no value.
+    /// Returns the index of a topic, or nil if it is not in the table.
     func index(of topic: UnsafeRawBufferPointer) -> Int? {
         let found = slots[slot(of: topic, hash: Self.hash(of: topic))]
         return found < 0 ? nil : found
     }
 
-    /// Adds a topic that is not there yet.
-    /// - Returns: its index.
+    /// Adds a topic that is not in the table yet.
+    /// - Returns: the index of the topic.
     mutating func add(_ topic: UnsafeRawBufferPointer, _ value: Value) -> Int {
         if 2 * (values.count + 1) > slots.count { grow() }
         let hash = Self.hash(of: topic)
@@ -49,7 +49,7 @@ struct TopicTable<Value> {
         return hasher.finalize()
     }
 
-    /// The slot that a topic has, or would get.
+    /// Returns the slot of a topic, or the free slot where it would be inserted.
     private func slot(of topic: UnsafeRawBufferPointer, hash: Int) -> Int {
         let mask = slots.count - 1
         var slot = hash & mask

@@ -1,55 +1,66 @@
 public import LockstepModel
 
-/// Decides the life-cycle state of one device: events and time in, transitions out.
+/// The state machine of one device's life cycle: it takes events and the time, and returns transitions.
 ///
-/// It reads no clock and does no I/O: the same events at the same times give the same transitions.
+/// It reads no clock and does no I/O. The same events at the same times give the same transitions.
 public struct LifecycleMachine: Sendable {
+    /// The timeouts of a life cycle.
     public struct Timing: Sendable, Hashable {
-        /// µs without a word after which a device is in background.
+        /// µs without a message after which a device is in background.
         public var silence: Int64
-        /// µs after which a resumed device without live samples counts as active.
+        /// µs after which a resumed device becomes active without live samples.
         public var settle: Int64
 
-        /// The default silence is two and a half heartbeats of an agent.
+        /// Creates the timeouts. The default silence is two and a half heartbeat intervals of an agent.
         public init(silence: Int64 = 75_000_000, settle: Int64 = 5_000_000) {
             self.silence = silence
             self.settle = settle
         }
     }
 
+    /// An input of the state machine.
     public enum Event: Sendable, Hashable {
+        /// A presence message of the device, or its last will.
         case presence(Presence)
-        /// A batch sent live; `newest` is the time of its last sample. Backlog is no event: it never changes a state.
+        /// A live batch; `newest` is the time of its last sample. Backlog is not an event, because it never changes a state.
         case liveSamples(newest: Timestamp)
-        /// Time passes.
+        /// The deadline ``LifecycleMachine/nextTick`` has passed.
         case tick
     }
 
+    /// The part of the state that the store keeps.
     public private(set) var snapshot: LifecycleSnapshot
     private let timing: Timing
-    /// Boot time of the collector at the last word of the device.
-    private var heardAt: Int64
-    /// Boot time of the collector when the device resumed.
+    /// The time of the device's last message, in µs of the collector's boot clock.
+    private var lastMessageAt: Int64
+    /// The time at which the device resumed, in µs of the collector's boot clock.
     private var resumedAt: Int64
 
+    /// Creates a life cycle.
+    /// - Parameters:
+    ///   - snapshot: the stored state, or an empty one for a new device.
+    ///   - moment: the present time; the silence timeout starts now.
     public init(_ snapshot: LifecycleSnapshot = LifecycleSnapshot(), timing: Timing = Timing(), at moment: Moment) {
         self.snapshot = snapshot
         self.timing = timing
-        heardAt = moment.boot
+        lastMessageAt = moment.boot
         resumedAt = moment.boot
     }
 
+    /// The current state, or nil before the first transition.
     public var state: LifecycleState? { snapshot.last?.to }
 
-    /// The boot time at which a tick is due, if nothing comes before it.
+    /// The deadline of the next tick in µs of the boot clock, or nil if the passing of time has no effect.
     public var nextTick: Int64? {
         switch state {
         case nil, .background, .terminated: nil
-        case .active, .inactive: heardAt + timing.silence
-        case .resumed: min(heardAt + timing.silence, resumedAt + timing.settle)
+        case .active, .inactive: lastMessageAt + timing.silence
+        case .resumed: min(lastMessageAt + timing.silence, resumedAt + timing.settle)
         }
     }
 
+    /// Processes an event.
+    /// - Returns: the resulting transition, or nil if the state does not change.
     public mutating func handle(_ event: Event, at moment: Moment) -> LifecycleTransition? {
         switch event {
         case .presence(let presence): handle(presence, at: moment)
@@ -58,9 +69,9 @@ public struct LifecycleMachine: Sendable {
         }
     }
 
-    /// Starts the silence anew: while the collector itself is cut off, it can't tell who is silent.
-    public mutating func startListening(at moment: Moment) {
-        heardAt = moment.boot
+    /// Restarts the silence timer. While the collector itself is disconnected, it can't detect silent devices.
+    public mutating func restartSilence(at moment: Moment) {
+        lastMessageAt = moment.boot
         resumedAt = moment.boot
     }
 
@@ -70,31 +81,31 @@ public struct LifecycleMachine: Sendable {
         if let epoch = presence.epoch { snapshot.epoch = epoch }
         if let session = presence.session { snapshot.session = session }
         if presence.phase == .lost {
-            // Whoever has ended cleanly, or is in background already, has nothing to lose.
+            // A device that has ended cleanly or is already in background does not change its state.
             guard snapshot.phase != .terminated else { return nil }
             snapshot.phase = .lost
             return state == .background || state == .terminated
                 ? nil : move(to: .background, since: moment.wall, reason: "connection-lost")
         }
-        heardAt = moment.boot
+        lastMessageAt = moment.boot
         snapshot.phase = presence.phase
-        if let at = presence.at { snapshot.restsOn = clamped(at, to: moment) }
-        guard let next = Self.state(after: state, saying: presence.phase), next != state else { return nil }
+        if let at = presence.at { snapshot.evidenceTime = clamped(at, to: moment) }
+        guard let next = Self.state(after: state, phase: presence.phase), next != state else { return nil }
         if next == .resumed { resumedAt = moment.boot }
         return move(
             to: next, since: clamped(presence.at, to: moment), reason: presence.reason ?? presence.phase.rawValue)
     }
 
     private mutating func handleLiveSamples(newest: Timestamp, at moment: Moment) -> LifecycleTransition? {
-        if let restsOn = snapshot.restsOn, newest <= restsOn { return nil }
-        heardAt = moment.boot
-        // A sample stamped in the future must not make every later word look old.
-        snapshot.restsOn = clamped(newest, to: moment)
+        if let evidenceTime = snapshot.evidenceTime, newest <= evidenceTime { return nil }
+        lastMessageAt = moment.boot
+        // A timestamp in the future must not make all later messages look outdated.
+        snapshot.evidenceTime = clamped(newest, to: moment)
         switch state {
         case .active, .inactive: return nil
         case nil, .resumed: return move(to: .active, since: clamped(newest, to: moment), reason: "live-sample")
         case .background, .terminated:
-            // A device that says it is in background sends samples at background rates: they are no return.
+            // A device that declared itself in background still sends samples at background rates. They don't resume it.
             guard snapshot.phase != .background else { return nil }
             resumedAt = moment.boot
             return move(to: .resumed, since: clamped(newest, to: moment), reason: "live-sample")
@@ -103,29 +114,32 @@ public struct LifecycleMachine: Sendable {
 
     private mutating func handleTick(at moment: Moment) -> LifecycleTransition? {
         guard let nextTick, moment.boot >= nextTick else { return nil }
-        if moment.boot >= heardAt + timing.silence {
+        if moment.boot >= lastMessageAt + timing.silence {
             return move(to: .background, since: moment.wall, reason: "silent")
         }
         return move(to: .active, since: moment.wall, reason: "settled")
     }
 
-    /// Whether a presence is of an older session, or older than what the state rests on.
+    /// Returns whether a presence message belongs to an older session, or is older than the evidence for the state.
     private func isOutdated(_ presence: Presence) -> Bool {
         if isOfAnotherEpoch(presence) {
             guard presence.phase != .lost else { return true }
             if let after = presence.after, after == snapshot.epoch { return false }
-            // Sessions are numbered by a clock that was set in between: only the time tells which epoch is the later.
-            guard let at = presence.at, let restsOn = snapshot.restsOn else { return false }
-            return at <= restsOn
+            // Session numbers come from a clock that was set in between. Only timestamps order the two epochs.
+            guard let at = presence.at, let evidenceTime = snapshot.evidenceTime else { return false }
+            return at <= evidenceTime
         }
         if let session = presence.session, let known = snapshot.session {
             if session != known { return session < known }
         }
-        // The time of a will is that of its connection, not of its loss.
-        guard presence.phase != .lost, let at = presence.at, let restsOn = snapshot.restsOn else { return false }
-        // The same word again, as when a broker hands out what it retained, is no sign of life either; another word may
-        // have been said within the same microsecond.
-        return at < restsOn || (at == restsOn && (presence.phase == snapshot.phase || snapshot.phase == .lost))
+        // The time of a last will is the time of its connection, not of the loss.
+        guard presence.phase != .lost, let at = presence.at, let evidenceTime = snapshot.evidenceTime else {
+            return false
+        }
+        // A repeated message, such as a retained one, is no sign of life. A different phase is a new message, even with
+        // the same timestamp: an agent may publish both within one microsecond.
+        return at < evidenceTime
+            || (at == evidenceTime && (presence.phase == snapshot.phase || snapshot.phase == .lost))
     }
 
     private func isOfAnotherEpoch(_ presence: Presence) -> Bool {
@@ -133,7 +147,7 @@ public struct LifecycleMachine: Sendable {
         return epoch != known
     }
 
-    private static func state(after state: LifecycleState?, saying phase: Phase) -> LifecycleState? {
+    private static func state(after state: LifecycleState?, phase: Phase) -> LifecycleState? {
         switch phase {
         case .foreground:
             switch state {
@@ -155,6 +169,6 @@ public struct LifecycleMachine: Sendable {
         return transition
     }
 
-    /// The device's own time where it can be: not in the collector's future.
+    /// Returns the device's own time, limited to the collector's present time.
     private func clamped(_ time: Timestamp?, to moment: Moment) -> Timestamp { min(time ?? moment.wall, moment.wall) }
 }

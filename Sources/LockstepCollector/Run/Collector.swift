@@ -7,10 +7,10 @@ public import Logging
 public import ServiceLifecycle
 import Synchronization
 
-/// A collector: takes in what agents publish, stores every sample once, acknowledges after the commit, and says which
-/// life-cycle state each device is in.
+/// A service that receives the batches of agents, stores every sample once, acknowledges after the commit, and publishes
+/// the life-cycle state of each device.
 public final class Collector: Service {
-    /// Every change of a device's state, after it is on disk. Kept for a reader that is behind are the newest 10,000.
+    /// The state transitions of all devices, each after it is on disk. The newest 10,000 are buffered for a slow reader.
     public let transitions: AsyncStream<DeviceTransition>
 
     private let configuration: CollectorConfiguration
@@ -21,11 +21,12 @@ public final class Collector: Service {
     private let isStopping = Mutex(false)
     private let continuation: AsyncStream<DeviceTransition>.Continuation
 
+    /// Creates a collector. It does nothing before ``run()``.
     /// - Parameters:
-    ///   - supervisor: is told how the collector is, from its loop.
+    ///   - supervisor: receives the status from the collector's loop.
     ///   - makeStore: opens the store, on the collector's own thread.
     public init(
-        _ configuration: CollectorConfiguration, logger: Logger, supervisor: Supervisor = .nobody,
+        _ configuration: CollectorConfiguration, logger: Logger, supervisor: Supervisor = .disabled,
         makeStore: @escaping @Sendable () throws -> sending any SampleStore
     ) {
         self.configuration = configuration
@@ -36,7 +37,7 @@ public final class Collector: Service {
     }
 
     /// Runs until the surrounding task or service group shuts down.
-    /// - Throws: what `makeStore` throws, ``LockstepStore/StoreError`` among it.
+    /// - Throws: the error of `makeStore`, such as ``LockstepStore/StoreError``.
     public func run() async throws {
         defer { continuation.finish() }
         try await withTaskCancellationOrGracefulShutdownHandler {

@@ -2,33 +2,40 @@ public import LockstepMQTT
 public import LockstepModel
 public import LockstepWire
 
-/// What a collector is told to be.
+/// The configuration of a ``Collector``.
 public struct CollectorConfiguration: Sendable {
+    /// The collector's id. The broker keeps its session under this id, so it must be unique.
     public var id: CollectorID
+    /// The address of the broker.
     public var broker: BrokerAddress
+    /// The certificates for `mqtts://`.
     public var tls = TLSOptions()
-    /// nil: 5, or 3.1.1 with a broker that refuses it.
+    /// The MQTT version, or nil for version 5 with a fallback to 3.1.1 if the broker refuses it.
     public var mqttVersion: MQTTVersion?
-    /// Seconds of silence after which the broker is asked whether it is still there, 5 to 65,535.
+    /// The MQTT keep-alive interval in seconds, 5 to 65,535.
     public var keepAlive = 15
+    /// The first levels of all topics.
     public var root = TopicRoot.standard
-    /// The groups to collect; empty for all.
+    /// The groups to collect, or empty for all.
     public var groups: [GroupID] = []
+    /// The limits of a payload. A message beyond them is rejected.
     public var limits = PayloadLimits()
-    /// How many devices are taken in.
+    /// The maximum number of devices. Messages of further devices are rejected.
     public var maximumDevices = 100_000
-    /// µs that a sample may lie in the future.
+    /// The maximum distance of a sample into the future, in µs.
     public var maximumFuture: Int64 = 86_400_000_000
+    /// The timeouts of the life cycles.
     public var timing = LifecycleMachine.Timing()
     var turn = TurnLimits()
-    /// How many messages the broker hands over before an acknowledgement (MQTT 5): those of two turns, so that it
-    /// has some to send while a turn ends.
+    /// The MQTT 5 receive maximum: how many unacknowledged messages the broker may send. The default covers two turns, so
+    /// that the broker can keep sending while a turn ends.
     public var receiveMaximum = UInt16(clamping: 2 * TurnLimits().messages)
-    /// What the health says of the program; nil where it is to say nothing.
+    /// The program version in the published health, or nil to omit it.
     public var version: String?
-    /// µs between two words of health.
+    /// The interval between two publishes of the collector's health, in µs.
     public var healthInterval: Int64 = 10_000_000
 
+    /// Creates a configuration with default values.
     public init(id: CollectorID, broker: BrokerAddress) {
         self.id = id
         self.broker = broker

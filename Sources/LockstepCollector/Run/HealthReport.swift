@@ -5,14 +5,17 @@ import LockstepSupervision
 import LockstepWire
 import Logging
 
-/// What the collector counts, and what it says of its own health.
+/// Counts what the collector stored and rejected, and publishes its health.
 final class HealthReport {
-    /// What is counted of all devices.
+    /// Figures of all devices.
     struct Fleet {
         let devices: Int
         /// Samples that agents had to drop.
         let droppedSamples: Int64
     }
+
+    /// The maximum number of rejected messages that are logged in a minute.
+    private static let maxLoggedRejections = 10
 
     private let configuration: CollectorConfiguration
     private let logger: Logger
@@ -21,38 +24,40 @@ final class HealthReport {
     private var duplicates = 0
     private var conflicts = 0
     private var rejected = 0
+    /// Why the store can't be written, or nil if it can.
     private var problem: String?
-    /// Whether the broker knows of the problem, or will as soon as the connection is lost.
-    private(set) var hasSaidStalled = false
-    private var saidAt: Int64 = 0
-    /// Rejections told one by one in the present minute.
-    private var told = 0
-    private var toldSince: Int64 = 0
+    /// The time of the last published health, in µs of the boot clock.
+    private var publishedAt: Int64 = 0
+    /// Rejected messages since the start of the current minute, and that start in µs of wall time.
+    private var minuteRejections = 0
+    private var minuteStart: Int64 = 0
 
     init(configuration: CollectorConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
     }
 
+    /// Whether the store can't be written.
     var isStalled: Bool { problem != nil }
     var status: CollectorHealth.Status { isStalled ? .stalled : .online }
 
+    /// Returns the options of a connection, with the current health in the last will.
     func connectionOptions(version: MQTTVersion) -> MQTTOptions {
-        // While stalled the connection is given up over and over: its will must not hide the reason.
+        // While the store is stalled, the collector drops its connection again and again. The last will must not replace the
+        // reason with 'offline'.
         let will = CollectorHealth(status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem)
-        hasSaidStalled = isStalled
         return MQTTOptions(
             address: configuration.broker, clientID: "lockstep-collector-\(configuration.id)", keepsSession: true,
             keepAlive: configuration.keepAlive, will: message(will), version: version,
             receiveMaximum: configuration.receiveMaximum, tls: configuration.tls)
     }
 
-    /// What a transaction took in, and rejected, is on disk.
+    /// Counts a committed transaction, and logs its rejected messages.
     func count(_ result: IngestResult, rejected messages: [RejectedMessage]) {
         if problem != nil {
             problem = nil
-            saidAt = 0
-            logger.info("the store can be written again")
+            publishedAt = 0
+            logger.info("store writable again")
         }
         for counts in result.devices.values {
             stored += counts.stored
@@ -60,19 +65,20 @@ final class HealthReport {
             conflicts += counts.conflicts
         }
         rejected += messages.count
-        for message in messages { tell(message) }
+        for message in messages { log(message) }
     }
 
-    /// The store can't be written: nothing is acknowledged until it can.
+    /// Records why the store can't be written. Nothing is acknowledged until it can.
     func stall(_ problem: String) {
         if self.problem != problem {
-            logger.error("\(problem); nothing is acknowledged until it can be written again")
+            logger.error("store not writable, acknowledgements suspended", metadata: ["error": "\(problem)"])
         }
         self.problem = problem
     }
 
+    /// Publishes the health if the interval has passed since the last time.
     func publishIfDue(counting fleet: @autoclosure () -> Fleet, over link: BrokerLink, at moment: Moment) {
-        guard moment.boot - saidAt >= configuration.healthInterval else { return }
+        guard moment.boot - publishedAt >= configuration.healthInterval else { return }
         publish(status, counting: fleet(), over: link, at: moment)
     }
 
@@ -83,20 +89,29 @@ final class HealthReport {
             duplicates: duplicates, conflicts: conflicts, rejected: rejected, dropped: fleet.droppedSamples,
             version: configuration.version, started: started, memory: memory?.current, memoryPeak: memory?.peak)
         do {
-            if try link.publish(message(health)) != nil { saidAt = moment.boot }
+            if try link.publish(message(health)) != nil { publishedAt = moment.boot }
         } catch {
-            logger.error("the collector's health can't be published: \(error)")
+            logger.error("publishing failed", metadata: ["channel": "health", "error": "\(error)"])
         }
     }
 
-    private func tell(_ message: RejectedMessage) {
-        if message.at.microseconds - toldSince >= 60_000_000 {
-            if told > 10 { logger.warning("\(told - 10) more messages were rejected: see the table 'rejected'") }
-            told = 0
-            toldSince = message.at.microseconds
+    private func log(_ message: RejectedMessage) {
+        if message.at.microseconds - minuteStart >= 60_000_000 {
+            if minuteRejections > Self.maxLoggedRejections {
+                logger.warning(
+                    "more messages rejected",
+                    metadata: [
+                        "messages": "\(minuteRejections - Self.maxLoggedRejections)",
+                        "hint": "see the table 'rejected' of the store",
+                    ])
+            }
+            minuteRejections = 0
+            minuteStart = message.at.microseconds
         }
-        told += 1
-        if told <= 10 { logger.warning("rejected a message on \(message.topic.prefix(200)): \(message.reason)") }
+        minuteRejections += 1
+        guard minuteRejections <= Self.maxLoggedRejections else { return }
+        logger.warning(
+            "message rejected", metadata: ["topic": "\(message.topic.prefix(200))", "reason": "\(message.reason)"])
     }
 
     private func message(_ health: CollectorHealth) -> MQTTMessage {

@@ -1,17 +1,20 @@
 import Glibc
 public import Logging
 
-/// Writes one line an event to standard error as systemd's journal wants it: the priority in front, as `<4>`, and no
-/// time, which the journal has. See sd-daemon(3).
+/// Writes one line per event to standard error in the format of the systemd journal: a priority prefix such as `<4>`,
+/// and no time, because the journal adds its own. See sd-daemon(3).
+///
+/// No available package provides this format.
 public struct JournalLogHandler: LogHandler {
     public var metadata: Logger.Metadata = [:]
     public var logLevel = Logger.Level.info
     public var metadataProvider: Logger.MetadataProvider?
     private let write: @Sendable (String) -> Void
 
-    public init() { self.init { Terminal.complain($0) } }
+    /// Makes a handler that writes to standard error.
+    public init() { self.init { Terminal.writeError($0) } }
 
-    /// - Parameter write: takes a line, without its end.
+    /// - Parameter write: writes a line; the argument has no newline.
     package init(write: @escaping @Sendable (String) -> Void) { self.write = write }
 
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -20,15 +23,15 @@ public struct JournalLogHandler: LogHandler {
     }
 
     public func log(event: LogEvent) {
-        let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
-        let pairs = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        // A line break would begin another entry, without a priority.
-        write("<\(event.level.priority)>\(event.message)\(pairs)".printable)
+        // LogText replaces line breaks: the journal would start another entry, without a priority.
+        write("<\(event.level.priority)>" + LogText.line(event.message.description, allMetadata(of: event)))
     }
 
-    /// Whether standard error goes to the journal: systemd names the device and inode of the stream it made, since a
-    /// program may inherit the variable and have its output elsewhere.
-    /// - Parameter stream: what `JOURNAL_STREAM` has.
+    /// Returns whether standard error is connected to the journal.
+    ///
+    /// systemd sets the variable to the device and inode of the stream. A process may inherit the variable although its
+    /// output was redirected, so both are compared.
+    /// - Parameter stream: the value of `JOURNAL_STREAM`.
     public static func isJournal(_ stream: String?) -> Bool {
         guard let stream else { return false }
         var status = stat()
@@ -38,7 +41,7 @@ public struct JournalLogHandler: LogHandler {
 }
 
 extension Logger.Level {
-    /// As syslog(3) counts: 7 debug … 2 critical.
+    /// The priority of syslog(3): 7 (debug) to 2 (critical).
     var priority: Int {
         switch self {
         case .trace, .debug: 7

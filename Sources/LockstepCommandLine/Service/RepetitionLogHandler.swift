@@ -1,28 +1,45 @@
 public import Logging
 import Synchronization
 
-/// Keeps one message that comes over and over from filling a log: of the same message from the same line of the program
-/// it hands on the first few in a minute, and after that minute how many more there were.
+/// Prevents repeated events from filling a log.
+///
+/// Events are equal if they come from the same source line with the same level, message and metadata. The first few
+/// equal events within a minute are passed on. When the minute is over, the next event is preceded by a summary: the
+/// event with the number of suppressed repetitions (`repeated`) in its metadata.
 public struct RepetitionLogHandler: LogHandler {
-    private struct Message: Hashable {
+    private struct Kind: Hashable {
         let file: String
         let line: UInt
         let level: Logger.Level
-        let text: String
+        let message: String
+        let metadata: Logger.Metadata
+
+        static func == (left: Kind, right: Kind) -> Bool {
+            left.line == right.line && left.level == right.level && left.message == right.message
+                && left.file == right.file && left.metadata == right.metadata
+        }
+
+        // Metadata values are not hashable; the message separates most events.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(line)
+            hasher.combine(message)
+            for key in metadata.keys.sorted() { hasher.combine(metadata[key]?.description) }
+        }
     }
 
-    /// Shared by all copies of one handler.
-    private final class Book: Sendable {
-        let repetition = Mutex(Repetition<Message>())
+    /// The state that all copies of a handler share.
+    private final class Shared: Sendable {
+        let limiter = Mutex(RepetitionLimiter<Kind>())
     }
 
     private var handler: any LogHandler
-    private let book = Book()
+    private let shared = Shared()
     private let now: @Sendable () -> ContinuousClock.Instant
 
+    /// Makes a handler that passes events on to `handler`.
     public init(_ handler: any LogHandler) { self.init(handler) { .now } }
 
-    /// - Parameter now: tells the time.
+    /// - Parameter now: returns the current time.
     package init(_ handler: any LogHandler, now: @escaping @Sendable () -> ContinuousClock.Instant) {
         self.handler = handler
         self.now = now
@@ -49,21 +66,25 @@ public struct RepetitionLogHandler: LogHandler {
     }
 
     public func log(event: LogEvent) {
-        let message = Message(
-            file: event.file, line: event.line, level: event.level, text: event.message.description)
+        let kind = Kind(
+            file: event.file, line: event.line, level: event.level, message: event.message.description,
+            metadata: allMetadata(of: event))
         let time = now()
-        let (summaries, says) = book.repetition.withLock { repetition in
-            let summaries = repetition.takeSummaries(at: time)
-            return (summaries, repetition.says(message, at: time))
+        let (summaries, passes) = shared.limiter.withLock { limiter in
+            let summaries = limiter.takeSummaries(at: time)
+            return (summaries, limiter.shouldPass(kind, at: time))
         }
-        for summary in summaries {
-            var more = event
-            more.level = summary.key.level
-            more.metadata = nil
-            more.message =
-                "\(summary.key.text) … \(summary.count) more in \(Repetition<Message>.span.components.seconds) s"
-            handler.log(event: more)
-        }
-        if says { handler.log(event: event) }
+        for summary in summaries { handler.log(event: repeated(summary, as: event)) }
+        if passes { handler.log(event: event) }
+    }
+
+    private func repeated(_ summary: RepetitionLimiter<Kind>.Summary, as event: LogEvent) -> LogEvent {
+        var repeated = event
+        repeated.level = summary.key.level
+        repeated.message = "\(summary.key.message)"
+        repeated.metadata = summary.key.metadata.merging([
+            "repeated": "\(summary.count)", "within": "\(RepetitionLimiter<Kind>.window.components.seconds)s",
+        ]) { $1 }
+        return repeated
     }
 }

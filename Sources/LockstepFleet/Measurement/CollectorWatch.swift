@@ -1,15 +1,19 @@
 public import LockstepWire
 
-/// What collectors say that they did, since a begin.
+/// The counts that collectors have reported since the start of a run.
 public struct CollectorWatch: Sendable {
-    /// Samples.
+    /// The counts of one or more collectors.
     public struct Counts: Sendable, Hashable {
+        /// Stored samples.
         public var stored = 0
+        /// Duplicate samples.
         public var duplicates = 0
+        /// Samples that differ from the stored sample with the same key.
         public var conflicts = 0
-        /// Messages.
+        /// Rejected messages.
         public var rejected = 0
 
+        /// Makes zero counts.
         public init() {}
 
         init(_ health: CollectorHealth) {
@@ -32,35 +36,39 @@ public struct CollectorWatch: Sendable {
         }
     }
 
+    /// One collector.
     public struct Collector: Sendable {
+        /// The last report.
         public var health: CollectorHealth
         public var memory = MemorySeries()
-        /// How often it began anew. What it did between its last word and its end is in no count.
+        /// The number of restarts. Samples stored between its last report and its end are not counted.
         public var restarts = 0
-        /// When it last spoke, in µs since the begin.
-        var heardAt: Int64
-        /// What its present count begins with.
+        /// The time of the last report, in µs since the start.
+        var lastReportAt: Int64
+        /// The counts at the start of the run.
         var baseline = Counts()
-        /// What it counted before its last restart.
+        /// The counts before the last restart.
         var earlier = Counts()
 
+        /// The counts since the start of the run.
         public var counts: Counts { earlier + (Counts(health) - baseline) }
     }
 
-    /// By `group/id`.
+    /// The collectors, by `group/id`.
     public private(set) var collectors: [String: Collector] = [:]
 
+    /// Makes a watch without collectors.
     public init() {}
 
-    /// Takes in a collector's word; `elapsed` in µs since the begin.
-    mutating func hear(_ health: CollectorHealth, from name: String, at elapsed: Int64) {
+    /// Records a report; `elapsed` is in µs since the start.
+    mutating func record(_ health: CollectorHealth, from name: String, at elapsed: Int64) {
         guard var collector = collectors[name] else {
-            var collector = Collector(health: health, heardAt: elapsed)
+            var collector = Collector(health: health, lastReportAt: elapsed)
             collector.baseline = Counts(health)
             collectors[name] = collector
             return
         }
-        // A will, said by the broker, carries no counts.
+        // A last will has no counts.
         if health.started == nil {
             collector.health.status = health.status
             collector.health.problem = health.problem
@@ -72,32 +80,35 @@ public struct CollectorWatch: Sendable {
             }
             collector.health = health
         }
-        collector.heardAt = elapsed
+        collector.lastReportAt = elapsed
         if let memory = health.memory { collector.memory.add(memory, at: elapsed) }
         collectors[name] = collector
     }
 
-    /// From now on everything counts.
-    mutating func begin() {
+    /// Starts to count: sets all counts to zero.
+    mutating func start() {
         for (name, collector) in collectors {
-            var begun = Collector(health: collector.health, heardAt: 0)
-            begun.baseline = Counts(collector.health)
-            if let memory = collector.health.memory { begun.memory.add(memory, at: 0) }
-            collectors[name] = begun
+            var started = Collector(health: collector.health, lastReportAt: 0)
+            started.baseline = Counts(collector.health)
+            if let memory = collector.health.memory { started.memory.add(memory, at: 0) }
+            collectors[name] = started
         }
     }
 
+    /// The counts of all collectors.
     public var counts: Counts { collectors.values.reduce(Counts()) { $0 + $1.counts } }
+    /// The restarts of all collectors.
     public var restarts: Int { collectors.values.reduce(0) { $0 + $1.restarts } }
 
-    /// Whether one is there that takes data in.
+    /// Whether a collector is online.
     var isAnyOnline: Bool { collectors.values.contains { $0.health.status == .online } }
 
-    /// Why none takes data in, where one says so.
+    /// The problem that a collector has reported, if any.
     var problem: String? { collectors.values.lazy.compactMap(\.health.problem).first }
 
-    /// Whether each that is online has spoken after `elapsed`: then its counts have all that was acknowledged by then.
+    /// Returns whether each online collector has reported after `elapsed`, so that its counts include all samples that
+    /// it had acknowledged by then.
     func isCurrent(after elapsed: Int64) -> Bool {
-        collectors.values.allSatisfy { $0.health.status != .online || $0.heardAt > elapsed }
+        collectors.values.allSatisfy { $0.health.status != .online || $0.lastReportAt > elapsed }
     }
 }

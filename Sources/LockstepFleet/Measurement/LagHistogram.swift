@@ -1,17 +1,19 @@
-/// Counts durations in classes whose width grows with the duration: any number of them, in the same few kilobytes.
+/// A histogram of durations whose bucket width grows with the duration, so that it needs only a few kilobytes.
 ///
-/// As in HdrHistogram (Tene), each power of two is cut into equal parts, here 64: what is read off is at most 1/64 above
-/// the truth.
+/// As in HdrHistogram (Tene), each power of two is divided into equal buckets, here 64: a quantile is at most 1/64
+/// above the exact value. It is our own because hdrhistogram-swift would add two packages for these few lines.
 public struct LagHistogram: Sendable, Equatable {
     private static let partBits = 6
     private var counts: [UInt64] = []
+    /// The number of durations.
     public private(set) var count: UInt64 = 0
     /// The largest duration, exactly, in µs.
     public private(set) var max: Int64 = 0
 
+    /// Makes an empty histogram.
     public init() {}
 
-    /// Adds a duration in µs; below 0 counts as 0.
+    /// Adds a duration in µs; negative durations count as 0.
     public mutating func record(_ duration: Int64) {
         let value = Swift.max(0, duration)
         let index = Self.index(of: value)
@@ -21,7 +23,8 @@ public struct LagHistogram: Sendable, Equatable {
         max = Swift.max(max, value)
     }
 
-    /// The least duration, in µs, that is not exceeded by the share `quantile` (0…1) of all; nil where there are none.
+    /// Returns the duration, in µs, that the fraction `quantile` (0…1) of all durations does not exceed, or nil if the
+    /// histogram is empty.
     public func quantile(_ quantile: Double) -> Int64? {
         guard count > 0 else { return nil }
         let wanted = Swift.max(1, UInt64((quantile * Double(count)).rounded(.up)))
@@ -33,7 +36,7 @@ public struct LagHistogram: Sendable, Equatable {
         return max
     }
 
-    /// Up to 2⁶ each value has a class of its own; above, the leading seven bits tell the class.
+    /// Returns the bucket of a value: below 2⁷, each value has its own bucket; above, the leading seven bits select it.
     private static func index(of value: Int64) -> Int {
         let shift = Swift.max(0, 63 - value.leadingZeroBitCount - partBits)
         return shift << partBits + Int(value >> shift)

@@ -1,28 +1,34 @@
-/// How much memory something took over time: any number of readings in a bounded space.
+/// The memory of a process over time, in bounded space.
 ///
-/// Once it is full, every second reading goes, and from then on only every second is kept.
+/// When the series is full, every second reading is removed, and from then on only half as many are kept.
 public struct MemorySeries: Sendable, Equatable {
+    /// The memory at one time.
     public struct Reading: Sendable, Equatable {
-        /// µs since the begin.
+        /// The time, in µs since the start.
         public var at: Int64
         public var bytes: Int
     }
 
-    /// Readings kept at the most; even, so that the newest goes with the others.
+    /// The maximum number of readings; even, so that removing every second reading also removes the newest.
     static let limit = 240
 
+    /// The readings, at equal intervals.
     public private(set) var readings: [Reading] = []
-    /// The largest of all readings.
+    /// The largest of all readings, in bytes.
     public private(set) var max = 0
     private var stride = 1
     private var skipped = 0
     private var newest: Reading?
 
+    /// Makes an empty series.
     public init() {}
 
+    /// The first reading, in bytes.
     public var first: Int? { readings.first?.bytes }
+    /// The newest reading, in bytes.
     public var last: Int? { newest?.bytes }
 
+    /// Adds a reading; `time` is in µs since the start.
     public mutating func add(_ bytes: Int, at time: Int64) {
         let reading = Reading(at: time, bytes: bytes)
         newest = reading
@@ -33,20 +39,20 @@ public struct MemorySeries: Sendable, Equatable {
         readings.append(reading)
         guard readings.count >= Self.limit else { return }
         readings = readings.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element)
-        // The newest one went, and counts for the next.
+        // The newest reading was removed, so the next one must be kept.
         skipped = stride
         stride *= 2
     }
 
-    /// Bytes a minute by which memory grew in the later half of the time: the line with the least squares; nil where
-    /// there are fewer than three readings.
+    /// The growth in the second half of the time, in bytes per minute, by linear least squares; nil with fewer than three
+    /// readings.
     ///
-    /// The earlier half is left out because caches fill there.
+    /// The first half is ignored because caches fill during that time.
     public var growth: Double? {
-        guard let begin = readings.first?.at, let end = readings.last?.at else { return nil }
-        let later = readings.filter { $0.at >= begin + (end - begin) / 2 }
+        guard let start = readings.first?.at, let end = readings.last?.at else { return nil }
+        let later = readings.filter { $0.at >= start + (end - start) / 2 }
         guard later.count >= 3 else { return nil }
-        let times = later.map { Double($0.at - begin) / 60_000_000 }
+        let times = later.map { Double($0.at - start) / 60_000_000 }
         let sizes = later.map { Double($0.bytes) }
         let time = times.reduce(0, +) / Double(later.count)
         let size = sizes.reduce(0, +) / Double(later.count)

@@ -3,13 +3,13 @@ import LockstepSensors
 import LockstepWire
 
 extension FleetPlan {
-    /// A batch of a device: always the same for the same number.
+    /// Returns a batch of a device. The same number always gives the same batch.
     public func batch(device: Int, seq: Int64) -> Batch {
         let (round, streamIndex) = place(seq)
         let stream = streams[streamIndex]
         let phase = phase(device: device, stream: streamIndex)
-        // Sample 0 is one step after the backlog begins, so that a round's last sample is there when it is due.
-        let zero = begin + phase - (backlogRounds + 1) * window
+        // Sample 0 is one step after the start of the backlog, so that a round is complete at its end.
+        let zero = start + phase - (backlogRounds + 1) * window
         let times = samples(round: round).map { number in
             zero.microseconds + Int64((Double(number + 1) * 1_000_000 / rate).rounded(.down))
         }
@@ -23,8 +23,8 @@ extension FleetPlan {
             samples: SampleBlock(stream: stream, times: times, columns: columns))
     }
 
-    /// The payload and the stream of a batch, as an agent sends it.
-    /// - Parameter isLate: whether it was sent before, or should have been.
+    /// Returns the payload of a batch, as an agent sends it, and its stream.
+    /// - Parameter isLate: whether the batch is backlog or is sent again.
     func payload(device: Int, seq: Int64, isLate: Bool) -> (payload: [UInt8], stream: SensorStream) {
         var batch = batch(device: device, seq: seq)
         if isLate { batch.isLive = false }
@@ -33,15 +33,14 @@ extension FleetPlan {
 }
 
 extension SensorStream.Column {
-    /// A value that this column can have, with as many digits as a sensor gives: load, without a meaning.
+    /// Returns a random value that is valid for this column, with as many digits as a sensor has. It only causes load.
     fileprivate func anyValue(at time: Int64, step: Int64, using generator: inout SeededGenerator) -> Double {
-        switch (kind, name) {
-        // The interval that a sample covers, and the age of a fix.
-        case (.integer, "start"): Double(time - step)
-        case (.integer, "at"): Double(time)
-        case (.integer, _): Double(generator.next() % 3)
-        case (.choice(let words), _): Double(generator.next() % UInt64(words.count))
-        case (.real, _): Double(Int64(generator.next() % 20_001) - 10_000) / 10_000
+        switch kind {
+        // The start of the interval that a sample covers, or the time of a measurement.
+        case .integer where isTime: Double(time - step)
+        case .integer: Double(generator.next() % 3)
+        case .choice(let words): Double(generator.next() % UInt64(words.count))
+        case .real: Double(Int64(generator.next() % 20_001) - 10_000) / 10_000
         }
     }
 }

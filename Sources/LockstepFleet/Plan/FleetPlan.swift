@@ -1,37 +1,42 @@
 public import LockstepModel
 import LockstepSensors
 
-/// Which devices there are, and which batch each has when: a pure function of these few numbers.
+/// The devices of a fleet and the times of their batches, as a pure function of a few numbers.
 ///
-/// Every device records all streams at one rate and has a batch of each stream once a window. Windows of different
-/// devices and streams end at different times, evenly spread. Batches are numbered as an agent numbers them: the
-/// backlog first, then live data, round by round and in a round stream by stream; so any batch can be made again from
-/// its number, and nobody has to keep it.
+/// Every device records all streams at the same rate, and completes one batch of each stream per window. The windows of
+/// different devices and streams end at evenly distributed times. Batches are numbered as by an agent: first the backlog,
+/// then live data, by round and within a round by stream. Therefore a batch can be made from its number at any time, and
+/// no batch needs to be kept.
 public struct FleetPlan: Sendable, Hashable {
     public let devices: Int
     public let group: GroupID
     public let streams: [SensorStream]
-    /// Samples a second of one stream.
+    /// The sampling rate of each stream, in Hz.
     public let rate: Double
-    /// µs of samples in one batch.
+    /// The duration of one batch, in µs.
     public let window: Int64
-    /// How many windows before the begin are backlog.
+    /// The number of windows of backlog.
     public let backlogRounds: Int64
-    /// How many windows are live.
+    /// The number of windows of live data.
     public let liveRounds: Int64
+    /// The seed of all values.
     public let seed: UInt64
-    /// When this run was thought up. A later run with the same seed has epochs of its own.
+    /// The time that identifies this run, so that a later run with the same seed has different epochs.
     public let run: Timestamp
-    /// When live data begins.
-    public var begin: Timestamp
+    /// The start of live data.
+    public var start: Timestamp
 
+    /// Makes a plan.
     /// - Parameters:
-    ///   - devices: at least 1.
-    ///   - streams: at least one.
-    ///   - rate: samples a second of one stream, above 0.
-    ///   - window: µs of a batch; where that is less than a sample, a batch has one.
-    ///   - duration: µs of live data, at least one window.
-    ///   - backlog: µs of data that wait at the begin.
+    ///   - devices: the number of devices, at least 1.
+    ///   - group: the group of all devices.
+    ///   - streams: at least one stream.
+    ///   - rate: the sampling rate of each stream, in Hz, above 0.
+    ///   - window: the duration of a batch, in µs; extended to one sample if it is shorter.
+    ///   - duration: the duration of live data, in µs; extended to one window if it is shorter.
+    ///   - backlog: the duration of the data that is pending at the start, in µs.
+    ///   - seed: the seed of all values.
+    ///   - run: the time that identifies this run.
     public init(
         devices: Int, group: GroupID, streams: [SensorStream], rate: Double, window: Int64, duration: Int64,
         backlog: Int64 = 0, seed: UInt64, run: Timestamp
@@ -46,17 +51,17 @@ public struct FleetPlan: Sendable, Hashable {
         backlogRounds = (backlog + self.window - 1) / self.window
         self.seed = seed
         self.run = run
-        begin = run
+        start = run
     }
 
-    /// Batches of one device that wait at the begin: their numbers are the lowest.
+    /// The number of backlog batches of one device; they have the lowest sequence numbers.
     public var backlogBatches: Int64 { backlogRounds * Int64(streams.count) }
-    /// Live batches of all devices.
+    /// The number of live batches of all devices.
     public var liveBatches: Int64 { liveRounds * Int64(streams.count * devices) }
-    /// Digits of the highest number of a device.
+    /// The number of digits in device names.
     private var digits: Int { max(4, String(devices).count) }
 
-    /// Device `index`, from 0: `sim-0001` is the first.
+    /// Returns the address of device `index`, from 0: the first is `sim-0001`.
     public func address(_ index: Int) -> DeviceAddress {
         let number = String(index + 1)
         return DeviceAddress(
@@ -64,7 +69,7 @@ public struct FleetPlan: Sendable, Hashable {
             device: DeviceID(unchecked: "sim-" + String(repeating: "0", count: digits - number.count) + number))
     }
 
-    /// The index of a device of this plan.
+    /// Returns the index of a device, or nil if it is not in this plan.
     public func index(of address: DeviceAddress) -> Int? {
         guard address.group == group, address.device.rawValue.hasPrefix("sim-"),
             let number = Int(address.device.rawValue.dropFirst(4)), (1...devices).contains(number),
@@ -73,46 +78,48 @@ public struct FleetPlan: Sendable, Hashable {
         return number - 1
     }
 
+    /// Returns the epoch of a device in this run.
     public func epoch(_ index: Int) -> Epoch {
         var generator = SeededGenerator(seed: seed, lane: UInt64(index), index: run.microseconds)
         return Epoch.random(using: &generator)
     }
 
-    /// The device and batch that have turn `turn` of the live data.
+    /// Returns the device and the sequence number of a turn of ``liveTurns``.
     func liveBatch(turn: Int64) -> (device: Int, seq: Int64) {
         let (round, place) = turn.quotientAndRemainder(dividingBy: Int64(devices * streams.count))
         let (device, stream) = place.quotientAndRemainder(dividingBy: Int64(streams.count))
         return (Int(device), (backlogRounds + round) * Int64(streams.count) + stream + 1)
     }
 
-    /// The turns in which devices have their live batches.
-    var liveTurns: Rotation { Rotation(count: devices * streams.count, period: window) }
+    /// The schedule of all live batches.
+    var liveTurns: RoundRobin { RoundRobin(count: devices * streams.count, period: window) }
 
-    /// µs from the begin until the batch is complete, and due; negative for backlog.
-    public func due(device: Int, seq: Int64) -> Int64 {
+    /// Returns the time at which a batch is complete, in µs since the start; negative for backlog.
+    public func completionTime(device: Int, seq: Int64) -> Int64 {
         let (round, stream) = place(seq)
         return (round - backlogRounds) * window + phase(device: device, stream: stream)
     }
 
+    /// Returns whether a batch is backlog.
     public func isBacklog(_ seq: Int64) -> Bool { seq <= backlogBatches }
 
-    /// Samples of a batch.
+    /// Returns the number of samples of a batch.
     public func sampleCount(_ seq: Int64) -> Int { samples(round: place(seq).round).count }
 
-    /// The round from 0, backlog included, and the index of the stream of a batch.
+    /// Returns the round of a batch, from 0 and including backlog, and the index of its stream.
     func place(_ seq: Int64) -> (round: Int64, stream: Int) {
         let (round, stream) = (seq - 1).quotientAndRemainder(dividingBy: Int64(streams.count))
         return (round, Int(stream))
     }
 
-    /// The numbers of the samples that a round has of each stream.
+    /// Returns the numbers of the samples that each stream has in a round.
     func samples(round: Int64) -> Range<Int64> {
         let perRound = Double(window) * rate / 1_000_000
         return Int64((Double(round) * perRound).rounded(.down))..<Int64((Double(round + 1) * perRound).rounded(.down))
     }
 
-    /// µs by which the windows of a device and stream are later than those of the first.
+    /// Returns the offset of the windows of a device and stream from those of the first, in µs.
     func phase(device: Int, stream: Int) -> Int64 {
-        liveTurns.due(Int64(device * streams.count + stream))
+        liveTurns.time(ofTurn: Int64(device * streams.count + stream))
     }
 }

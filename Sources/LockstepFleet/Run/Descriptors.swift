@@ -1,15 +1,15 @@
 import Glibc
 
-/// How many files and sockets this process may have open.
+/// The limit of open files and sockets of this process.
 enum Descriptors {
-    /// What one connection takes: its socket, and the pair with which libmosquitto wakes a thread of its own.
+    /// The descriptors of one connection: its socket, and the socket pair that libmosquitto uses to wake its thread.
     private static let perConnection = 3
-    /// For all else.
+    /// The descriptors for everything else.
     private static let reserve = 64
 
-    /// Raises the limit as far as this user may, and checks that it is enough.
-    /// - Throws: ``FleetError`` where it is not.
-    static func provide(for connections: Int) throws(FleetError) {
+    /// Raises the limit as far as possible, and checks that it is sufficient.
+    /// - Throws: ``FleetError`` if it is not.
+    static func raiseLimit(for connections: Int) throws(FleetError) {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         limit.rlim_cur = limit.rlim_max
@@ -23,7 +23,7 @@ enum Descriptors {
         guard needed > limit else { return }
         throw FleetError(
             """
-            \(connections) connections need \(needed) descriptors, and this process may have \(limit): raise the limit \
+            \(connections) connections need \(needed) file descriptors, but the limit is \(limit): raise the limit \
             (ulimit -n \(needed)), or share connections (--connections \(max(1, (limit - reserve) / perConnection)))
             """)
     }

@@ -4,11 +4,11 @@ import LockstepModel
 import LockstepWire
 
 extension Fleet {
-    /// µs for the broker to answer, and for a further connection to come about.
-    private static let brokerPatience: Int64 = 10_000_000
-    private static let connectionPatience: Int64 = 30_000_000
-    /// µs from the subscription until a collector's retained word is there.
-    private static let collectorPatience: Int64 = 3_000_000
+    // Timeouts in µs: for the first connection, for each further connection, and from the subscription to the retained
+    // status of a collector.
+    private static let brokerTimeout: Int64 = 10_000_000
+    private static let connectionTimeout: Int64 = 30_000_000
+    private static let collectorTimeout: Int64 = 3_000_000
 
     static func makeObserver(_ configuration: FleetConfiguration, wakeup: Wakeup) -> BrokerLink {
         let id = "lockstep-simulate-\(configuration.plan.run.microseconds)"
@@ -19,7 +19,7 @@ extension Fleet {
         }
     }
 
-    /// Makes all links; none connects yet.
+    /// Makes all links. None connects yet.
     func addLinks() {
         group.add(observer)
         observer.onMessage = { [unowned self] message in self.observe(message) }
@@ -28,7 +28,7 @@ extension Fleet {
             let link = BrokerLink(wakeup: group.wakeup, version: configuration.mqttVersion) {
                 [unowned self] version in self.options(of: number, devices: own, version: version)
             }
-            link.onMessage = { [unowned self] message in self.hear(message) }
+            link.onMessage = { [unowned self] message in self.receive(message) }
             connections.append(FleetConnection(link: link, devices: own))
             group.add(link)
         }
@@ -38,33 +38,32 @@ extension Fleet {
         MQTTOptions(
             address: configuration.broker, clientID: "lockstep-simulate-\(plan.run.microseconds)-\(number)",
             keepAlive: configuration.keepAlive,
-            // A connection has one will, so only a device that has one to itself can have one.
+            // A connection has only one last will, so shared connections have none.
             will: own.count == 1 ? presence(of: own[0], .lost, reason: "connection-lost") : nil, version: version,
             tls: configuration.tls)
     }
 
-    /// Connects: first the observer, which looks for a collector, then everybody.
+    /// Connects the observer, waits for a collector, and then connects all devices.
     func connect(until isInterrupted: () -> Bool) throws(FleetError) {
         opened = 1
-        unsettled = [0]
-        try wait(Self.brokerPatience, until: { self.hasObserverSubscribed || isInterrupted() }) {
+        connecting = [0]
+        try wait(Self.brokerTimeout, until: { self.hasObserverSubscribed || isInterrupted() }) {
             FleetError(
-                "\(self.configuration.broker): \(self.lastError.map { "\($0)" } ?? "no answer"): is a broker running there?"
-            )
+                "cannot connect to \(self.configuration.broker): \(self.lastError.map { "\($0)" } ?? "no answer")")
         }
-        try wait(Self.collectorPatience, until: { self.outcome.collectors.isAnyOnline || isInterrupted() }) {
+        try wait(Self.collectorTimeout, until: { self.outcome.collectors.isAnyOnline || isInterrupted() }) {
             FleetError(
-                self.outcome.collectors.problem.map { "the collector takes nothing in: \($0)" }
+                self.outcome.collectors.problem.map { "the collector stores no data: \($0)" }
                     ?? """
-                    no collector is online at \(self.configuration.broker): start one \
-                    (lockstep-collector --broker \(self.configuration.broker) --store sqlite:samples.db)
+                    no collector is online at \(self.configuration.broker): start one with \
+                    lockstep-collector --broker \(self.configuration.broker) --store sqlite:samples.db
                     """)
         }
         var ready = 0
         while ready < connections.count, !isInterrupted() {
             let before = ready
             try wait(
-                Self.connectionPatience,
+                Self.connectionTimeout,
                 until: {
                     self.openMore()
                     ready = self.connections.count(where: \.isReady)
@@ -73,25 +72,25 @@ extension Fleet {
             ) {
                 FleetError(
                     """
-                    only \(ready) of \(self.connections.count) connections came about: \
-                    \(self.lastError.map { "\($0)" } ?? "no answer"); does the broker take so many \
-                    (max_connections, its own limit of descriptors)?
+                    only \(ready) of \(self.connections.count) connections are established: \
+                    \(self.lastError.map { "\($0)" } ?? "no answer"); check the connection limit of the broker \
+                    (max_connections, file descriptors)
                     """)
             }
         }
     }
 
     private func openMore() {
-        while opened < group.links.count, unsettled.count < Self.mostConnecting {
-            unsettled.insert(opened)
+        while opened < group.links.count, connecting.count < Self.maxConnecting {
+            connecting.insert(opened)
             opened += 1
         }
     }
 
     private func wait(
-        _ patience: Int64, until isDone: () -> Bool, orThrow error: () -> FleetError
+        _ timeout: Int64, until isDone: () -> Bool, orThrow error: () -> FleetError
     ) throws(FleetError) {
-        let deadline = Moment.now().boot + patience
+        let deadline = Moment.now().boot + timeout
         while !isDone() {
             guard Moment.now().boot < deadline else { throw error() }
             try turn()

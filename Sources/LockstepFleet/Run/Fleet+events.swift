@@ -5,9 +5,9 @@ import LockstepModel
 import LockstepWire
 
 extension Fleet {
-    /// µs from a subscription to the first backlog, as an agent has it.
+    /// The time from a subscription to the first backlog, in µs; the same as of an agent.
     private static let backlogDelay: Int64 = 500_000
-    /// Where mosquitto says how much memory it uses, in bytes.
+    /// The topic on which mosquitto reports its memory, in bytes.
     private static let brokerMemoryTopic = "$SYS/broker/heap/current"
 
     func handle(_ event: BrokerLink.Event, of number: Int) {
@@ -16,7 +16,7 @@ extension Fleet {
             fail(error)
         case .disconnected(let error, _):
             fail(error)
-            if beginBoot != nil { outcome.disconnections += 1 }
+            if startBoot != nil { outcome.disconnections += 1 }
         case .connected, .published, .subscribed: break
         }
         if number == 0 { handleObserver(event) } else { handle(event, of: connections[number - 1]) }
@@ -25,7 +25,7 @@ extension Fleet {
     private func fail(_ error: MQTTError) {
         lastError = error
         switch error.code {
-        // What trying on can't mend.
+        // Retrying cannot resolve these errors.
         case .badCredentials, .notAuthorized, .tls, .invalid:
             failure = FleetError("\(configuration.broker): \(error)")
         default: break
@@ -53,17 +53,17 @@ extension Fleet {
         case .disconnected:
             connection.granted = 0
             connection.backlogFrom = .max
-            connection.flying.removeAll(keepingCapacity: true)
+            connection.inFlight.removeAll(keepingCapacity: true)
             for device in connection.devices { devices[device].delivery.didDisconnect() }
         case .subscribed(_, let isGranted):
             if !isGranted {
                 failure = FleetError(
-                    "the broker refused a subscription: this user must be allowed to read the ack of its devices")
+                    "the broker rejected a subscription: allow this user to read the ack topics of its devices")
             }
             connection.granted += 1
             if connection.granted == connection.devices.count { connection.backlogFrom = boot + Self.backlogDelay }
         case .published(let id, let refusal):
-            guard let device = connection.flying.removeValue(forKey: id) else { return }
+            guard let device = connection.inFlight.removeValue(forKey: id) else { return }
             if let refusal {
                 outcome.refusals.insert("\(refusal)")
                 devices[device].delivery.didRefuse(id, at: boot)
@@ -84,11 +84,11 @@ extension Fleet {
             } catch {
                 outcome.refusals.insert("\(error)")
             }
-            publishPresence(of: device, .foreground, reason: beginBoot == nil ? "start" : "reconnect")
+            publishPresence(of: device, .foreground, reason: startBoot == nil ? "start" : "reconnect")
         }
     }
 
-    /// What the observer hears.
+    /// Handles a message for the observer.
     func observe(_ message: IncomingMessage) {
         if message.topic == Self.brokerMemoryTopic {
             if let bytes = Int(String(decoding: message.payload, as: UTF8.self)) {
@@ -99,19 +99,19 @@ extension Fleet {
         guard case .collector(let group, let id) = try? configuration.root.parse(message.topic),
             let health = try? CollectorHealth.decode(Data(message.payload))
         else { return }
-        outcome.collectors.hear(health, from: "\(group)/\(id)", at: elapsed)
+        outcome.collectors.record(health, from: "\(group)/\(id)", at: elapsed)
     }
 
-    /// An acknowledgement for a device.
-    func hear(_ message: IncomingMessage) {
+    /// Handles an acknowledgement for a device.
+    func receive(_ message: IncomingMessage) {
         guard case .device(let address, .ack) = try? configuration.root.parse(message.topic),
             let device = plan.index(of: address),
             let ack = try? AcknowledgementJSON.decode(Data(message.payload)),
-            // What is retained may be of an earlier run.
+            // A retained acknowledgement may belong to an earlier run.
             ack.epoch == devices[device].epoch
         else { return }
         devices[device].delivery.handle(ack, at: Moment.now().boot)
-        let new = devices[device].book.handle(ack, of: device, plan: plan, at: elapsed)
+        let new = devices[device].log.handle(ack, of: device, plan: plan, at: elapsed)
         for lag in new.liveLags { outcome.liveLag.record(lag) }
         for lag in new.backlogLags { outcome.backlogLag.record(lag) }
         outcome.acknowledged.batches += new.batches

@@ -6,22 +6,22 @@ import LockstepWire
 extension Fleet {
     func connectionNumber(of device: Int) -> Int { device % connections.count }
 
-    /// Publishes a batch when it is due, or leaves it to the backlog where that can't be.
+    /// Publishes a complete batch, or adds it to the backlog if it cannot be published now.
     func publishLive(_ seq: Int64, of device: Int, lateness: Int64) {
         outcome.accepted.batches += 1
         outcome.accepted.samples += plan.sampleCount(seq)
         outcome.lateness.record(lateness)
-        guard devices[device].delivery.flyingCount < Delivery.mostFlying,
+        guard devices[device].delivery.inFlightCount < Delivery.maxInFlight,
             publish(seq, of: device) != nil
         else { return devices[device].delivery.enqueue(BatchPosition(epoch: devices[device].epoch, seq: seq)) }
     }
 
-    /// Sends what waits of a device within its byte rate: backlog, and what has to be sent again.
+    /// Publishes pending batches of a device within its byte rate: backlog, and batches to send again.
     func publishBacklog(of device: Int, at boot: Int64) {
         devices[device].delivery.tick(at: boot)
         let connection = connections[connectionNumber(of: device)]
         guard boot >= connection.backlogFrom else { return }
-        while devices[device].delivery.takesBacklog, devices[device].budget.isOpen(at: boot),
+        while devices[device].delivery.canSendBacklog, devices[device].budget.isOpen(at: boot),
             let position = devices[device].delivery.nextBacklog(limit: 1).first,
             let bytes = publish(position.seq, of: device, asBacklogAt: boot)
         {
@@ -29,18 +29,19 @@ extension Fleet {
         }
     }
 
-    /// - Parameter boot: µs of the boot clock for backlog, nil for a live batch.
-    /// - Returns: the bytes of the payload; nil where it could not be handed over.
+    /// Publishes a batch.
+    /// - Parameter boot: the time on the boot clock, in µs, for backlog; nil for a live batch.
+    /// - Returns: the size of the payload in bytes, or nil if the batch was not published.
     private func publish(_ seq: Int64, of device: Int, asBacklogAt boot: Int64? = nil) -> Int? {
         let number = connectionNumber(of: device)
         let connection = connections[number]
-        guard connection.link.isUp, connection.flying.count < Self.mostFlying else { return nil }
+        guard connection.link.isUp, connection.inFlight.count < Self.maxInFlight else { return nil }
         let position = BatchPosition(epoch: devices[device].epoch, seq: seq)
         let (payload, stream) = plan.payload(device: device, seq: seq, isLate: boot != nil)
         do {
             let topic = configuration.root.topic(devices[device].address, .stream(stream))
             guard let id = try connection.link.publish(MQTTMessage(topic: topic, payload: payload)) else { return nil }
-            connection.flying[id] = device
+            connection.inFlight[id] = device
             if let boot {
                 devices[device].delivery.didPublishBacklog(position, as: id, at: boot)
             } else {
@@ -48,11 +49,11 @@ extension Fleet {
             }
         } catch {
             outcome.refusals.insert("\(error)")
-            if error.code == .tooLarge { devices[device].delivery.setAside(position) }
+            if error.code == .tooLarge { devices[device].delivery.markTooLarge(position) }
             return nil
         }
         touched.insert(number + 1)
-        if devices[device].book.publish(seq, isBacklog: plan.isBacklog(seq), at: elapsed) {
+        if devices[device].log.publish(seq, isBacklog: plan.isBacklog(seq), at: elapsed) {
             outcome.sent.batches += 1
             outcome.sent.samples += plan.sampleCount(seq)
         } else {

@@ -4,57 +4,59 @@ import LockstepModel
 import LockstepSupervision
 import LockstepWire
 
-/// Many devices in one process, on one thread: each sends what its plan says as an agent would, hears the collector's
-/// acknowledgements, and sends again what is missing.
+/// Simulates many devices on one thread. Each publishes the batches of its plan like an agent, receives the collector's
+/// acknowledgements, and sends missing batches again.
 ///
-/// It keeps numbers of batches, not batches, so that its memory does not grow with the time it runs.
+/// It keeps the numbers of batches but not the batches, so that its memory does not grow with the duration of the run.
 public final class Fleet {
-    /// Connections that are made at the same time.
-    static let mostConnecting = 64
-    /// Messages of one connection that the broker has not confirmed: there are 65,535 ids.
-    static let mostFlying = 20_000
-    /// Live batches published before the next look at what has come.
-    private static let mostPublished = 1000
-    /// µs between two presences of a device that say nothing new, as of an agent.
+    /// The number of connections that are established at the same time.
+    static let maxConnecting = 64
+    /// The number of messages of one connection without a PUBACK. MQTT has 65,535 message ids.
+    static let maxInFlight = 20_000
+    /// The number of live batches published before the next read.
+    private static let maxPublished = 1000
+    /// The heartbeat interval of a device, in µs; the same as of an agent.
     private static let heartbeat: Int64 = 30_000_000
 
     let configuration: FleetConfiguration
     let group: LinkGroup
-    /// Listens to collectors and to the broker itself: link 0 of the group.
+    /// The link that receives the status of collectors and of the broker: link 0 of the group.
     let observer: BrokerLink
     /// The links 1… of the group.
     var connections: [FleetConnection] = []
     var devices: [SimulatedDevice]
+    /// The results so far.
     public internal(set) var outcome: FleetOutcome
 
-    /// Links that were started, the observer's among them.
+    /// The number of started links, including the observer.
     var opened = 0
-    /// Numbers of started links that are not up.
-    var unsettled: Set<Int> = []
-    /// Numbers of links with something to send.
+    /// The numbers of started links that are not up.
+    var connecting: Set<Int> = []
+    /// The numbers of links with pending packets.
     var touched: Set<Int> = []
-    /// What ends the run, found inside a callback.
+    /// The error that ends the run, set by a callback.
     var failure: FleetError?
-    /// Why the last connection failed.
+    /// The error of the last failed connection.
     var lastError: MQTTError?
     var hasObserverSubscribed = false
-    /// Boot time at which live data began, in µs.
-    var beginBoot: Int64?
-    /// Whether no new data is due any more.
+    /// The start of live data on the boot clock, in µs.
+    var startBoot: Int64?
+    /// Whether all live data was published.
     private var isEnding = false
 
-    private var live: Rotation
-    private var heartbeats: Rotation
-    private var deviceChecks: Rotation
-    private var linkChecks: Rotation
-    /// What connects on another thread, or waits to, is asked so often how far it is.
-    private var settlingChecks = Rotation(count: 1, period: 10_000)
-    private var memoryChecks = Rotation(count: 1, period: 10_000_000)
+    private var live: RoundRobin
+    private var heartbeats: RoundRobin
+    private var deviceChecks: RoundRobin
+    private var linkChecks: RoundRobin
+    /// The schedule for polling links that are connecting on another thread.
+    private var connectingChecks = RoundRobin(count: 1, period: 10_000)
+    private var memoryChecks = RoundRobin(count: 1, period: 10_000_000)
     private let madeAt = Moment.now().boot
 
-    /// - Throws: ``FleetError`` where the process may not have so many descriptors.
+    /// Makes a fleet. It does not connect yet.
+    /// - Throws: ``FleetError`` if the limit of file descriptors is too low.
     public init(_ configuration: FleetConfiguration, wakeup: Wakeup) throws {
-        try Descriptors.provide(for: configuration.connections)
+        try Descriptors.raiseLimit(for: configuration.connections)
         self.configuration = configuration
         let plan = configuration.plan
         outcome = FleetOutcome(plan: plan, connections: configuration.connections)
@@ -64,9 +66,9 @@ public final class Fleet {
             SimulatedDevice($0, of: plan, backlogRate: configuration.backlogRate, at: boot)
         }
         live = plan.liveTurns
-        heartbeats = Rotation(count: plan.devices, period: Self.heartbeat)
-        deviceChecks = Rotation(count: plan.devices, period: 200_000)
-        linkChecks = Rotation(count: configuration.connections + 1, period: 500_000)
+        heartbeats = RoundRobin(count: plan.devices, period: Self.heartbeat)
+        deviceChecks = RoundRobin(count: plan.devices, period: 200_000)
+        linkChecks = RoundRobin(count: configuration.connections + 1, period: 500_000)
         observer = Self.makeObserver(configuration, wakeup: wakeup)
         addLinks()
     }
@@ -76,23 +78,23 @@ public final class Fleet {
         set { outcome.plan = newValue }
     }
 
-    /// µs since live data began; 0 before.
-    var elapsed: Int64 { beginBoot.map { Moment.now().boot - $0 } ?? 0 }
+    /// The time since the start of live data, in µs; 0 before.
+    var elapsed: Int64 { startBoot.map { Moment.now().boot - $0 } ?? 0 }
 
-    /// Connects, sends everything, waits for its acknowledgements, and says goodbye.
+    /// Connects, publishes all data, waits for its acknowledgement, and disconnects.
     /// - Parameters:
-    ///   - isInterrupted: true ends live data early.
+    ///   - isInterrupted: returns true to end live data early.
     ///   - progress: called every ten seconds.
-    /// - Throws: ``FleetError``: no broker, no collector, not enough connections.
+    /// - Throws: ``FleetError`` if there is no broker, no collector or too few connections.
     public func run(
         until isInterrupted: () -> Bool, progress: (FleetOutcome) -> Void = { _ in }
     ) throws(FleetError) -> FleetOutcome {
         try connect(until: isInterrupted)
-        begin()
+        start()
         while !isEnding {
             try turn()
             if memoryChecks.next(by: elapsed) != nil {
-                noteMemory()
+                recordMemory()
                 progress(outcome)
             }
             outcome.wasInterrupted = isInterrupted()
@@ -103,57 +105,59 @@ public final class Fleet {
         return outcome
     }
 
-    /// Waits a moment for something to do, and does all that is due.
+    /// Performs one pass of the main loop: waits a few milliseconds for events, then reads, publishes and writes.
     func turn() throws(FleetError) {
-        let ready = group.wait(until: .now + .milliseconds(unsettled.isEmpty ? 10 : 5))
+        let ready = group.wait(until: .now + .milliseconds(connecting.isEmpty ? 10 : 5))
         for number in ready { use(number) }
         let boot = Moment.now().boot
-        for number in linkChecks.takeDue(by: boot - madeAt) where number < opened { use(number) }
-        if !settlingChecks.takeDue(by: boot - madeAt).isEmpty { for number in unsettled { use(number) } }
-        if let beginBoot { publishDue(at: boot, elapsed: boot - beginBoot) }
+        for number in linkChecks.takeDueItems(by: boot - madeAt) where number < opened { use(number) }
+        if !connectingChecks.takeDueItems(by: boot - madeAt).isEmpty { for number in connecting { use(number) } }
+        if let startBoot { publishDue(at: boot, elapsed: boot - startBoot) }
         for number in touched { use(number) }
         touched.removeAll(keepingCapacity: true)
         if let failure { throw failure }
     }
 
-    /// Lets a link read, write, connect, and keep alive.
+    /// Lets a link connect, read, write and ping.
     private func use(_ number: Int) {
         let link = group.links[number]
         for event in link.read(limit: 1000) { handle(event, of: number) }
         for event in link.write() { handle(event, of: number) }
-        if link.isUp { unsettled.remove(number) } else { unsettled.insert(number) }
+        if link.isUp { connecting.remove(number) } else { connecting.insert(number) }
         group.update(number)
     }
 
     private func publishDue(at boot: Int64, elapsed: Int64) {
         if !isEnding { outcome.elapsed = elapsed }
         publishLiveDue(by: elapsed)
-        for device in heartbeats.takeDue(by: elapsed) { publishPresence(of: device, .foreground, reason: "heartbeat") }
-        for device in deviceChecks.takeDue(by: elapsed) {
+        for device in heartbeats.takeDueItems(by: elapsed) {
+            publishPresence(of: device, .foreground, reason: "heartbeat")
+        }
+        for device in deviceChecks.takeDueItems(by: elapsed) {
             publishBacklog(of: device, at: boot)
-            // No device's live data would wait for another's backlog.
+            // The backlog of one device must not delay the live data of another.
             publishLiveDue(by: self.elapsed)
         }
     }
 
     private func publishLiveDue(by elapsed: Int64) {
-        var left = Self.mostPublished
+        var left = Self.maxPublished
         while !isEnding, left > 0, live.turn < plan.liveBatches, let turn = live.next(by: elapsed) {
             let (device, seq) = plan.liveBatch(turn: turn)
-            publishLive(seq, of: device, lateness: elapsed - live.due(turn))
+            publishLive(seq, of: device, lateness: elapsed - live.time(ofTurn: turn))
             left -= 1
         }
     }
 
-    func noteMemory() {
+    func recordMemory() {
         if let memory = ProcessMemory.now() { outcome.ownMemory.add(memory.current, at: elapsed) }
     }
 
-    private func begin() {
+    private func start() {
         let moment = Moment.now()
-        plan.begin = moment.wall
-        beginBoot = moment.boot
-        outcome.collectors.begin()
+        plan.start = moment.wall
+        startBoot = moment.boot
+        outcome.collectors.start()
         let backlog = Int64(plan.devices) * plan.backlogBatches
         outcome.accepted.batches = Int(backlog)
         outcome.accepted.samples =
@@ -161,36 +165,37 @@ public final class Fleet {
             ? 0 : (1...plan.backlogBatches).reduce(0) { $0 + plan.sampleCount($1) } * plan.devices
     }
 
-    /// Waits until everything is acknowledged, or nothing is any more, and then for the collectors' last counts.
+    /// Waits until all batches are acknowledged or no acknowledgement arrives for `patience`, and then for the final
+    /// counts of the collectors.
     private func drain(_ progress: (FleetOutcome) -> Void) throws(FleetError) {
         if outcome.wasInterrupted { forgetUnsent() }
         let since = elapsed
         while outcome.lost.batches > 0, elapsed - max(since, outcome.delivered) < configuration.patience {
             try turn()
             if memoryChecks.next(by: elapsed) != nil {
-                noteMemory()
+                recordMemory()
                 progress(outcome)
             }
         }
-        // The counts that come a second later have what was acknowledged last; they come every ten.
+        // A report sent at least a second after the last acknowledgement includes it. Reports are sent every ten seconds.
         let last = outcome.delivered + 1_000_000
         let deadline = max(elapsed, last) + 15_000_000
         while !outcome.collectors.isCurrent(after: last), elapsed < deadline { try turn() }
     }
 
-    /// Interrupted, what was never sent is nobody's loss.
+    /// After an interruption, removes the batches that were never sent from the expected data.
     private func forgetUnsent() {
         outcome.accepted = outcome.sent
         let last = (plan.backlogRounds + plan.liveRounds) * Int64(plan.streams.count)
         for index in devices.indices {
-            let unsent = SequenceSet([1...last]).subtracting(devices[index].book.sent)
+            let unsent = SequenceSet([1...last]).subtracting(devices[index].log.sent)
             devices[index].delivery.forget([devices[index].epoch: unsent])
         }
     }
 
-    /// Says for every device that it ends, and disconnects.
+    /// Publishes the phase `terminated` for every device, and disconnects.
     private func end() {
-        noteMemory()
+        recordMemory()
         for device in devices.indices { publishPresence(of: device, .terminated, reason: "end") }
         for link in group.links {
             _ = link.write()

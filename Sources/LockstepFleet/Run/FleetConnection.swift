@@ -1,15 +1,16 @@
 import LockstepMQTT
 
-/// One connection and the devices that share it.
+/// One connection with the devices that share it.
 final class FleetConnection {
     let link: BrokerLink
     /// The indexes of its devices.
     let devices: [Int]
-    /// The device of each batch that the broker has not confirmed, by message id.
-    var flying: [Int32: Int] = [:]
-    /// How many of its devices' acknowledgements are subscribed to.
+    /// The device of each batch without a PUBACK, by message id.
+    var inFlight: [Int32: Int] = [:]
+    /// The number of granted subscriptions to acknowledgements.
     var granted = 0
-    /// When backlog may go, in µs of the boot clock: an acknowledgement that waits may make most of it unnecessary.
+    /// The time from which backlog may be published, in µs of the boot clock. Retained acknowledgements, which arrive
+    /// first, may make most of it unnecessary.
     var backlogFrom = Int64.max
 
     init(link: BrokerLink, devices: [Int]) {
@@ -17,5 +18,6 @@ final class FleetConnection {
         self.devices = devices
     }
 
+    /// Whether the link is up and all subscriptions are granted.
     var isReady: Bool { link.isUp && granted >= devices.count }
 }

@@ -1,13 +1,13 @@
 import LockstepAgent
 import LockstepModel
 
-/// One device: what an agent keeps of its deliveries, without its samples.
+/// One device: the delivery state of an agent, without its samples.
 struct SimulatedDevice {
     let address: DeviceAddress
     let epoch: Epoch
     var delivery: Delivery
     var budget: ByteBudget
-    var book = DeliveryBook()
+    var log = DeliveryLog()
 
     init(_ index: Int, of plan: FleetPlan, backlogRate: Int, at boot: Int64) {
         address = plan.address(index)

@@ -1,4 +1,6 @@
-/// Where a broker is and who asks: `mqtt[s]://[user[:password]@]host[:port]`.
+/// The address of a broker with the user's credentials: `mqtt[s]://[user[:password]@]host[:port]`.
+///
+/// It is our own because Foundation's `URL` accepts addresses that are not valid here, and its errors give no reason.
 public struct BrokerAddress: Hashable, Sendable {
     public var usesTLS: Bool
     public var host: String
@@ -6,6 +8,7 @@ public struct BrokerAddress: Hashable, Sendable {
     public var user: String?
     public var password: String?
 
+    /// Makes an address from its parts.
     public init(host: String, port: UInt16, usesTLS: Bool = false, user: String? = nil, password: String? = nil) {
         self.host = host
         self.port = port
@@ -14,27 +17,29 @@ public struct BrokerAddress: Hashable, Sendable {
         self.password = password
     }
 
-    /// Reads an address. The port is 1883, with TLS 8883, unless given; `%40` and the like are decoded in user and
-    /// password; an IPv6 address stands in brackets.
-    /// - Throws: ``BrokerAddressError``, never with the password in its text.
+    /// Parses an address.
+    ///
+    /// The default port is 1883, or 8883 with TLS. User name and password may be percent-encoded. An IPv6 address must be
+    /// in brackets.
+    /// - Throws: ``BrokerAddressError`` for any other text. It never contains the password.
     public init(_ text: String) throws(BrokerAddressError) {
-        guard let scheme = text.firstRange(of: "://") else { throw BrokerAddressError("it has no mqtt:// in front") }
+        guard let scheme = text.firstRange(of: "://") else { throw BrokerAddressError("mqtt:// is missing") }
         switch text[..<scheme.lowerBound] {
         case "mqtt": usesTLS = false
         case "mqtts": usesTLS = true
-        default: throw BrokerAddressError("it starts neither with mqtt:// nor with mqtts://")
+        default: throw BrokerAddressError("the scheme is neither mqtt nor mqtts")
         }
         var rest = text[scheme.upperBound...]
         if rest.hasSuffix("/") { rest = rest.dropLast() }
         if let at = rest.lastIndex(of: "@") {
             let credentials = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard let user = percentDecoded(credentials[0]), !user.isEmpty else {
-                throw BrokerAddressError("its user name is empty or has a broken % code")
+                throw BrokerAddressError("the user name is empty or has an invalid % code")
             }
             self.user = user
             if credentials.count == 2 {
                 guard let password = percentDecoded(credentials[1]) else {
-                    throw BrokerAddressError("its password has a broken % code (write % as %25)")
+                    throw BrokerAddressError("the password has an invalid % code (write % as %25)")
                 }
                 self.password = password
             }
@@ -44,35 +49,39 @@ public struct BrokerAddress: Hashable, Sendable {
         if rest.hasPrefix("["), let end = rest.firstIndex(of: "]") {
             host = String(rest[rest.index(after: rest.startIndex)..<end])
             let tail = rest[rest.index(after: end)...]
-            guard tail.isEmpty || tail.hasPrefix(":") else { throw BrokerAddressError("after ']' comes only :port") }
+            guard tail.isEmpty || tail.hasPrefix(":") else {
+                throw BrokerAddressError("only :port may follow ']'")
+            }
             if !tail.isEmpty { port = String(tail.dropFirst()) }
         } else {
             let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count <= 2 else { throw BrokerAddressError("an IPv6 address stands in [ ]") }
+            guard parts.count <= 2 else { throw BrokerAddressError("an IPv6 address must be in [ ]") }
             host = String(parts[0])
             if parts.count == 2 { port = String(parts[1]) }
         }
         guard !host.isEmpty, !host.contains(where: { $0 == "/" || $0.isWhitespace }) else {
-            throw BrokerAddressError("it names no host")
+            throw BrokerAddressError("the host is missing or invalid")
         }
-        guard let number = UInt16(port), number > 0 else { throw BrokerAddressError("its port is not 1 to 65535") }
+        guard let number = UInt16(port), number > 0 else {
+            throw BrokerAddressError("the port is not from 1 to 65535")
+        }
         self.port = number
     }
 }
 
 extension BrokerAddress: CustomStringConvertible {
-    /// The address without user and password: fit for logs.
+    /// The address without user name and password, suitable for logs.
     public var description: String {
         "\(usesTLS ? "mqtts" : "mqtt")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 }
 
-/// Why a text is no broker address.
+/// The reason why a text is not a broker address.
 public struct BrokerAddressError: Error, Hashable, CustomStringConvertible {
     let reason: String
     init(_ reason: String) { self.reason = reason }
     public var description: String {
-        "not a broker address: \(reason); write mqtt[s]://[user[:password]@]host[:port]"
+        "not a broker address: \(reason); use mqtt[s]://[user[:password]@]host[:port]"
     }
 }
 

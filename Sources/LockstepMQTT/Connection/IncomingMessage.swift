@@ -1,13 +1,17 @@
 import CMosquitto
 import Glibc
 
-/// A message that came in. All of it is the library's memory, valid only while the handler runs.
+/// A received message.
+///
+/// The memory belongs to libmosquitto and is valid only until the message handler returns.
 public struct IncomingMessage {
     /// The topic in UTF-8.
     public let topicBytes: UnsafeRawBufferPointer
+    /// The payload.
     public let payload: UnsafeRawBufferPointer
+    /// Whether the broker had stored the message before the subscription.
     public let isRetained: Bool
-    /// Whether the broker waits for its acknowledgement (QoS 1).
+    /// Whether the broker expects a PUBACK (QoS 1).
     public let needsAcknowledgement: Bool
     private let properties: OpaquePointer?
 
@@ -22,11 +26,12 @@ public struct IncomingMessage {
         self.properties = properties
     }
 
+    /// The topic.
     public var topic: String { String(decoding: topicBytes, as: UTF8.self) }
 
-    /// What its sender says that the payload is; nil where it does not, as before MQTT 5.
+    /// The content type of the payload, such as `application/cbor`; nil if the sender did not set it. Requires MQTT 5.
     public var contentType: String? {
-        // The library makes a copy, which is ours to free.
+        // The library returns a copy that the caller must free.
         var text: UnsafeMutablePointer<CChar>?
         guard mosquitto_property_read_string(properties, Int32(MQTT_PROP_CONTENT_TYPE.rawValue), &text, false) != nil,
             let text

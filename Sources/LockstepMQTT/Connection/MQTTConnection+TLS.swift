@@ -2,49 +2,49 @@ import CMosquitto
 import Glibc
 
 extension MQTTConnection {
-    /// Hands the files for TLS to the library.
-    /// - Throws: ``MQTTError`` for files that it does not take.
+    /// Passes the TLS files to libmosquitto.
+    /// - Throws: ``MQTTError`` for files that are unreadable or invalid.
     func configureTLS() throws(MQTTError) {
         let tls = options.tls
         for file in [tls.authorityFile, tls.certificateFile, tls.keyFile].compactMap({ $0 })
         where access(file, R_OK) != 0 {
-            throw MQTTError(.tls, "\(file) can't be read: \(String(cString: strerror(errno)))")
+            throw MQTTError(.tls, "cannot read \(file): \(String(cString: strerror(errno)))")
         }
         let authorities = tls.authorityFile ?? SystemAuthorities.file
         let status = mosquitto_tls_set(
             handle, authorities, authorities == nil ? SystemAuthorities.folder : nil, tls.certificateFile, tls.keyFile,
             nil)
         guard status == 0 else {
-            throw MQTTError(.tls, "libmosquitto did not take the TLS files: a certificate and its key go together")
+            throw MQTTError(.tls, "libmosquitto rejected the TLS files: a certificate and its key are both required")
         }
     }
 
-    /// Ends the handshake and waits for the broker's word on this side's certificate, for as long as all took until then,
-    /// a fifth of a second at the least and a second at the most.
+    /// Completes the TLS handshake and waits until the broker has accepted or rejected the client certificate.
     ///
-    /// With TLS 1.3 the handshake is over here before the broker has looked at the certificate. It answers with tickets
-    /// or with the reason of its refusal, and in the latter case hangs up: whoever writes into that learns that the
-    /// connection is gone, and never why. Some brokers have no tickets to send, so the wait has to end.
-    /// - Parameter start: when connecting began.
+    /// With TLS 1.3, the handshake is complete on the client before the broker has verified the client certificate. The
+    /// broker then sends session tickets, or an alert with the reason of the rejection, and closes the connection. A
+    /// client that writes before it has read the alert gets only "connection lost". Some brokers send no tickets, so the
+    /// wait is limited to the time that connecting took so far, at least 0.2 s and at most 1 s.
+    /// - Parameter start: the time at which connecting started.
     func awaitTLSVerdict(since start: ContinuousClock.Instant) {
-        // A handshake that goes on for longer is ended by the first reads and writes.
+        // A slower handshake is completed by the first reads and writes.
         var deadline = ContinuousClock.now + .seconds(5)
-        var isOver = false
+        var isComplete = false
         while !hasEnded, let session = mosquitto_ssl_get(handle), let descriptor {
-            if !isOver, TLSLibrary.hasEndedHandshake(session) {
+            if !isComplete, TLSLibrary.isHandshakeComplete(session) {
                 guard TLSLibrary.isVersion13(session) else {
                     hasTLSVerdict = true
                     return
                 }
-                isOver = true
+                isComplete = true
                 deadline = .now + min(max(.now - start, .milliseconds(200)), .seconds(1))
             }
             let left = (deadline - .now) / .milliseconds(1)
             guard left > 0 else { return }
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&entry, 1, Int32(left.rounded(.up))) == 1 else { continue }
-            // What it is shows when it is read, which comes before the first write.
-            if isOver {
+            // The owner reads the ticket or alert before its first write.
+            if isComplete {
                 hasTLSVerdict = true
                 return
             }
@@ -53,17 +53,17 @@ extension MQTTConnection {
         }
     }
 
-    /// The error for a return value of the library, with what its log has said before.
+    /// Returns the error for a return value of libmosquitto, with the cause that it has logged before.
     func failure(_ status: Int32) -> MQTTError {
         if let tlsCause { return MQTTError(.tls, tlsCause) }
-        // So libmosquitto tells every end of TLS, of a broker that was killed as well.
+        // libmosquitto reports every end of a TLS connection as EPROTO, also when the broker was killed.
         guard options.address.usesTLS, status == Int32(MOSQ_ERR_ERRNO.rawValue), errno == EPROTO else {
             return MQTTError(library: status, detail: lastProblem)
         }
         if isAccepted { return MQTTError(.connectionLost, "the connection was lost") }
-        if let lastProblem { return MQTTError(.tls, "the broker ended TLS: \(lastProblem)") }
+        if let lastProblem { return MQTTError(.tls, "the broker closed the TLS connection: \(lastProblem)") }
         return hasTLSVerdict
-            ? MQTTError(.connectionLost, "the broker hung up without an answer to the greeting")
-            : MQTTError(.unreachable, "the broker ended the TLS handshake: its log may say why")
+            ? MQTTError(.connectionLost, "the broker closed the connection without answering CONNECT")
+            : MQTTError(.unreachable, "the broker aborted the TLS handshake: see the broker's log for the reason")
     }
 }

@@ -1,7 +1,7 @@
 import CMosquitto
 import Glibc
 
-// libmosquitto calls these from within connect, read, write and keepAlive, on the thread that called those.
+// libmosquitto calls the callbacks from within connect, read, write and keepAlive, on the caller's thread.
 
 extension MQTTConnection {
     func setCallbacks() {
@@ -51,8 +51,8 @@ extension MQTTConnection {
         callbackCount += 1
         if reason == 0 {
             isAccepted = true
-            // The library puts every packet into words before it asks who listens; the causes that only its words tell
-            // come before this.
+            // libmosquitto formats a log line for every packet if there is a callback. The causes that appear only in
+            // the log occur before this point.
             mosquitto_log_callback_set(handle, nil)
             events.append(.connected(sessionPresent: flags & 1 != 0))
         } else {
@@ -65,10 +65,10 @@ extension MQTTConnection {
         end(with: reason < 128 ? failure(reason) : MQTTError(disconnectReason: reason, detail: lastProblem))
     }
 
-    /// An error of the library, told while it happens: later OpenSSL's view of it is gone.
+    /// Handles a logged error at once, because OpenSSL discards the details later.
     private func didLog(_ text: String) {
         lastProblem = text
-        // The first cause leads to the others.
+        // Later causes follow from the first one.
         if tlsCause == nil {
             tlsCause = TLSDiagnosis.cause(of: text, host: options.address.host, session: mosquitto_ssl_get(handle))
         }
@@ -80,7 +80,7 @@ extension MQTTConnection {
             ? nil
             : MQTTError(
                 reason == 135 ? .notAuthorized : reason == 149 ? .tooLarge : .refused,
-                "the broker refused a message: \(String(cString: mosquitto_reason_string(reason)))")
+                "the broker rejected a message: \(String(cString: mosquitto_reason_string(reason)))")
         record(.published(id: id, refusal: refusal))
     }
 

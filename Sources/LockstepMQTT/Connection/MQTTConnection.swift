@@ -1,52 +1,55 @@
 import CMosquitto
 import Glibc
 
-/// One connection to a broker, from its TCP connect to its end, over one libmosquitto client.
+/// One connection to a broker, over one libmosquitto client, from the TCP connect to the end of the connection.
 ///
-/// Not shared between threads: all calls come from one at a time. The owner polls ``descriptor``, calls ``read(limit:)``
-/// and ``write()``. Nothing leaves before ``write()``: the acknowledgements of what ``read(limit:)`` handed over
-/// wait, so that a collector can commit in between. After the end of the connection a new value is made for the
-/// next: no half-sent message survives in the library to be sent twice.
+/// An instance must be used by one thread at a time. The owner polls ``descriptor`` and calls ``read(limit:while:)`` and
+/// ``write()``. Nothing is sent before ``write()``: PUBACKs for received messages wait, so that a collector can commit
+/// in between. Each connection needs a new instance, so that no partly sent message is sent again by the library.
 public final class MQTTConnection {
+    /// An event of the connection.
     public enum Event: Sendable {
+        /// The broker accepted the connection.
         case connected(sessionPresent: Bool)
-        /// The broker took (nil) or refused a message of QoS 1, or it was written (QoS 0).
+        /// The broker acknowledged or rejected a message with QoS 1, or a message with QoS 0 was written.
         case published(id: Int32, refusal: MQTTError?)
-        /// The broker took or refused a subscription.
+        /// The broker granted or rejected a subscription.
         case subscribed(id: Int32, isGranted: Bool)
+        /// The connection has ended, or was not accepted.
         case ended(MQTTError)
     }
 
     public let options: MQTTOptions
-    /// Called from within ``read(limit:)``.
+    /// Handles received messages. Called from within ``read(limit:while:)``.
     public var onMessage: ((IncomingMessage) -> Void)?
 
-    /// Bytes of the largest packet that the broker takes; nil where it has not told, as before MQTT 5.
+    /// The size of the largest packet that the broker accepts, in bytes; nil if the broker sets no limit. Requires MQTT 5.
     public internal(set) var maximumPacketSize: Int?
 
     let handle: OpaquePointer
-    /// What the callbacks collect until the owner takes it.
+    /// The events that the owner has not taken yet.
     var events: [Event] = []
     var callbackCount = 0
     var hasEnded = false
+    /// The last error that libmosquitto logged.
     var lastProblem: String?
-    /// Why TLS failed, where that is known better than by libmosquitto's return value.
+    /// The cause of a TLS failure, if it is known more precisely than from libmosquitto's return value.
     var tlsCause: String?
-    /// Whether TLS is up, as far as the broker is concerned too.
+    /// Whether the broker has accepted or rejected the client certificate, as far as the client can know.
     var hasTLSVerdict = false
-    /// Whether the broker took this client.
+    /// Whether the broker accepted the connection.
     var isAccepted = false
 
-    /// Makes a client; nothing is sent yet.
-    /// - Throws: ``MQTTError`` for options that libmosquitto does not take (a file that can't be read, say).
+    /// Makes a client. Nothing is sent yet.
+    /// - Throws: ``MQTTError`` for options that libmosquitto rejects, such as an unreadable file.
     public init(_ options: MQTTOptions) throws(MQTTError) {
         MosquittoLibrary.start
         self.options = options
         guard let handle = mosquitto_new(options.clientID, !options.keepsSession, nil) else {
-            throw MQTTError(.invalid, "libmosquitto refused the client id '\(options.clientID)'")
+            throw MQTTError(.invalid, "libmosquitto rejected the client id '\(options.clientID)'")
         }
         self.handle = handle
-        // Unretained: the handle, and with it every callback, ends in deinit.
+        // Unretained is safe: deinit destroys the handle, so no callback outlives this instance.
         mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
         try configure()
         setCallbacks()
@@ -54,14 +57,16 @@ public final class MQTTConnection {
 
     deinit { mosquitto_destroy(handle) }
 
-    /// Connects, waiting for TCP and TLS; whether the broker takes the client is told by an event. What the broker has
-    /// said until then is to be read before the first ``write()``.
+    /// Connects, and blocks until TCP and TLS are established.
+    ///
+    /// The broker's answer arrives later as an event. Call ``read(limit:while:)`` before the first ``write()``.
+    /// - Throws: ``MQTTError`` if the broker cannot be reached or TLS fails.
     public func connect() throws(MQTTError) {
         let start = ContinuousClock.now
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
         if options.version == .five, options.keepsSession {
-            // The greatest value says: until the client ends it.
+            // The maximum means that the session never expires.
             mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), .max)
         }
         try check(
@@ -70,28 +75,29 @@ public final class MQTTConnection {
         if options.address.usesTLS { awaitTLSVerdict(since: start) }
     }
 
-    /// What to poll: nil before and after the connection.
+    /// The descriptor to poll; nil before and after the connection.
     public var descriptor: Int32? {
         let socket = mosquitto_socket(handle)
         return socket >= 0 ? socket : nil
     }
 
+    /// Whether data waits to be sent.
     public var wantsWrite: Bool { mosquitto_want_write(handle) }
 
-    /// Takes in what has arrived, up to about `limit` packets, and returns what happened meanwhile.
-    /// - Parameter mayGoOn: asked after each packet; what has not been read stays with the network.
-    public func read(limit: Int, while mayGoOn: () -> Bool = { true }) -> [Event] {
+    /// Reads about `limit` packets at most, and returns the events since the last call.
+    /// - Parameter shouldContinue: called after each packet; if it returns false, reading stops.
+    public func read(limit: Int, while shouldContinue: () -> Bool = { true }) -> [Event] {
         for _ in 0..<max(1, limit) where !hasEnded {
             let before = callbackCount
             let status = mosquitto_loop_read(handle, 1)
             if status != 0 { end(with: failure(status)) }
-            // A call without a callback found no whole packet, or one of no concern: the next poll will tell.
-            if callbackCount == before || !mayGoOn() { break }
+            // Without a callback, there was no complete packet, or one without an event. Poll again.
+            if callbackCount == before || !shouldContinue() { break }
         }
         return takeEvents()
     }
 
-    /// Sends what waits.
+    /// Sends pending packets, and returns the events since the last call.
     public func write() -> [Event] {
         if !hasEnded, descriptor != nil {
             let status = mosquitto_loop_write(handle, 1)
@@ -100,7 +106,7 @@ public final class MQTTConnection {
         return takeEvents()
     }
 
-    /// Keeps the connection alive; to be called about once a second.
+    /// Sends pings and detects a dead connection. Call it about once per second.
     public func keepAlive() -> [Event] {
         if !hasEnded {
             let status = mosquitto_loop_misc(handle)
@@ -109,8 +115,9 @@ public final class MQTTConnection {
         return takeEvents()
     }
 
-    /// Hands a message to the library, which sends it at the next ``write()``.
-    /// - Returns: the id by which an event tells that the broker has it.
+    /// Queues a message, which the next ``write()`` sends.
+    /// - Returns: the id of the message in ``Event/published(id:refusal:)``.
+    /// - Throws: ``MQTTError`` if libmosquitto rejects the message.
     @discardableResult
     public func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
         var id: Int32 = 0
@@ -129,8 +136,9 @@ public final class MQTTConnection {
         return id
     }
 
-    /// Asks for the messages of a topic filter. With MQTT 5 the client's own messages do not come back.
-    /// - Returns: the id by which an event tells whether it was granted.
+    /// Subscribes to a topic filter. With MQTT 5, the client does not receive its own messages.
+    /// - Returns: the id of the subscription in ``Event/subscribed(id:isGranted:)``.
+    /// - Throws: ``MQTTError`` if libmosquitto rejects the filter.
     @discardableResult
     public func subscribe(to filter: String, qos: QualityOfService) throws(MQTTError) -> Int32 {
         var id: Int32 = 0
@@ -139,9 +147,9 @@ public final class MQTTConnection {
         return id
     }
 
-    /// Says goodbye, so that the broker does not publish the will; sent at the next ``write()``.
+    /// Queues a DISCONNECT, so that the broker discards the will.
     public func disconnect() {
-        // A connection that is gone already needs no goodbye.
+        // An error means that the connection has already ended.
         _ = mosquitto_disconnect_v5(handle, 0, nil)
     }
 
@@ -161,12 +169,12 @@ public final class MQTTConnection {
     }
 
     private func configure() throws(MQTTError) {
-        // Makes libmosquitto queue packets rather than send them from within its callbacks.
+        // libmosquitto then queues packets instead of sending them from within its callbacks.
         try check(mosquitto_threaded_set(handle, true))
         let version = options.version == .five ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
         try check(mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, version))
         try check(mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Int32(options.receiveMaximum)))
-        // The owner limits what is under way; no second limit here.
+        // The owner limits the messages in flight, so libmosquitto needs no limit.
         try check(mosquitto_max_inflight_messages_set(handle, 0))
         try check(mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1))
         if let user = options.address.user {
@@ -183,7 +191,7 @@ public final class MQTTConnection {
     }
 }
 
-/// libmosquitto's global state, set up once a process and left to its end.
+/// The global state of libmosquitto, initialised once per process and never cleaned up.
 enum MosquittoLibrary {
     static let start: Void = { _ = mosquitto_lib_init() }()
 }

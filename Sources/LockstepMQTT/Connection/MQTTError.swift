@@ -1,33 +1,39 @@
 import CMosquitto
 import Glibc
 
-/// What went wrong between a client and its broker.
+/// An error of the connection to a broker.
 public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of error.
     public enum Code: Hashable, Sendable {
-        /// No TCP connection: nobody listens, no such host, no route.
+        /// No TCP connection: connection refused, unknown host or no route.
         case unreachable
-        /// The TLS handshake failed: certificate, authority, host name.
+        /// The TLS handshake failed because of a certificate, a CA or a host name.
         case tls
+        /// The broker rejected user name or password.
         case badCredentials
+        /// The broker denied access.
         case notAuthorized
-        /// The broker does not speak this version of MQTT.
+        /// The broker does not support this version of MQTT.
         case unsupportedVersion
-        /// The broker refused the connection for another reason.
+        /// The broker rejected the connection or a message for another reason.
         case refused
-        /// Another client took over this client id.
+        /// Another client connected with the same client id.
         case takenOver
+        /// The connection was lost.
         case connectionLost
         /// The message is too large for the broker.
         case tooLarge
-        /// A value that libmosquitto does not take: a path, a topic.
+        /// libmosquitto rejected a value, such as a path or a topic.
         case invalid
+        /// Any other error.
         case other
     }
 
     public let code: Code
-    /// One sentence; never with a password in it.
+    /// One sentence, without any password.
     public let description: String
 
+    /// Makes an error.
     public init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
@@ -35,9 +41,9 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension MQTTError {
-    /// The error for a return value of libmosquitto (`MOSQ_ERR_…`). Reads `errno` for `MOSQ_ERR_ERRNO`.
+    /// Makes the error for a return value of libmosquitto (`MOSQ_ERR_…`). Reads `errno` for `MOSQ_ERR_ERRNO`.
     init(library status: Int32, detail: String? = nil) {
-        // Which of the two comes depends on whether the end is met while writing or while reading.
+        // A lost connection is reported as EPIPE while writing and as ECONNRESET while reading.
         let isLost = status == Int32(MOSQ_ERR_ERRNO.rawValue) && [EPIPE, ECONNRESET].contains(errno)
         let status = isLost ? MOSQ_ERR_CONN_LOST : mosq_err_t(status)
         let code: Code =
@@ -53,9 +59,9 @@ extension MQTTError {
         let text: String
         switch status {
         case MOSQ_ERR_ERRNO: text = String(cString: strerror(errno))
-        case MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP: text = "the host name can't be resolved"
+        case MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP: text = "cannot resolve the host name"
         case MOSQ_ERR_CONN_REFUSED: text = "Connection refused"
-        case MOSQ_ERR_KEEPALIVE: text = "the broker does not answer any more"
+        case MOSQ_ERR_KEEPALIVE: text = "the broker stopped responding"
         case MOSQ_ERR_CONN_LOST: text = "the connection was lost"
         case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE: text = "TLS failed"
         default: text = String(cString: mosquitto_strerror(Int32(status.rawValue)))
@@ -63,27 +69,31 @@ extension MQTTError {
         self.init(code, detail.map { "\(text): \($0)" } ?? text)
     }
 
-    /// The error for the reason in a CONNACK; its numbers differ between the versions of MQTT.
+    /// Makes the error for the reason code of a CONNACK. The codes depend on the version of MQTT.
     init(connectReason reason: Int32, version: MQTTVersion) {
         switch (version, reason) {
-        case (_, 132), (.three, 1): self.init(.unsupportedVersion, "the broker does not speak MQTT \(version.rawValue)")
-        case (.three, 4), (.five, 134): self.init(.badCredentials, "the broker refused user name or password")
+        case (_, 132), (.three, 1):
+            self.init(.unsupportedVersion, "the broker does not support MQTT \(version.rawValue)")
+        case (.three, 4), (.five, 134): self.init(.badCredentials, "the broker rejected the user name or password")
         case (.three, 5), (.five, 135):
-            self.init(.notAuthorized, "the broker refused this client: check user name, password and access rights")
-        case (.three, 2), (.five, 133): self.init(.refused, "the broker refused the client id")
+            self.init(.notAuthorized, "the broker denied access: check user name, password and access rights")
+        case (.three, 2), (.five, 133): self.init(.refused, "the broker rejected the client id")
         case (.three, _):
-            self.init(.refused, "the broker refused: \(String(cString: mosquitto_connack_string(reason)))")
-        case (.five, _): self.init(.refused, "the broker refused: \(String(cString: mosquitto_reason_string(reason)))")
+            self.init(
+                .refused, "the broker rejected the connection: \(String(cString: mosquitto_connack_string(reason)))")
+        case (.five, _):
+            self.init(
+                .refused, "the broker rejected the connection: \(String(cString: mosquitto_reason_string(reason)))")
         }
     }
 
-    /// The error for the reason with which a broker ended a connection (MQTT 5), or libmosquitto's own.
+    /// Makes the error for the reason code of a DISCONNECT (MQTT 5), or for a return value of libmosquitto.
     init(disconnectReason reason: Int32, detail: String?) {
         switch reason {
-        case 142: self.init(.takenOver, "another client took over this client id")
+        case 142: self.init(.takenOver, "another client connected with the same client id")
         case 149: self.init(.tooLarge, "a packet was too large for the broker")
         case 128...:
-            self.init(.refused, "the broker ended the connection: \(String(cString: mosquitto_reason_string(reason)))")
+            self.init(.refused, "the broker closed the connection: \(String(cString: mosquitto_reason_string(reason)))")
         default: self.init(library: reason, detail: detail)
         }
     }

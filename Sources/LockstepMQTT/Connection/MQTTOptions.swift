@@ -1,17 +1,21 @@
-/// What a connection is made with.
+/// The options of a connection.
 public struct MQTTOptions: Sendable {
     public var address: BrokerAddress
     public var clientID: String
-    /// Whether the broker keeps subscriptions and unacknowledged messages while the client is away.
+    /// Whether the broker keeps subscriptions and unacknowledged messages while the client is disconnected.
     public var keepsSession: Bool
-    /// Seconds of silence after which the client pings, and one and a half times after which the broker gives it up.
+    /// The keep-alive interval in s: the client pings after this time without traffic, and the broker closes the
+    /// connection after 1.5 times this time.
     public var keepAlive: Int
+    /// The last will, which the broker publishes if the connection is lost.
     public var will: MQTTMessage?
     public var version: MQTTVersion
-    /// How many unacknowledged messages of QoS 1 the client takes at once (MQTT 5; an older broker has its own limit).
+    /// The number of unacknowledged messages with QoS 1 that the client accepts. Requires MQTT 5; an older broker has its
+    /// own limit.
     public var receiveMaximum: UInt16
     public var tls: TLSOptions
 
+    /// Makes options.
     public init(
         address: BrokerAddress, clientID: String, keepsSession: Bool = false, keepAlive: Int = 15,
         will: MQTTMessage? = nil, version: MQTTVersion = .five, receiveMaximum: UInt16 = 1000,
@@ -28,19 +32,22 @@ public struct MQTTOptions: Sendable {
     }
 }
 
-/// The version of the protocol that a connection speaks.
+/// A version of the MQTT protocol.
 public enum MQTTVersion: String, Sendable, CaseIterable {
     case five = "5"
     case three = "3.1.1"
 }
 
-/// Paths of PEM files for `mqtts://`.
+/// The paths of the PEM files for `mqtts://`.
 public struct TLSOptions: Hashable, Sendable {
-    /// Certificates of the authorities to trust; nil for those of the operating system.
+    /// The trusted CA certificates; nil for those of the operating system.
     public var authorityFile: String?
+    /// The client certificate.
     public var certificateFile: String?
+    /// The private key of the client certificate.
     public var keyFile: String?
 
+    /// Makes options.
     public init(authorityFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil) {
         self.authorityFile = authorityFile
         self.certificateFile = certificateFile
@@ -48,9 +55,9 @@ public struct TLSOptions: Hashable, Sendable {
     }
 }
 
-/// Whether a broker hands a message over at most once (0) or at least once (1).
+/// The quality of service of a message or subscription: at most once (0) or at least once (1).
 ///
-/// There is no 2: with libmosquitto's client it loses messages when a process is killed.
+/// QoS 2 is not offered: with libmosquitto, it loses messages if the client is killed.
 public enum QualityOfService: Int32, Sendable {
     case atMostOnce = 0
     case atLeastOnce = 1
@@ -62,9 +69,10 @@ public struct MQTTMessage: Sendable {
     public var payload: [UInt8]
     public var qos: QualityOfService
     public var isRetained: Bool
-    /// What the payload is, such as `application/json`; told by MQTT 5 alone.
+    /// The content type of the payload, such as `application/json`. Sent only with MQTT 5.
     public var contentType: String?
 
+    /// Makes a message.
     public init(
         topic: String, payload: [UInt8], qos: QualityOfService = .atLeastOnce, isRetained: Bool = false,
         contentType: String? = nil

@@ -1,17 +1,18 @@
-/// Why a TLS handshake failed, in words for the person who has to mend it.
+/// Explains why a TLS handshake failed.
 ///
-/// libmosquitto says "TLS failed" and logs OpenSSL's own line, which names neither the certificate's fault nor whose
-/// certificate it is.
+/// libmosquitto returns "TLS failed" and logs the line of OpenSSL, which tells neither the problem with a certificate nor
+/// whether it is the certificate of the broker or of the client.
 enum TLSDiagnosis {
-    /// The cause behind an error that libmosquitto logs.
+    /// Returns the cause of an error that libmosquitto has logged.
     /// - Parameters:
-    ///   - text: what it logs.
-    ///   - session: OpenSSL's session (`SSL *`), which has to exist still.
-    /// - Returns: nil where the text tells nothing of TLS that could be said better.
+    ///   - text: the logged text.
+    ///   - host: the host name of the broker.
+    ///   - session: OpenSSL's session (`SSL *`), which must still exist.
+    /// - Returns: nil if the text has no known TLS cause.
     static func cause(of text: String, host: String, session: UnsafeMutableRawPointer?) -> String? {
         if text.contains("host name verification failed") {
             return
-                "the broker's certificate is not for '\(host)': use a name that it has, or give the broker one for it"
+                "the broker's certificate is not valid for '\(host)': use a name in the certificate, or replace the certificate"
         }
         if text.contains("certificate verify failed") {
             return verification(session.map(TLSLibrary.verification(of:)) ?? 0)
@@ -19,46 +20,46 @@ enum TLSDiagnosis {
         return rejections.first { text.contains($0.sign) }?.cause
     }
 
-    /// What the broker says of this side, in its last TLS message, by OpenSSL's names.
+    /// The causes for alerts of the broker and errors of libmosquitto, by a part of the logged text.
     private static let rejections: [(sign: String, cause: String)] = [
         (
             "alert certificate required",
-            "the broker asks for a certificate, and this program has none: give --cert-file and --key-file"
+            "the broker requires a client certificate: add --cert-file and --key-file"
         ),
         (
             "alert handshake failure",
-            "the broker refused the TLS handshake: does it ask for a certificate (--cert-file, --key-file)?"
+            "the broker rejected the TLS handshake: check whether it requires a client certificate (--cert-file, --key-file)"
         ),
-        ("alert unknown ca", "the broker does not trust the authority that signed this program's certificate"),
-        ("alert certificate expired", "this program's certificate has expired: see --cert-file"),
-        ("alert certificate revoked", "this program's certificate was revoked"),
-        ("alert bad certificate", "the broker refused this program's certificate"),
-        ("alert certificate unknown", "the broker refused this program's certificate"),
-        ("alert unsupported certificate", "this program's certificate is not for a client"),
-        ("alert protocol version", "the broker speaks another version of TLS"),
-        ("unsupported protocol", "the broker speaks another version of TLS"),
-        ("wrong version number", "no TLS there: is this the port for mqtts://?"),
-        ("Unable to load CA", "the file of --ca-file has no certificates in it"),
-        ("Unable to load client certificate", "the file of --cert-file has no certificate in it"),
+        ("alert unknown ca", "the broker does not trust the CA of the client certificate"),
+        ("alert certificate expired", "the client certificate has expired: renew the one in --cert-file"),
+        ("alert certificate revoked", "the client certificate was revoked"),
+        ("alert bad certificate", "the broker rejected the client certificate"),
+        ("alert certificate unknown", "the broker rejected the client certificate"),
+        ("alert unsupported certificate", "the client certificate is not valid for client authentication"),
+        ("alert protocol version", "the broker does not support this version of TLS"),
+        ("unsupported protocol", "the broker does not support this version of TLS"),
+        ("wrong version number", "the broker does not use TLS on this port: check the port for mqtts://"),
+        ("Unable to load CA", "the file in --ca-file contains no certificate"),
+        ("Unable to load client certificate", "the file in --cert-file contains no certificate"),
         (
             "Unable to load client key",
-            "the file of --key-file holds no key, or one with a passphrase, or not the one of the certificate"
+            "the file in --key-file contains no key, an encrypted key, or a key of another certificate"
         ),
-        ("certificate are inconsistent", "the key of --key-file is not the one of the certificate"),
+        ("certificate are inconsistent", "the key in --key-file does not match the certificate"),
     ]
 
-    /// The cause for OpenSSL's `X509_V_ERR_…`.
+    /// Returns the cause for a verification result of OpenSSL (`X509_V_ERR_…`).
     static func verification(_ result: Int) -> String {
         switch result {
-        case 9: "the broker's certificate is not valid yet: is this machine's clock right?"
+        case 9: "the broker's certificate is not valid yet: check the clock of this machine"
         case 10: "the broker's certificate has expired"
         case 18, 19, 20, 21:
-            "the broker's certificate is not signed by an authority that is trusted here: see --ca-file"
+            "the broker's certificate is not signed by a trusted CA: add its CA with --ca-file"
         case 23: "the broker's certificate was revoked"
-        case 26: "the broker's certificate is not one for a server"
-        case 62, 64: "the broker's certificate is not for this host name"
+        case 26: "the broker's certificate is not valid for server authentication"
+        case 62, 64: "the broker's certificate is not valid for this host name"
         default:
-            "the broker's certificate can't be verified"
+            "cannot verify the broker's certificate"
                 + (TLSLibrary.text(ofVerification: result).map { ": \($0)" } ?? "")
         }
     }

@@ -1,22 +1,27 @@
-/// How long to wait before the next try: doubling from `first` to `longest`, each drawn from the upper half of that
-/// span, so that a fleet does not come back in one wave.
+/// Exponential backoff with jitter: the delay limit doubles from `initial` to `maximum`.
+///
+/// Each delay is random between half of the limit and the limit, so that the clients of a fleet do not reconnect at the
+/// same time.
 public struct Backoff: Sendable {
-    public var first: Duration
-    public var longest: Duration
+    /// The limit of the first delay.
+    public var initial: Duration
+    /// The limit of all delays.
+    public var maximum: Duration
     private var failures = 0
 
-    public init(first: Duration = .milliseconds(500), longest: Duration = .seconds(30)) {
-        self.first = first
-        self.longest = longest
+    /// Makes a backoff.
+    public init(initial: Duration = .milliseconds(500), maximum: Duration = .seconds(30)) {
+        self.initial = initial
+        self.maximum = maximum
     }
 
-    /// The wait after one more failure.
+    /// Returns the delay after one more failure.
     public mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
-        let span = min(longest, first * (1 << min(failures, 20)))
+        let limit = min(maximum, initial * (1 << min(failures, 20)))
         failures += 1
-        return span * Double.random(in: 0.5...1, using: &generator)
+        return limit * Double.random(in: 0.5...1, using: &generator)
     }
 
-    /// Starts over after a success.
+    /// Starts again with `initial`, after a success.
     public mutating func reset() { failures = 0 }
 }

@@ -1,38 +1,41 @@
 import Dispatch
 import Synchronization
 
-/// Keeps a program connected to its broker: connects, waits with backoff and jitter when that fails, and connects again
-/// when a connection ends.
+/// Keeps a program connected to its broker: it connects, and reconnects with exponential backoff and jitter.
 ///
-/// Belongs to one loop on one thread, which waits with ``wait(until:)``, calls ``read(limit:)`` when there is
-/// something, and ``write()`` when everything due is done. Only the TCP and TLS connect, which may take
-/// minutes, happens on another thread.
+/// It must be used by one loop on one thread: wait with ``wait(until:)``, then call ``read(limit:while:)``, then
+/// ``write()``. Only the TCP and TLS connect, which may take minutes, runs on another thread.
 public final class BrokerLink {
+    /// An event of the link.
     public enum Event: Sendable {
+        /// The broker accepted the connection.
         case connected(MQTTVersion, sessionPresent: Bool)
-        /// A connection that was up has ended.
+        /// An established connection has ended.
         case disconnected(MQTTError, retryIn: Duration)
-        /// No connection came about.
+        /// An attempt to connect has failed.
         case failed(MQTTError, retryIn: Duration)
+        /// The broker acknowledged or rejected a message with QoS 1, or a message with QoS 0 was written.
         case published(id: Int32, refusal: MQTTError?)
+        /// The broker granted or rejected a subscription.
         case subscribed(id: Int32, isGranted: Bool)
     }
 
     private enum State {
         case waiting(until: ContinuousClock.Instant)
         case connecting(Attempt)
-        /// TCP is there, the broker's word is not.
-        case greeting(MQTTConnection, until: ContinuousClock.Instant)
+        /// Connected by TCP, waiting for the broker's CONNACK.
+        case handshaking(MQTTConnection, until: ContinuousClock.Instant)
         case up(MQTTConnection)
         case stopped
     }
 
     public let wakeup: Wakeup
-    /// Called for every message, from within ``read(limit:)``. To be set before the first read: a connection takes it over
-    /// when it comes about.
+    /// Handles received messages; called from within ``read(limit:while:)``. Set it before the first read, because each
+    /// connection copies it when it is established.
     public var onMessage: ((IncomingMessage) -> Void)?
-    /// Asked before each try to connect, once its wait is over: false for another wait.
+    /// Returns whether to connect now; called before each attempt. After false, the link waits for another backoff.
     public var mayConnect: () -> Bool = { true }
+    /// The MQTT version of the current connection or the next attempt.
     public var version: MQTTVersion { choice.version }
 
     private let makeOptions: (MQTTVersion) -> MQTTOptions
@@ -42,12 +45,16 @@ public final class BrokerLink {
     private var state: State
     private var nextKeepAlive = ContinuousClock.now
     private var upSince = ContinuousClock.now
-    /// Connections that ended soon after they were up, one right after the other.
-    private var shortLived = 0
+    private var takeover = TakeoverDetector()
+    /// The broker's address, to check whether it still listens after the connection is lost.
+    private var peer: PeerAddress?
 
+    /// Makes a link. It starts to connect with the first ``read(limit:while:)``.
     /// - Parameters:
-    ///   - version: the version to speak; nil for 5, or 3.1.1 with a broker that refuses 5.
-    ///   - makeOptions: gives the options of each attempt.
+    ///   - wakeup: wakes the loop when an attempt to connect is finished.
+    ///   - version: the MQTT version; nil for 5, or 3.1.1 if the broker does not support 5.
+    ///   - backoff: the delays between attempts.
+    ///   - makeOptions: returns the options of each attempt.
     public init(
         wakeup: Wakeup, version: MQTTVersion?, backoff: Backoff = Backoff(),
         makeOptions: @escaping (MQTTVersion) -> MQTTOptions
@@ -59,50 +66,52 @@ public final class BrokerLink {
         state = .waiting(until: .now)
     }
 
+    /// Whether the broker has accepted the connection.
     public var isUp: Bool {
         if case .up = state { true } else { false }
     }
 
-    /// Bytes of the largest packet that the broker takes; nil where it has not told, or the link is not up.
+    /// The size of the largest packet that the broker accepts, in bytes; nil if it sets no limit or the link is not up.
     public var maximumPacketSize: Int? {
         if case .up(let connection) = state { connection.maximumPacketSize } else { nil }
     }
 
-    /// What to poll, and whether for writing too; nil while there is no connection.
+    /// The descriptor to poll, and whether to poll for writing; nil while there is no connection.
     var socket: (descriptor: Int32, wantsWrite: Bool)? {
         switch state {
         case .waiting, .connecting, .stopped: nil
-        case .greeting(let connection, _), .up(let connection):
+        case .handshaking(let connection, _), .up(let connection):
             connection.descriptor.map { ($0, connection.wantsWrite) }
         }
     }
 
-    /// Waits for something to do: a message, room to write, a signal, the deadline, or a time of the link's own.
-    /// - Returns: whether there is something to read.
+    /// Waits until the link can be read or written, a signal arrives, or the deadline or a timer of the link expires.
+    /// - Returns: whether there is data to read.
     @discardableResult
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         switch state {
         case .waiting(let retry): wakeup.wait(for: nil, until: min(deadline, retry))
         case .connecting, .stopped: wakeup.wait(for: nil, until: deadline)
-        case .greeting, .up: wakeup.wait(for: socket, until: min(deadline, nextKeepAlive))
+        case .handshaking, .up: wakeup.wait(for: socket, until: min(deadline, nextKeepAlive))
         }
     }
 
-    /// Waits for more to read, while what waits to be written goes on waiting.
-    /// - Returns: whether there is.
+    /// Waits for data to read, without regard to data that waits to be written.
+    /// - Returns: whether there is data to read.
     public func waitToRead(until deadline: ContinuousClock.Instant) -> Bool {
         guard case .up(let connection) = state, let descriptor = connection.descriptor else { return false }
         return wakeup.wait(for: (descriptor, wantsWrite: false), until: deadline)
     }
 
-    /// Whether something waits that could not be sent yet.
+    /// Whether data waits to be sent.
     public var wantsWrite: Bool { socket?.wantsWrite ?? false }
 
-    /// Waits until a signal or the deadline, whatever comes from the broker.
-    public func rest(until deadline: ContinuousClock.Instant) { wakeup.wait(for: nil, until: deadline) }
+    /// Waits until a signal or the deadline, without regard to data from the broker.
+    public func waitForSignal(until deadline: ContinuousClock.Instant) { wakeup.wait(for: nil, until: deadline) }
 
-    /// Goes on with connecting, and takes in messages, about `limit` at the most.
-    public func read(limit: Int = 100, while mayGoOn: () -> Bool = { true }) -> [Event] {
+    /// Continues to connect, and reads about `limit` packets at most.
+    /// - Parameter shouldContinue: called after each packet; if it returns false, reading stops.
+    public func read(limit: Int = 100, while shouldContinue: () -> Bool = { true }) -> [Event] {
         let now = ContinuousClock.now
         switch state {
         case .stopped: return []
@@ -120,51 +129,57 @@ public final class BrokerLink {
             case .failure(let error): return [fail(error)]
             case .success(let connection):
                 connection.onMessage = onMessage
-                state = .greeting(connection, until: now + .seconds(20))
+                state = .handshaking(connection, until: now + .seconds(20))
                 nextKeepAlive = now
-                return digest(connection.read(limit: limit, while: mayGoOn))
+                return handle(connection.read(limit: limit, while: shouldContinue))
             }
-        case .greeting(let connection, let deadline):
-            let events = digest(connection.read(limit: limit, while: mayGoOn) + keepAlive(connection, now))
+        case .handshaking(let connection, let deadline):
+            let events = handle(connection.read(limit: limit, while: shouldContinue) + keepAlive(connection, now))
             guard events.isEmpty, now >= deadline else { return events }
-            return [fail(MQTTError(.refused, "the broker does not answer the greeting: is it an MQTT broker?"))]
+            return [fail(MQTTError(.refused, "no answer to CONNECT: check that the address is an MQTT broker"))]
         case .up(let connection):
-            return digest(connection.read(limit: limit, while: mayGoOn) + keepAlive(connection, now))
+            return handle(connection.read(limit: limit, while: shouldContinue) + keepAlive(connection, now))
         }
     }
 
-    /// Sends what waits: acknowledgements of what was read, and what was published.
+    /// Sends pending packets: PUBACKs for the messages read, and published messages.
     public func write() -> [Event] {
         switch state {
-        case .greeting(let connection, _), .up(let connection): digest(connection.write())
+        case .handshaking(let connection, _), .up(let connection): handle(connection.write())
         case .waiting, .connecting, .stopped: []
         }
     }
 
-    /// - Returns: the id of the message, nil when the link is not up: then nothing was taken.
+    /// Queues a message, which the next ``write()`` sends.
+    /// - Returns: the id of the message, or nil if the link is not up. In that case the message was not accepted.
+    /// - Throws: ``MQTTError`` if libmosquitto rejects the message.
     @discardableResult
     public func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32? {
         guard case .up(let connection) = state else { return nil }
         return try connection.publish(message)
     }
 
+    /// Subscribes to a topic filter.
+    /// - Returns: the id of the subscription, or nil if the link is not up.
+    /// - Throws: ``MQTTError`` if libmosquitto rejects the filter.
     @discardableResult
     public func subscribe(to filter: String, qos: QualityOfService) throws(MQTTError) -> Int32? {
         guard case .up(let connection) = state else { return nil }
         return try connection.subscribe(to: filter, qos: qos)
     }
 
-    /// Ends the connection without a goodbye and without letting out what waits, and tries again after a backoff: the
-    /// broker hands out again what was not acknowledged.
+    /// Closes the connection without a DISCONNECT and without sending pending packets, and reconnects after a backoff.
+    ///
+    /// The broker then sends unacknowledged messages again.
     public func abandon(_ reason: MQTTError) -> Event { lose(reason) }
 
-    /// Says goodbye and connects anew, with new options, at once.
+    /// Disconnects, and reconnects at once with new options.
     public func reconnect() {
         stop(until: .now + .seconds(1))
         state = .waiting(until: .now)
     }
 
-    /// Says goodbye, waits for it to leave, until the deadline, and stays down.
+    /// Disconnects, and waits until the DISCONNECT is sent or the deadline is reached. The link cannot be used again.
     public func stop(until deadline: ContinuousClock.Instant) {
         if case .up(let connection) = state {
             connection.disconnect()
@@ -183,13 +198,16 @@ public final class BrokerLink {
         return connection.keepAlive()
     }
 
-    private func digest(_ events: [MQTTConnection.Event]) -> [Event] {
+    private func handle(_ events: [MQTTConnection.Event]) -> [Event] {
         events.compactMap { event in
             switch event {
             case .connected(let sessionPresent):
-                guard case .greeting(let connection, _) = state else { return nil }
+                guard case .handshaking(let connection, _) = state else { return nil }
                 state = .up(connection)
                 upSince = .now
+                peer = connection.descriptor.flatMap { PeerAddress(of: $0) }
+                takeover.didConnect(
+                    hasLostSession: connection.options.keepsSession && !sessionPresent, at: upSince)
                 return .connected(version, sessionPresent: sessionPresent)
             case .published(let id, let refusal): return .published(id: id, refusal: refusal)
             case .subscribed(let id, let isGranted): return .subscribed(id: id, isGranted: isGranted)
@@ -200,7 +218,7 @@ public final class BrokerLink {
 
     private func fail(_ error: MQTTError) -> Event {
         choice.didFail(error.code)
-        shortLived = 0
+        takeover.didFail()
         let wait = backoff.next(using: &generator)
         state = .waiting(until: .now + wait)
         return .failed(error, retryIn: wait)
@@ -208,29 +226,25 @@ public final class BrokerLink {
 
     private func lose(_ error: MQTTError) -> Event {
         choice.didLose()
-        let error = judged(error)
-        // Two clients with one id would else throw each other out without end, several times a second.
-        let wait = error.code == .takenOver ? backoff.longest : backoff.next(using: &generator)
+        let error = interpreted(error)
+        // Otherwise two clients with the same id would disconnect each other several times per second.
+        let wait = error.code == .takenOver ? backoff.maximum : backoff.next(using: &generator)
         state = .waiting(until: .now + wait)
         return .disconnected(error, retryIn: wait)
     }
 
-    /// Not every broker says that another client took over the id. It shows in connections that come up at once and
-    /// soon end, again and again.
-    private func judged(_ error: MQTTError) -> MQTTError {
-        if ContinuousClock.now - upSince >= .seconds(10) {
-            backoff.reset()
-            shortLived = 0
-        } else if error.code == .connectionLost {
-            shortLived += 1
-        }
-        return shortLived < 3 ? error : MQTTError(.takenOver, "another client seems to use the same client id")
+    /// Reports a second client with the same id for brokers that do not report it themselves.
+    private func interpreted(_ error: MQTTError) -> MQTTError {
+        if ContinuousClock.now - upSince >= TakeoverDetector.maxDuration { backoff.reset() }
+        let isTakenOver = takeover.didLose(error.code, isListening: peer?.isListening() ?? false, at: .now)
+        guard isTakenOver, error.code != .takenOver else { return error }
+        return MQTTError(.takenOver, "another client seems to use the same client id")
     }
 }
 
-/// A TCP and TLS connect on a thread of its own, with its outcome.
+/// A TCP and TLS connect on another thread.
 private final class Attempt: Sendable {
-    /// Locked for as long as it goes on.
+    /// The outcome; locked while the attempt is running.
     private let result = Mutex<Result<MQTTConnection, MQTTError>?>(nil)
 
     init(_ options: MQTTOptions, wakeup: Wakeup) {
@@ -248,7 +262,7 @@ private final class Attempt: Sendable {
         }
     }
 
-    /// Nil while it goes on. Takes the connection out: the second call has none.
+    /// The outcome, or nil while the attempt is running. Reading it removes it.
     var outcome: Result<MQTTConnection, MQTTError>? {
         result.withLockIfAvailable { $0.take() } ?? nil
     }

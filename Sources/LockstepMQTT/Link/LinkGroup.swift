@@ -1,28 +1,33 @@
 import CEpoll
 import Glibc
 
-/// Waits for many links at once, at a cost that grows with what happens and not with their number.
+/// Waits for many links at once with epoll: the cost depends on the number of events, not on the number of links.
 ///
-/// Belongs to one thread, as its links do. A link that has no connection is read now and then by its owner, who calls
-/// ``update(_:)`` after each use of a link.
+/// It must be used by the thread of its links. The owner calls ``update(_:)`` after each use of a link, and reads links
+/// without a connection from time to time.
+///
+/// It is our own because libmosquitto reads and writes its sockets itself, which SwiftNIO does not allow.
 public final class LinkGroup {
+    /// The wakeup of all links.
     public let wakeup: Wakeup
+    /// The links, by number.
     public private(set) var links: [BrokerLink] = []
 
     private let epoll: Int32
-    /// By link: the descriptor that is watched, and what for.
+    /// The descriptor that is watched for each link, and whether it is watched for writing.
     private var watched: [(descriptor: Int32, wantsWrite: Bool)?] = []
     private var events = [epoll_event](repeating: epoll_event(), count: 512)
-    /// What stands for the wakeup among the numbers of links.
+    /// The number that represents the wakeup among the link numbers.
     private static let wakeupNumber = UInt64.max
 
-    /// - Parameter wakeup: what the links were, or will be, made with.
-    /// - Throws: ``MQTTError`` where the process has no descriptor left.
+    /// Makes a group without links.
+    /// - Parameter wakeup: the wakeup of all links.
+    /// - Throws: ``MQTTError`` if no file descriptor is available.
     public init(wakeup: Wakeup) throws(MQTTError) {
         self.wakeup = wakeup
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard epoll >= 0 else {
-            throw MQTTError(.other, "no descriptor is left: \(String(cString: strerror(errno)))")
+            throw MQTTError(.other, "no file descriptor is available: \(String(cString: strerror(errno)))")
         }
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: Self.wakeupNumber))
         epoll_ctl(epoll, EPOLL_CTL_ADD, wakeup.readEnd, &event)
@@ -30,7 +35,8 @@ public final class LinkGroup {
 
     deinit { close(epoll) }
 
-    /// - Returns: the number of the link in this group.
+    /// Adds a link.
+    /// - Returns: the number of the link.
     @discardableResult
     public func add(_ link: BrokerLink) -> Int {
         links.append(link)
@@ -38,8 +44,8 @@ public final class LinkGroup {
         return links.count - 1
     }
 
-    /// Waits until a link can be read or written, until a signal, or until the deadline.
-    /// - Returns: the numbers of the links that can, some hundred at the most.
+    /// Waits until links can be read or written, a signal arrives, or the deadline is reached.
+    /// - Returns: the numbers of links that can be read or written, at most a few hundred.
     public func wait(until deadline: ContinuousClock.Instant) -> [Int] {
         let left = ContinuousClock.now.duration(to: deadline)
         let milliseconds = left <= .zero ? 0 : min(left / .milliseconds(1) + 1, 60_000)
@@ -52,10 +58,10 @@ public final class LinkGroup {
         }
     }
 
-    /// Watches what the link has to be watched for now.
+    /// Updates the watched descriptor of a link.
     public func update(_ number: Int) {
         guard let socket = links[number].socket else {
-            // What was closed is not watched any more; its number may already be another link's.
+            // The kernel no longer watches a closed descriptor, and another link may have received its number.
             watched[number] = nil
             return
         }

@@ -1,17 +1,17 @@
-/// Which version of MQTT to speak with a broker that may be an old one.
+/// Selects the MQTT version for a broker that may not support MQTT 5.
 struct VersionChoice {
     private(set) var version: MQTTVersion
     private let isFixed: Bool
-    /// Whether the broker itself has said that it does not speak 5.
+    /// Whether the broker has reported that it does not support MQTT 5.
     private var isSettled = false
 
-    /// - Parameter version: the only one to speak; nil for 5, or 3.1.1 with a broker that does not speak it.
+    /// - Parameter version: the only version to use; nil for 5, or 3.1.1 if the broker does not support 5.
     init(_ version: MQTTVersion?) {
         self.version = version ?? .five
         isFixed = version != nil
     }
 
-    /// No connection came about.
+    /// Handles a failed attempt to connect.
     mutating func didFail(_ code: MQTTError.Code) {
         guard !isFixed else { return }
         switch code {
@@ -19,13 +19,13 @@ struct VersionChoice {
             isSettled = version == .five
             version = version == .five ? .three : .five
         case .connectionLost, .other:
-            // A broker of an older version may just hang up, and so may one that is about to end; one that never
-            // answered TCP says nothing of it.
+            // An old broker may close the connection without a reason, but so may a broker that is shutting down.
+            // Therefore alternate. A failed TCP connect (`unreachable`) gives no information about the version.
             if !isSettled { version = version == .five ? .three : .five }
         default: break
         }
     }
 
-    /// A connection that was up has ended: the next may be better.
+    /// Handles the end of an established connection: the next broker may support MQTT 5.
     mutating func didLose() { if !isFixed, !isSettled { version = .five } }
 }

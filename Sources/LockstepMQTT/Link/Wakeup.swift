@@ -1,14 +1,15 @@
 import Glibc
 
-/// Wakes a loop that waits in ``Wakeup/wait(for:until:)`` from another thread.
+/// Wakes a loop that waits in ``wait(for:until:)`` from another thread.
 public final class Wakeup: Sendable {
-    /// Can be read after a signal, until ``clear()``.
+    /// The end of the pipe that is readable between a signal and ``clear()``.
     let readEnd: Int32
     private let writeEnd: Int32
 
+    /// Makes a wakeup. Traps if no file descriptor is available.
     public init() {
         var ends: [Int32] = [-1, -1]
-        precondition(pipe(&ends) == 0, "no file descriptor is left for a pipe")
+        precondition(pipe(&ends) == 0, "no file descriptor is available for a pipe")
         (readEnd, writeEnd) = (ends[0], ends[1])
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
@@ -21,14 +22,15 @@ public final class Wakeup: Sendable {
         close(writeEnd)
     }
 
+    /// Ends the current wait, or the next one if the loop is not waiting. Never blocks.
     public func signal() {
         var byte: UInt8 = 1
-        // Fails only when the pipe is full, and then the loop is awake already.
+        // The write fails only if the pipe is full. In that case a signal is already pending.
         _ = Glibc.write(writeEnd, &byte, 1)
     }
 
-    /// Waits until a signal, until `socket` can be read (or written, if asked), or until the deadline.
-    /// - Returns: whether there is something to read from the socket.
+    /// Waits until a signal arrives, `socket` can be read (or written, if `wantsWrite`), or the deadline is reached.
+    /// - Returns: whether there is data to read from the socket.
     @discardableResult
     public func wait(for socket: (descriptor: Int32, wantsWrite: Bool)?, until deadline: ContinuousClock.Instant)
         -> Bool
@@ -46,7 +48,7 @@ public final class Wakeup: Sendable {
         return polled[1].revents & ~Int16(POLLOUT) != 0
     }
 
-    /// Takes the signals that have come.
+    /// Discards pending signals.
     func clear() {
         var bytes = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
         while Glibc.read(readEnd, &bytes, MemoryLayout.size(ofValue: bytes)) > 0 {}

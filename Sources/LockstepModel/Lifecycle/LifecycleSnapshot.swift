@@ -9,23 +9,23 @@ public struct LifecycleSnapshot: Hashable, Sendable {
     /// What that session last said of itself, while it holds.
     public var phase: Phase?
     /// The newest evidence, on the device's time line: what is older changes nothing.
-    public var restsOn: Timestamp?
+    public var evidenceTime: Timestamp?
 
     public init(
         last: LifecycleTransition? = nil, epoch: Epoch? = nil, session: Int64? = nil, phase: Phase? = nil,
-        restsOn: Timestamp? = nil
+        evidenceTime: Timestamp? = nil
     ) {
         self.last = last
         self.epoch = epoch
         self.session = session
         self.phase = phase
-        self.restsOn = restsOn
+        self.evidenceTime = evidenceTime
     }
 
-    /// Whether it is the same as `other` but perhaps for ``restsOn``.
+    /// Whether it is the same as `other` but perhaps for ``evidenceTime``.
     public func differsOnlyInEvidence(from other: LifecycleSnapshot) -> Bool {
         var other = other
-        other.restsOn = restsOn
+        other.evidenceTime = evidenceTime
         return self == other
     }
 }

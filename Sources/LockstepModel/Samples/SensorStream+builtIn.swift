@@ -1,4 +1,4 @@
-// The built-in streams. To add one, add a constant and list it in `all`.
+// The built-in streams. To add one, add a constant and list it in `builtIn`.
 extension SensorStream {
     public static let accelerometer = SensorStream(
         name: "motion/accelerometer", table: "accelerometer",
@@ -107,7 +107,7 @@ extension SensorStream {
                 name: "magnetic", kind: .real, unit: "°", isRequired: true,
                 summary: "Heading from magnetic north, 0 to 360", aggregate: Aggregate.none),
             Column(
-                name: "true", kind: .real, unit: "°", isRequired: false,
+                name: "true_north", kind: .real, unit: "°", isRequired: false,
                 summary: "Heading from true north, 0 to 360; null where the declination is not known",
                 aggregate: Aggregate.none),
             Column(
@@ -127,7 +127,7 @@ extension SensorStream {
         ], resampling: .everySample)
 
     /// All built-in streams.
-    public static let all: [SensorStream] = [
+    public static let builtIn: [SensorStream] = [
         accelerometer, gyroscope, magnetometer, deviceMotion, steps, location, orientation, pressure, altitude, heading,
         battery,
     ]

@@ -1,7 +1,7 @@
 /// One kind of sample of a device: its topic channel, table, columns and default rates.
 ///
-/// ``all`` is the only place that defines streams: topics, payload checks, tables, views, default rates, queries, exports
-/// and the command line follow from it. To add a stream, add a constant and list it in ``all``.
+/// ``builtIn`` is the only place that defines streams: topics, payload checks, tables, views, default rates, queries, exports
+/// and the command line follow from it. To add a stream, add a constant and list it in ``builtIn``.
 public struct SensorStream: Sendable {
     /// The channel below `{root}/{group}/{device}/`: `motion/accelerometer`.
     public let name: String
@@ -113,7 +113,7 @@ extension SensorStream {
     public static func named(_ name: String) -> SensorStream? { byName[name] }
 
     private static let byName: [String: SensorStream] = Dictionary(
-        all.flatMap { stream in [(stream.name, stream), (stream.table, stream)] },
+        builtIn.flatMap { stream in [(stream.name, stream), (stream.table, stream)] },
         uniquingKeysWith: { first, _ in first })
 }
 

@@ -37,7 +37,7 @@ public struct SensorGraph: Sendable {
         self.nativeRates = nativeRates
         derived = DerivedSensors(options.sensors(provided: provided), provided: provided)
         let available = provided.union(derived.streams)
-        streams = SensorStream.all.filter(available.contains)
+        streams = SensorStream.builtIn.filter(available.contains)
     }
 
     /// Adds a subscriber without requests.

@@ -6,7 +6,7 @@ public struct DeviceVerification: Hashable, Sendable {
     public let address: DeviceAddress
     /// By epoch id.
     public let epochs: [EpochVerification]
-    /// Rows of each stream that has any, in the order of `SensorStream.all`.
+    /// Rows of each stream that has any, in the order of `SensorStream.builtIn`.
     public let samples: [StreamCount]
     /// Samples kept as conflicts.
     public let conflicts: Int64
@@ -43,7 +43,9 @@ extension StoreReader {
         try reading {
             let epochs = try epochs()
             let conflicts = try counts(in: "conflicts")
-            let samples = try SensorStream.all.map { stream in (stream: stream, counts: try counts(in: stream.table)) }
+            let samples = try SensorStream.builtIn.map { stream in
+                (stream: stream, counts: try counts(in: stream.table))
+            }
             return try numberedDevices().map { device in
                 DeviceVerification(
                     address: device.address, epochs: epochs[device.id] ?? [],

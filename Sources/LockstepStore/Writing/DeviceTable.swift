@@ -65,7 +65,7 @@ struct DeviceTable {
         try statement.bind(snapshot.last?.seq, at: first + 4)
         try statement.bind(snapshot.session, at: first + 5)
         try statement.bind(snapshot.phase?.rawValue, at: first + 6)
-        try statement.bind(snapshot.restsOn?.microseconds, at: first + 7)
+        try statement.bind(snapshot.evidenceTime?.microseconds, at: first + 7)
         try statement.bind(snapshot.epoch?.rawValue, at: first + 8)
     }
 

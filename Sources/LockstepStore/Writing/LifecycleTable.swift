@@ -40,7 +40,7 @@ struct LifecycleTable {
             snapshots[device] = LifecycleSnapshot(
                 last: lastTransition, epoch: select.text(at: 10).map(Epoch.init(unchecked:)),
                 session: select.optionalInt64(at: 7),
-                phase: select.text(at: 8).flatMap(Phase.init), restsOn: timestamp(select, at: 9))
+                phase: select.text(at: 8).flatMap(Phase.init), evidenceTime: timestamp(select, at: 9))
         }
         return snapshots
     }

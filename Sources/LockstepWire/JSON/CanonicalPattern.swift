@@ -43,5 +43,5 @@ final class CanonicalPattern: Sendable {
     static func of(_ stream: SensorStream) -> CanonicalPattern { known[stream] ?? CanonicalPattern(stream) }
 
     private static let known = Dictionary(
-        uniqueKeysWithValues: SensorStream.all.map { ($0, CanonicalPattern($0)) })
+        uniqueKeysWithValues: SensorStream.builtIn.map { ($0, CanonicalPattern($0)) })
 }

@@ -8,12 +8,12 @@ public struct PayloadError: Error, Hashable, CustomStringConvertible {
     public var position: BatchPosition?
     /// Whether the payload can be taken some day although not now: the fault may lie with the reader, with its clock or
     /// its version. What is at fault itself never gets better.
-    public var mayPass: Bool
+    public var isRetryable: Bool
 
-    public init(_ description: String, position: BatchPosition? = nil, mayPass: Bool = false) {
+    public init(_ description: String, position: BatchPosition? = nil, isRetryable: Bool = false) {
         self.description = description
         self.position = position
-        self.mayPass = mayPass
+        self.isRetryable = isRetryable
     }
 
     static let notJSON = PayloadError("not valid JSON (which has no NaN and no Infinity: an unknown value is null)")

@@ -18,7 +18,7 @@ enum BatchRules {
         guard version <= Self.version else {
             throw PayloadError(
                 "payload version \(version) is newer than this program knows (\(Self.version)): upgrade it",
-                mayPass: true)
+                isRetryable: true)
         }
         guard version >= 1 else { throw PayloadError("'v' is \(version): versions start at 1") }
     }

@@ -8,7 +8,7 @@ public enum RequestJSON {
     /// Names are cut to so many bytes.
     private static let longestName = 100
     /// Bytes of a request. A longer one is not even read, so that its answer has no `id`.
-    public static let longest = 16_384
+    public static let maxBytes = 16_384
 
     public static func encode(_ request: AgentRequest) -> [UInt8] {
         var object = JSONObjectWriter()
@@ -31,7 +31,7 @@ public enum RequestJSON {
     /// The `id` of a request, however wrong the rest of it is: the answer names it.
     public static func id(of payload: Data) -> String? {
         struct Wire: Decodable { var id: String? }
-        guard payload.count <= longest else { return nil }
+        guard payload.count <= maxBytes else { return nil }
         return (try? JSONDecoder().decode(Wire.self, from: payload))?.id.map(shortened)
     }
 
@@ -49,7 +49,7 @@ public enum RequestJSON {
     /// - Throws: ``PayloadError`` with the reason, fit to be told to the asker.
     public static func decode(_ payload: Data) throws(PayloadError) -> AgentRequest {
         do {
-            guard payload.count <= longest else { throw PayloadError("a request has at most \(longest) bytes") }
+            guard payload.count <= maxBytes else { throw PayloadError("a request has at most \(maxBytes) bytes") }
             let wire = try JSONDecoder().decode(Wire.self, from: payload)
             return AgentRequest(
                 id: wire.id.map(shortened), client: wire.client.map(shortened), action: try wire.action())
@@ -93,7 +93,7 @@ public enum RequestJSON {
             guard let stream = SensorStream.named(rate.stream) else {
                 throw PayloadError(
                     "'\(rate.stream.prefix(80))' is no stream: known are "
-                        + SensorStream.all.map(\.name).joined(separator: ", "))
+                        + SensorStream.builtIn.map(\.name).joined(separator: ", "))
             }
             guard rate.hz == 0 || RateLease.rates.contains(rate.hz) else {
                 throw PayloadError(

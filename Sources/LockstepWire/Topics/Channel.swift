@@ -37,6 +37,6 @@ public enum Channel: Hashable, Sendable {
     private static let byName: [String: Channel] = {
         let fixed: [Channel] = [.presence, .state, .ack, .command, .commandReply, .clockPing, .clockPong]
         return Dictionary(
-            uniqueKeysWithValues: (fixed + SensorStream.all.map(Channel.stream)).map { ($0.name, $0) })
+            uniqueKeysWithValues: (fixed + SensorStream.builtIn.map(Channel.stream)).map { ($0.name, $0) })
     }()
 }

@@ -6,17 +6,17 @@ import LockstepSensors
 
 struct AnalyzeAttitudeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "attitude", abstract: "How a device was turned, at every sample of its accelerometer.",
+        commandName: "attitude", abstract: "Compute the attitude at every accelerometer sample.",
         discussion: """
-            Needs an accelerometer; a gyroscope and a magnetometer are used where the recording has them. --out writes \
-            the recording with these columns added, named as those of motion/device: qw,qx,qy,qz (device to reference \
+            Requires an accelerometer; uses a gyroscope and a magnetometer if the recording has them. --out writes the \
+            recording with these additional columns, named as in motion/device: qw,qx,qy,qz (device to reference \
             frame), roll,pitch,yaw (rad), gx,gy,gz (gravity, g), ux,uy,uz (user acceleration, g), rx,ry,rz (rotation \
             rate without bias, rad/s), mx,my,mz (magnetic field, µT), macc, frame. A column of the recording with one \
             of these names is written as ref_NAME.
 
-            Where the recording has a reference, qw,qx,qy,qz (device to earth, z up), the error is told: the root mean \
-            square of the angle to it, of all rows or of those with 1 in a column 'movement', without the constant \
-            angle between the headings of the two frames.
+            If the recording has a reference attitude, qw,qx,qy,qz (device to earth, z up), the report contains the \
+            error: the root mean square of the angle between the two attitudes, without the constant heading offset of \
+            the two frames. If there is a column 'movement', only rows with the value 1 count.
 
             EXAMPLES
               lockstep analyze attitude trial.csv --out attitude.csv
@@ -26,33 +26,33 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
     @Argument(help: "The recording: a CSV file.")
     var file: String
 
-    @Option(help: "Where to write the recording with the attitude added; a file there is replaced.")
+    @Option(help: "File for the recording with the attitude added; an existing file is replaced.")
     var out: String?
 
     @Option(
         help: """
-            arbitrary, arbitraryCorrected, magneticNorth (x east, y north, z up) or trueNorth; without a magnetometer \
-            it is arbitrary.
+            Reference frame: arbitrary, arbitraryCorrected, magneticNorth (x east, y north, z up) or trueNorth. Without \
+            a magnetometer, the frame is always arbitrary.
             """, transform: { try choice($0, of: AttitudeReferenceFrame.self) })
     var frame = AttitudeReferenceFrame.magneticNorth
 
-    @Option(help: "For trueNorth: degrees from true to magnetic north, east positive.")
+    @Option(help: "Magnetic declination for trueNorth, in degrees, east positive.")
     var declination: String?
 
-    @Flag(help: "Find the device's own magnetic field (hard iron), and take it away first, as agents do.")
+    @Flag(help: "Estimate the magnetic field of the device (hard iron) and subtract it, as agents do.")
     var calibrate = false
 
     @Option(help: RecordingSign.help)
     var sign = RecordingSign.lockstep
 
-    @Flag(help: "One JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() throws {
         let options = DeviceMotionEstimator.Options(
             referenceFrame: frame, declination: try declination.map(degrees), calibratesMagneticField: calibrate)
         guard frame != .trueNorth || options.declination != nil else {
-            throw CommandFailure("--frame trueNorth needs --declination, the degrees from true to magnetic north")
+            throw CommandFailure("--frame trueNorth requires --declination, the magnetic declination in degrees")
         }
         let columns = AttitudeReference.columns
         let (recording, accelerometer) = try sign.open(file, extras: columns, for: "attitude")
@@ -72,9 +72,9 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
 }
 
 extension DeviceMotionEstimator {
-    /// All that a recording's sensors tell.
+    /// Returns the motions for all samples of a recording.
     mutating func motions(of sensors: [SampleBlock]) -> [DeviceMotion] {
-        // A tenth of a second at a time, as they would come.
+        // Process 0.1 s at a time, similar to live samples.
         var motions: [DeviceMotion] = []
         var heads = sensors.map { _ in 0 }
         while let start = zip(sensors, heads).compactMap({ $0.times.dropFirst($1).first }).min() {

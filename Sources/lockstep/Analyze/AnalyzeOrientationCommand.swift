@@ -4,24 +4,24 @@ import LockstepModel
 
 struct AnalyzeOrientationCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "orientation", abstract: "How a device was held, from when to when.",
+        commandName: "orientation", abstract: "List the device orientations with their times.",
         discussion: """
-            Orientations: portrait, portraitUpsideDown, landscapeLeft (the top points left), landscapeRight, faceUp, \
-            faceDown. The inclination is the mean angle between the screen's normal and the vertical: 0° flat on the \
-            back, 90° upright, 180° on the face.
+            Orientations: portrait, portraitUpsideDown, landscapeLeft (top edge to the left), landscapeRight, faceUp, \
+            faceDown. The inclination is the mean angle between the normal of the screen and the vertical: 0° lying on \
+            its back, 90° upright, 180° lying on its face.
 
             EXAMPLES
               lockstep analyze orientation held.csv
               lockstep analyze orientation android.csv --sign specific-force --json
             """)
 
-    @Argument(help: "The recording: a CSV file with an accelerometer of three axes.")
+    @Argument(help: "The recording: a CSV file with a three-axis accelerometer.")
     var file: String
 
     @Option(help: RecordingSign.help)
     var sign = RecordingSign.lockstep
 
-    @Flag(help: "One JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() throws {

@@ -6,38 +6,39 @@ import LockstepSensors
 
 struct AnalyzeStepsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "steps", abstract: "How many steps were taken, when, how far and how fast.",
+        commandName: "steps", abstract: "Count steps, with times, distance, pace and cadence.",
         discussion: """
-            Steps are counted in the magnitude of the acceleration, so it does not matter where and how the device was \
-            carried, and which way up it counts. The distance is the count times the length of a step: as given, or \
-            else a guess from height and cadence that is easily 15 % off.
+            Steps are detected in the magnitude of the acceleration, so the position and orientation of the device do \
+            not matter. The distance is the number of steps multiplied by the step length. Without --step-length, the \
+            step length is estimated from height and cadence, with a typical error of up to 15 %.
 
             EXAMPLES
               lockstep analyze steps walk.csv
               lockstep analyze steps walk.csv --step-length 0.72 --json
             """)
 
-    @Argument(help: "The recording: a CSV file with an accelerometer, of three axes or as a magnitude.")
+    @Argument(help: "The recording: a CSV file with a three-axis accelerometer or its magnitude.")
     var file: String
 
-    @Option(help: ArgumentHelp("The length of a step, if known.", valueName: "m"))
+    @Option(help: ArgumentHelp("Step length, if known.", valueName: "m"))
     var stepLength: Double?
 
-    @Option(help: ArgumentHelp("The person's height, if known.", valueName: "m"))
+    @Option(help: ArgumentHelp("Body height, if known.", valueName: "m"))
     var height: Double?
 
-    @Flag(help: "One JSON object.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func validate() throws {
         if let stepLength, !PedometerOptions.stepLengths.contains(stepLength) {
-            throw ValidationError("--step-length \(stepLength): a step is 0.1 to 3 m long")
+            throw ValidationError("--step-length \(stepLength): use a length from 0.1 to 3 m")
         }
         if let height, !PedometerOptions.heights.contains(height) {
-            throw ValidationError("--height \(height): a person is 0.3 to 3 m tall; write 1.75, not 175")
+            throw ValidationError("--height \(height): use a height from 0.3 to 3 m, such as 1.75 and not 175")
         }
         if stepLength != nil, height != nil {
-            throw ValidationError("--step-length and --height: give one; a known step length makes the height needless")
+            throw ValidationError(
+                "use either --step-length or --height: the height only serves to estimate the step length")
         }
     }
 
@@ -45,7 +46,7 @@ struct AnalyzeStepsCommand: ParsableCommand {
         let recording = try Recording(file: file)
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
             throw CommandFailure(
-                "\(file): no accelerometer; steps need x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g")
+                "\(file): no accelerometer; add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g")
         }
         let options = PedometerOptions(stepLength: stepLength, height: height)
         let report = StepReport(samples: samples, walks: WalkingInterval.all(in: samples, options: options))

@@ -3,7 +3,7 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepMotion
 
-/// A recording with the attitude added to each of its rows.
+/// The file of a recording with the attitude added to each row.
 enum AttitudeFile {
     private static let angles = ["roll", "pitch", "yaw"]
     private static let names: [String] = {
@@ -11,8 +11,9 @@ enum AttitudeFile {
         return columns.prefix(4) + angles + columns.dropFirst(4)
     }()
 
-    /// Writes the rows of `file`, which has been read without an error, with the motion of their time.
-    /// - Throws: ``CommandFailure`` where that can't be written.
+    /// Writes the rows of `file` with the motion at their time.
+    /// - Parameter file: a recording that was already parsed without an error.
+    /// - Throws: ``CommandFailure`` if `out` cannot be written.
     static func write(_ motions: [DeviceMotion], beside file: String, to out: String) throws {
         let text = try Data(contentsOf: URL(fileURLWithPath: file))
         var lines = text.split(separator: UInt8(ascii: "\n"))[...].map { $0.last == 13 ? $0.dropLast() : $0 }[...]
@@ -44,7 +45,7 @@ enum AttitudeFile {
         do {
             try output.write(to: URL(fileURLWithPath: out), options: .atomic)
         } catch {
-            throw CommandFailure("can't write \(out): does its folder exist, and may you write there?")
+            throw CommandFailure("cannot write \(out): check that its folder exists and is writable")
         }
     }
 
@@ -54,7 +55,7 @@ enum AttitudeFile {
         let angles = [motion.attitude.roll, motion.attitude.pitch, motion.attitude.yaw].map {
             resolved($0, decimals: 6)
         }
-        // The last column is a word, and empty is what is not known.
+        // The last column, the frame, is text. Unknown values are left empty.
         let rest = motion.values.dropFirst(4).dropLast()
         let accuracy = rest.last.flatMap { Int(exactly: $0) }
         return (exact + angles + rest.dropLast()).map { $0.isFinite ? "\($0)" : "" }

@@ -2,14 +2,14 @@ import LockstepModel
 import LockstepMotion
 import LockstepSensors
 
-/// The reference attitudes of a recording: those of an optical system, say.
+/// The reference attitudes of a recording, for instance of an optical motion capture system.
 struct AttitudeReference {
     static let columns = ["qw", "qx", "qy", "qz", "movement"]
 
-    /// By time in µs: device to earth. Of the rows that are to be judged.
+    /// The attitudes (device to earth) of the rows to compare, by time in µs.
     private var attitudes: [Int64: Quaternion] = [:]
 
-    /// nil where the recording has no reference.
+    /// Returns nil if the recording has no reference.
     init?(_ recording: Recording) {
         guard let w = recording.column("qw"), let x = recording.column("qx"), let y = recording.column("qy"),
             let z = recording.column("qz")
@@ -22,7 +22,7 @@ struct AttitudeReference {
         }
     }
 
-    /// nil where no attitude has a reference.
+    /// Returns the error of the motions, or nil if none has a reference.
     func error(of motions: [DeviceMotion]) -> AttitudeError? {
         AttitudeError(
             motions.compactMap { motion in

@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepMotion
 import LockstepWire
 
-/// What `lockstep analyze attitude` found, as text and as JSON.
+/// The result of `lockstep analyze attitude`, as text and as JSON.
 struct AttitudeReport {
     let sensors: [SampleBlock]
     let motions: [DeviceMotion]
@@ -16,37 +16,36 @@ struct AttitudeReport {
     private var times: [Int64] { motions.map(\.timestamp.microseconds) }
     private var seconds: Double { Double((times.last ?? 0) - (times.first ?? 0)) / 1e6 }
     private var frame: AttitudeReferenceFrame { motions.last?.referenceFrame ?? .arbitrary }
-    private var isDead: Bool {
+    private var isAlwaysZero: Bool {
         sensors.first { $0.stream == .accelerometer }?.columns.allSatisfy { $0.allSatisfy { $0 == 0 } } ?? false
     }
 
-    /// What there is to know of an attitude that is less than it could be.
-    private var remarks: [String] {
-        var remarks: [String] = []
+    /// The limitations of the result.
+    private var notes: [String] {
+        var notes: [String] = []
         if !streams.contains(.gyroscope) {
-            remarks.append("no gyroscope: the attitude is right only while the device is held still")
+            notes.append("no gyroscope: the attitude is valid only while the device is at rest")
         }
         if !streams.contains(.magnetometer) {
-            let what = streams.contains(.gyroscope) ? "drifts" : "is not known"
-            remarks.append("no magnetometer: the heading \(what), and the frame is arbitrary")
+            let heading = streams.contains(.gyroscope) ? "drifts" : "is unknown"
+            notes.append("no magnetometer: the heading \(heading) and the frame is arbitrary")
         } else {
             let others = motions.count { $0.referenceFrame != wanted }
             if others > 0 {
-                remarks.append("\(others) samples are not in the frame \(wanted.rawValue): see column frame")
+                notes.append("\(others) samples have a frame other than \(wanted.rawValue): see the column 'frame'")
             }
         }
-        return remarks
+        return notes
     }
 
     func text(for terminal: Terminal) -> String {
         guard !motions.isEmpty else {
-            return isDead
-                ? "no attitude: the accelerometer reads zero on all axes, all the time\n"
-                : "no attitude in this recording\n"
+            return isAlwaysZero
+                ? "no attitude: all accelerometer values are zero\n" : "no attitude in this recording\n"
         }
         let rate = seconds > 0 ? Double(motions.count - 1) / seconds : 0
         var lines: [(String, String)] = [
-            ("samples", "\(motions.count) over \(fixed(seconds, 2)) s, \(fixed(rate, 1)) a second"),
+            ("samples", "\(motions.count) in \(fixed(seconds, 2)) s (\(fixed(rate, 1)) Hz)"),
             ("sensors", streams.map(\.table).joined(separator: ", ")),
             ("frame", frame.rawValue),
         ]
@@ -54,18 +53,18 @@ struct AttitudeReport {
         if let error {
             let degrees = { (angle: Double) in fixed(angle * 180 / .pi, 2) + "°" }
             lines += [
-                ("error", "\(degrees(error.total)) in total, \(degrees(error.inclination)) in inclination (RMS)"),
-                ("", "of \(error.count) rows, headings \(degrees(error.headingOffset)) apart"),
+                ("error", "\(degrees(error.total)) total, \(degrees(error.inclination)) inclination (RMS)"),
+                ("", "\(error.count) rows, heading offset \(degrees(error.headingOffset))"),
             ]
         }
-        lines += remarks.map { ("note", $0) }
-        if let out { lines.append(("written", out)) }
+        lines += notes.map { ("note", $0) }
+        if let out { lines.append(("output", out)) }
         return lines.map { name, text in
             terminal.styled(name + String(repeating: " ", count: 9 - name.count), .faint) + text + "\n"
         }.joined()
     }
 
-    /// Durations in s, angles in rad.
+    /// The JSON object; durations in s, angles in rad.
     var json: String {
         var object = JSONObjectWriter()
         object.member("samples", Int64(motions.count))
@@ -81,7 +80,7 @@ struct AttitudeReport {
                 part.member("heading_offset", resolved(error.headingOffset, decimals: 7))
             }
         }
-        if !remarks.isEmpty { object.member("notes", remarks) { $0.string($1) } }
+        if !notes.isEmpty { object.member("notes", notes) { $0.string($1) } }
         object.member("out", ifPresent: out)
         return String(decoding: object.finish(), as: UTF8.self) + "\n"
     }

@@ -1,4 +1,4 @@
-/// With so many decimals, always.
+/// Returns the value with exactly this many decimals. It is our own because `String(format:)` needs all of Foundation.
 func fixed(_ value: Double, _ decimals: Int) -> String {
     guard abs(value) < 1e12 else { return "\(value)" }
     let scale = (0..<decimals).reduce(Int64(1)) { product, _ in product * 10 }

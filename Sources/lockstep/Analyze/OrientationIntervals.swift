@@ -1,10 +1,10 @@
 import LockstepModel
 import LockstepMotion
 
-/// How a device was held, from when to when.
+/// A time interval with one orientation.
 struct OrientationInterval: Equatable {
     var orientation: DeviceOrientation
-    /// µs, as in the recording: when it was clear, and when another was or the recording ended.
+    /// The time of its detection and the time of the next one or of the end of the recording, in µs as in the recording.
     var start: Int64
     var end: Int64
     /// The mean angle between the device's z axis and the vertical, in rad.
@@ -14,7 +14,7 @@ struct OrientationInterval: Equatable {
 }
 
 extension OrientationInterval {
-    /// The intervals of a recording's accelerometer, one after the other; none before an orientation is clear.
+    /// Returns the successive intervals of a recording. The first starts when an orientation is detected.
     static func all(in accelerometer: SampleBlock) -> [OrientationInterval] {
         var detector = OrientationDetector()
         var intervals: [OrientationInterval] = []

@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepMotion
 import LockstepWire
 
-/// What `lockstep analyze orientation` found, as text and as JSON.
+/// The result of `lockstep analyze orientation`, as text and as JSON.
 struct OrientationReport {
     let samples: SampleBlock
     let intervals: [OrientationInterval]
@@ -11,25 +11,25 @@ struct OrientationReport {
     private var start: Int64 { samples.times.first ?? 0 }
     private var seconds: Double { Double((samples.times.last ?? 0) - start) / 1e6 }
 
-    /// Times are in s from the first sample.
     func text(for terminal: Terminal) -> String {
         guard !intervals.isEmpty else {
-            return "no orientation is clear in \(samples.count) samples over \(fixed(seconds, 2)) s\n"
+            return "no orientation detected in \(samples.count) samples over \(fixed(seconds, 2)) s\n"
         }
+        let times = RecordingTimes(start: start)
         var table = Table([
-            .init("FROM s", isRightAligned: true), .init("DURATION s", isRightAligned: true), .init("ORIENTATION"),
-            .init("INCLINATION °", isRightAligned: true),
+            .init(times.title, isRightAligned: true), .init("DURATION (s)", isRightAligned: true),
+            .init("ORIENTATION"), .init("INCLINATION (°)", isRightAligned: true),
         ])
         for interval in intervals {
             table.rows.append([
-                .init(fixed(Double(interval.start - start) / 1e6, 2)), .init(fixed(interval.seconds, 2)),
+                .init(times.text(interval.start)), .init(fixed(interval.seconds, 2)),
                 .init(interval.orientation.rawValue, .bold), .init(fixed(interval.inclination * 180 / .pi, 1)),
             ])
         }
         return table.lines(for: terminal).joined(separator: "\n") + "\n"
     }
 
-    /// Times as in the recording, in µs; durations in s, angles in rad.
+    /// The JSON object; times in µs as in the recording, durations in s, angles in rad.
     var json: String {
         var object = JSONObjectWriter()
         object.member("samples", Int64(samples.count))

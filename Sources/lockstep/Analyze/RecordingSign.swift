@@ -3,19 +3,21 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepSensors
 
-/// Which way up an accelerometer in g counts.
+/// The sign of accelerations in g.
 enum RecordingSign: String, CaseIterable, ExpressibleByArgument {
     case lockstep
     case specificForce = "specific-force"
 
     static let help: ArgumentHelp = """
-        What accelerations in g are: lockstep, -1 along what is up; or specific-force, +1, as chips and Android \
-        have them. Those in m/s² always are specific force.
+        Sign of accelerations in g at rest: lockstep for -1 along the upward axis, or specific-force for +1, as \
+        measured by chips and Android. Accelerations in m/s² are always specific force.
         """
 
-    /// A recording with its accelerometer of three axes, -1 g along what is up.
-    /// - Parameter extras: headers of columns to read beside those of the streams.
-    /// - Throws: ``ReplayError``; ``CommandFailure`` where the file has no such accelerometer.
+    /// Reads a recording with a three-axis accelerometer, and converts its sign to that of Lockstep.
+    /// - Parameters:
+    ///   - extras: the headers of additional columns to read.
+    ///   - purpose: the analysis that requires the accelerometer, for errors.
+    /// - Throws: ``ReplayError`` for an invalid file, or ``CommandFailure`` if it has no such accelerometer.
     func open(
         _ file: String, extras: [String] = [], for purpose: String
     ) throws -> (recording: Recording, accelerometer: SampleBlock) {
@@ -25,13 +27,14 @@ enum RecordingSign: String, CaseIterable, ExpressibleByArgument {
         let has = { (names: [String]) in names.contains { recording.column($0) != nil } }
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty, has(inG) || has(inMetric) else {
             throw CommandFailure(
-                "\(file): no accelerometer of three axes; \(purpose) needs x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2")
+                "\(file): no three-axis accelerometer; \(purpose) requires x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2")
         }
         guard self == .specificForce else { return (recording, samples) }
         guard has(inG) else {
-            throw CommandFailure("\(file): --sign is for accelerations in g; these are in m/s², specific force anyway")
+            throw CommandFailure(
+                "\(file): --sign applies to accelerations in g, but these are in m/s² and always specific force")
         }
-        let turned = samples.columns.map { column in column.map { -$0 } }
-        return (recording, SampleBlock(stream: .accelerometer, times: samples.times, columns: turned))
+        let negated = samples.columns.map { column in column.map { -$0 } }
+        return (recording, SampleBlock(stream: .accelerometer, times: samples.times, columns: negated))
     }
 }

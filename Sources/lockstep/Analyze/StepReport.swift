@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepMotion
 import LockstepWire
 
-/// What `lockstep analyze steps` found, as text and as JSON.
+/// The result of `lockstep analyze steps`, as text and as JSON.
 struct StepReport {
     let samples: SampleBlock
     let walks: [WalkingInterval]
@@ -11,16 +11,18 @@ struct StepReport {
     private var start: Int64 { samples.times.first ?? 0 }
     private var seconds: Double { Double((samples.times.last ?? 0) - start) / 1e6 }
 
-    /// Times are in s from the first sample.
     func text(for terminal: Terminal) -> String {
         guard let total = WalkingInterval.total(walks) else {
             return "no steps in \(samples.count) samples over \(fixed(seconds, 2)) s\n"
         }
-        let titles = ["FROM s", "DURATION s", "STEPS", "DISTANCE m", "PACE s/m", "CADENCE steps/s"]
+        let times = RecordingTimes(start: start)
+        let titles = [
+            times.title, "DURATION (s)", "STEPS", "DISTANCE (m)", "PACE (s/m)", "CADENCE (steps/s)",
+        ]
         var table = Table(titles.map { Table.Column($0, isRightAligned: true) })
         for walk in walks {
             table.rows.append([
-                .init(fixed(Double(walk.start - start) / 1e6, 2)), .init(fixed(Double(walk.end - walk.start) / 1e6, 2)),
+                .init(times.text(walk.start)), .init(fixed(Double(walk.end - walk.start) / 1e6, 2)),
                 .init("\(walk.steps)", .bold), .init(fixed(walk.distance, 1)), .init(fixed(walk.pace, 2)),
                 .init(fixed(walk.cadence, 2)),
             ])
@@ -31,7 +33,7 @@ struct StepReport {
         return table.lines(for: terminal).joined(separator: "\n") + "\n" + summary + "\n"
     }
 
-    /// Times as in the recording, in µs; durations in s, without short pauses in `walked`.
+    /// The JSON object; times in µs as in the recording, durations in s. `walked` does not include short pauses.
     var json: String {
         var object = JSONObjectWriter()
         object.member("samples", Int64(samples.count))
@@ -51,7 +53,7 @@ struct StepReport {
 }
 
 extension WalkingInterval {
-    /// Adds what both a walk and all of them have.
+    /// Writes the members that a walk and the total have in common.
     fileprivate func write(into object: inout JSONObjectWriter) {
         object.member("walked", resolved(seconds, decimals: 6))
         object.member("distance", resolved(distance, decimals: 3))

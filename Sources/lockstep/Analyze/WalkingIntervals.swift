@@ -1,28 +1,28 @@
 import LockstepModel
 import LockstepMotion
 
-/// Someone walked, from when to when.
+/// A time interval of walking.
 struct WalkingInterval: Equatable {
-    /// µs, as in the recording: the beginning of the first step, and the end of the last.
+    /// The start of the first step and the end of the last one, in µs as in the recording.
     var start: Int64
     var end: Int64
     var steps: Int
-    /// m.
+    /// The distance, in m.
     var distance: Double
-    /// s that were walked, without short pauses.
+    /// The time of walking without short pauses, in s.
     var seconds: Double
 
-    /// s/m while walking.
+    /// The pace while walking, in s/m.
     var pace: Double { seconds / distance }
-    /// Steps/s while walking.
+    /// The cadence while walking, in steps/s.
     var cadence: Double { Double(steps) / seconds }
 }
 
 extension WalkingInterval {
-    /// A shorter pause between two steps, in µs, does not end a walk.
-    private static let pause: Int64 = 3_000_000
+    /// The longest pause within one walk, in µs.
+    private static let maxPause: Int64 = 3_000_000
 
-    /// The walks of a recording's accelerometer, one after the other.
+    /// Returns the successive walks of a recording.
     static func all(in accelerometer: SampleBlock, options: PedometerOptions) -> [WalkingInterval] {
         var estimator = PedometerEstimator(options: options)
         let rows = [estimator.update(accelerometer), estimator.finish()]
@@ -33,7 +33,7 @@ extension WalkingInterval {
             let row = WalkingInterval(
                 start: start, end: end, steps: Int(block.columns[1][index]), distance: block.columns[2][index],
                 seconds: Double(end - start) / 1e6)
-            if let last = walks.last, start - last.end <= pause {
+            if let last = walks.last, start - last.end <= maxPause {
                 walks[walks.count - 1] = last.joined(row)
             } else {
                 walks.append(row)
@@ -42,7 +42,7 @@ extension WalkingInterval {
         return walks
     }
 
-    /// All of them as one; nil where there are none.
+    /// Returns the sum of all walks, or nil if there are none.
     static func total(_ walks: [WalkingInterval]) -> WalkingInterval? {
         guard let first = walks.first else { return nil }
         return walks.dropFirst().reduce(first) { $0.joined($1) }

@@ -6,10 +6,10 @@ import LockstepWire
 
 struct CommandCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "command", abstract: "Asks an agent for something, and shows its answer.",
+        commandName: "command", abstract: "Send a command to an agent and show its reply.",
         discussion: """
-            One of --rate, --phase, --flush and --describe. A rate is leased: it holds for the time of --lease, and the \
-            stream falls back to the agent's own rate when that is over.
+            Use one of --rate, --phase, --flush and --describe. A rate is leased for the duration of --lease; after \
+            that, the stream returns to the agent's own rate.
 
             EXAMPLES
               lockstep command arm-left --describe
@@ -23,28 +23,30 @@ struct CommandCommand: ParsableCommand {
     var device: DeviceAddress
 
     @Option(
-        help: ArgumentHelp("Lease a rate of a stream, in samples a second; 0 ends the lease.", valueName: "stream=hz"))
+        help: ArgumentHelp(
+            "Lease a rate for a stream, in samples per second; 0 ends the lease.", valueName: "stream=hz")
+    )
     var rate: String?
 
-    @Option(help: "How long the lease is, such as 90s or 5m (default: 60s).")
+    @Option(help: "Duration of the lease, such as 90s or 5m (default: 60s).")
     var lease: String?
 
-    @Option(help: "Go to a phase: foreground, inactive or background.")
+    @Option(help: "Change the phase: foreground, inactive or background.")
     var phase: String?
 
-    @Flag(help: "Publish now what waits for the end of its window.")
+    @Flag(help: "Publish buffered samples now instead of at the end of the window.")
     var flush = false
 
     @Flag(help: "Show streams, rates, leases, sources and outbox.")
     var describe = false
 
-    @Option(help: "Whose lease it is: it takes the place of this client's earlier one (default: lockstep).")
+    @Option(help: "Owner of the lease; a new lease replaces the earlier one of the same owner (default: lockstep).")
     var client: String?
 
-    @Option(help: "How long to wait for the answer (default: 5s).")
+    @Option(help: "Time to wait for the reply (default: 5s).")
     var timeout: String?
 
-    @Flag(help: "The answer as the agent sends it, a JSON object.")
+    @Flag(help: "Print the reply of the agent as one JSON object.")
     var json = false
 
     func run() throws {
@@ -67,9 +69,9 @@ struct CommandCommand: ParsableCommand {
         if flush { actions.append(.flush) }
         if describe { actions.append(.describe) }
         guard let action = actions.first, actions.count == 1 else {
-            throw CommandFailure("say what to do: one of --rate, --phase, --flush and --describe")
+            throw CommandFailure("use exactly one of --rate, --phase, --flush and --describe")
         }
-        if lease != nil, rate == nil { throw CommandFailure("--lease belongs to --rate") }
+        if lease != nil, rate == nil { throw CommandFailure("--lease requires --rate") }
         return action
     }
 }
@@ -77,7 +79,7 @@ struct CommandCommand: ParsableCommand {
 private func deviceAddress(_ text: String) throws -> DeviceAddress {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2, let device = parts.last else {
-        throw CommandFailure("'\(text)' is no device: write [GROUP/]DEVICE")
+        throw CommandFailure("'\(text)' is not a device: use [GROUP/]DEVICE")
     }
     return DeviceAddress(
         group: parts.count == 2 ? try GroupID(validating: String(parts[0])) : .standard,
@@ -88,23 +90,23 @@ private func rateLease(_ text: String, for span: Int64) throws -> RateLease {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let rate = Double(String(parts[1])), rate == 0 || RateLease.rates.contains(rate) else {
         throw CommandFailure(
-            "--rate: '\(text)' is no rate: write STREAM=HZ, with \(RateLease.rates.lowerBound) to "
-                + "\(RateLease.rates.upperBound) samples a second, or 0 to end a lease")
+            "--rate: '\(text)' is not a rate: use STREAM=HZ with \(RateLease.rates.lowerBound) to "
+                + "\(RateLease.rates.upperBound) Hz, or 0 to end a lease")
     }
     guard let stream = SensorStream.named(String(parts[0])) else {
         throw CommandFailure(
-            "--rate: '\(parts[0])' is no stream: use one of "
-                + SensorStream.all.map(\.name).joined(separator: ", "))
+            "--rate: '\(parts[0])' is not a stream: use one of "
+                + SensorStream.builtIn.map(\.name).joined(separator: ", "))
     }
     let seconds = Double(span) / 1e6
-    guard RateLease.durations.contains(seconds) else { throw CommandFailure("--lease takes 1s to 1d") }
+    guard RateLease.durations.contains(seconds) else { throw CommandFailure("--lease must be from 1s to 1d") }
     return RateLease(stream: stream, rate: rate, duration: seconds)
 }
 
 private func settablePhase(_ text: String) throws -> Phase {
     let phases: [Phase] = [.foreground, .inactive, .background]
     guard let phase = Phase(rawValue: text), phases.contains(phase) else {
-        throw CommandFailure("--phase: '\(text)' is none of \(phases.map(\.rawValue).joined(separator: ", "))")
+        throw CommandFailure("--phase: '\(text)' is not one of \(phases.map(\.rawValue).joined(separator: ", "))")
     }
     return phase
 }

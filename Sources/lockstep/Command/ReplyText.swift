@@ -1,13 +1,13 @@
 import LockstepCommandLine
 import LockstepModel
 
-/// An agent's answer for people; ends with a newline.
+/// Returns the reply of an agent as text, with a newline at the end.
 func text(of reply: AgentReply) -> String {
     switch reply.outcome {
     case .leased(let stream, let rate, let until):
-        "\(stream) is published at \(text(ofRate: rate))\(until.map { ", leased until \($0.toTheSecond)" } ?? "")\n"
+        "\(stream) is published at \(text(ofRate: rate))\(until.map { ", leased until \($0.iso8601Seconds)" } ?? "")\n"
     case .phase(let phase): "the agent is in phase \(phase.rawValue)\n"
-    case .flushed(let batches): "\(batches) batches were written and handed to the broker\n"
+    case .flushed(let batches): "\(batches) batches written to the outbox and published\n"
     case .failed(let reason): "\(reason)\n"
     case .described(let description): text(of: description)
     }
@@ -28,16 +28,16 @@ private func text(of description: AgentDescription) -> String {
             .init(units.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }.joined(separator: ", ")),
         ])
     }
-    var leases = Table([.init("LEASE OF"), .init("STREAM"), .init("RATE"), .init("UNTIL")])
+    var leases = Table([.init("LEASE OWNER"), .init("STREAM"), .init("RATE"), .init("UNTIL")])
     for lease in description.leases {
         leases.rows.append([
             .init(lease.client.isEmpty ? "-" : lease.client.printable), .init(lease.stream.name),
-            .init(text(ofRate: lease.rate)), .init(lease.until.toTheSecond),
+            .init(text(ofRate: lease.rate)), .init(lease.until.iso8601Seconds),
         ])
     }
-    var sources = Table([.init("SOURCE"), .init("SAYS")])
-    for (name, word) in description.sources.sorted(by: { $0.key < $1.key }) {
-        sources.rows.append([.init(name.printable, .bold), .init(word.printable)])
+    var sources = Table([.init("SOURCE"), .init("STATUS")])
+    for (name, status) in description.sources.sorted(by: { $0.key < $1.key }) {
+        sources.rows.append([.init(name.printable, .bold), .init(status.printable)])
     }
     return [facts, streams, leases, sources].filter { !$0.rows.isEmpty }
         .map { $0.lines(for: .output).joined(separator: "\n") + "\n" }.joined(separator: "\n")
@@ -45,6 +45,6 @@ private func text(of description: AgentDescription) -> String {
 
 private func text(ofRate rate: Double?) -> String {
     guard let rate else { return "off" }
-    if rate.isInfinite { return "as its source gives it" }
-    return (Int64(exactly: rate).map(String.init) ?? "\(rate)") + "/s"
+    if rate.isInfinite { return "native" }
+    return (Int64(exactly: rate).map(String.init) ?? "\(rate)") + " Hz"
 }

@@ -1,29 +1,29 @@
 import LockstepMQTT
 
-/// What is to be said of what the broker lets this user do.
+/// The findings about the access rights of this user.
 struct AccessDiagnosis {
     let observations: Observations
 
     var findings: [Finding] { [reading, writing].compactMap(\.self) }
 
     private var reading: Finding? {
-        guard !observations.mayRead else { return nil }
+        guard !observations.canRead else { return nil }
         return Finding(
-            .failure, "access", "the broker does not let this user read all of its topics",
-            "what follows is incomplete; use the settings of a reader or an operator: --config reader.yaml")
+            .failure, "access", "this user is not allowed to read all topics",
+            "the other findings are incomplete; use the credentials of a reader or operator: --config reader.yaml")
     }
 
     private var writing: Finding? {
-        guard observations.wroteAsDevice else {
-            return observations.mayRead
-                ? Finding(.ok, "access", "this user can't pass itself off as a device") : nil
+        guard observations.canWriteAsDevice else {
+            return observations.canRead
+                ? Finding(.ok, "access", "this user cannot publish as a device") : nil
         }
-        let text = "this user may write as any device"
+        let text = "this user can publish as any device"
         return Self.isLoopback(observations.broker.host)
-            ? Finding(.ok, "access", text + ": well enough while the broker is for this machine alone")
+            ? Finding(.ok, "access", text + ", which is acceptable for a broker on this machine only")
             : Finding(
-                .warning, "access", text + ", and what it writes would be stored",
-                "let the broker ask who writes: deploy/certs, and 'A broker for real' in the README")
+                .warning, "access", text + ", and the collector would store it",
+                "configure users and access rights in the broker: see docs/security.md and deploy/certs")
     }
 
     private static func isLoopback(_ host: String) -> Bool {

@@ -3,52 +3,51 @@ import LockstepMQTT
 import LockstepModel
 import LockstepWire
 
-/// What observations mean: a pure function of them and the time.
+/// Derives findings from observations, as a pure function of the observations and the time.
 struct Diagnosis {
-    /// µs after which a collector's word, told every half minute, is old.
-    private static let oldHealth: Int64 = 120_000_000
-    /// µs that samples may be on their way: a window of a second, and some.
-    private static let longestLag: Int64 = 10_000_000
-    /// µs by which clocks differ that nobody looks after.
-    private static let clockError: Int64 = 1_000_000
-    /// Batches that a collector may be behind: it acknowledges about once a second.
-    private static let mostBehind: Int64 = 100
-    /// Below so many bytes a disk is nearly full.
-    private static let leastFree: Int64 = 1 << 30
+    /// The age of a collector's health report above which it is outdated, in µs. Reports are sent every 30 s.
+    private static let maxHealthAge: Int64 = 120_000_000
+    /// The normal maximum of the time from sample to arrival, in µs: a window of one second and a margin.
+    private static let maxLag: Int64 = 10_000_000
+    /// The normal maximum of the difference between two clocks, in µs.
+    private static let maxClockError: Int64 = 1_000_000
+    /// The normal maximum of batches without an acknowledgement; collectors acknowledge about once per second.
+    private static let maxBehind: Int64 = 100
+    /// The free space below which a disk is nearly full, in bytes.
+    private static let minFree: Int64 = 1 << 30
 
     let observations: Observations
     let now: Timestamp
 
     var findings: [Finding] {
-        guard observations.version != nil else { return [unreached] }
+        guard observations.version != nil else { return [unreachable] }
         return [broker] + AccessDiagnosis(observations: observations).findings + collectors + devices + unreadable
             + disk
     }
 
-    private var unreached: Finding {
+    private var unreachable: Finding {
         let reason = observations.failure.map { "\($0)" } ?? "no answer"
         return Finding(
             .failure, "broker", "\(observations.broker): \(reason)",
-            "is it running there, and does a firewall let this machine through? 'lockstep doctor --help' has the options"
-        )
+            "check that the broker is running, and the firewall; for connection options see 'lockstep doctor --help'")
     }
 
     private var broker: Finding {
         let version = observations.version?.rawValue ?? "?"
         let software = observations.software.map { ", \($0)" } ?? ""
-        let text = "\(observations.broker) speaks MQTT \(version)\(software)"
+        let text = "\(observations.broker) supports MQTT \(version)\(software)"
         return version == "5"
             ? Finding(.ok, "broker", text)
             : Finding(
                 .warning, "broker", text,
-                "with MQTT 5 a broker says why it refuses something; update it, if it is one that could")
+                "update the broker to one with MQTT 5, which reports why it rejects a request")
     }
 
     private var collectors: [Finding] {
         guard !observations.collectors.isEmpty else {
             return [
                 Finding(
-                    .failure, "collector", "no collector has ever said here that it runs",
+                    .failure, "collector", "no collector has connected to this broker yet",
                     "start one: lockstep-collector --broker \(observations.broker) --store sqlite:samples.db")
             ]
         }
@@ -59,11 +58,10 @@ struct Diagnosis {
 
     private func version(of health: CollectorHealth, named name: String) -> Finding? {
         guard health.status != .offline, health.version != lockstepVersion else { return nil }
-        let theirs =
-            health.version.map { "is Lockstep \($0.printable)" } ?? "is of a Lockstep that does not tell its version"
+        let version = health.version.map { "version \($0.printable)" } ?? "unknown version"
         return Finding(
-            .warning, "collector \(name)", "\(theirs), this is \(lockstepVersion)",
-            "use the same version: what one of them writes the other may not know")
+            .warning, "collector \(name)", "\(version), but this program has version \(lockstepVersion)",
+            "use the same version of all programs: other versions may not be compatible")
     }
 
     private func state(of health: CollectorHealth, named name: String) -> Finding {
@@ -73,22 +71,22 @@ struct Diagnosis {
         case .offline:
             return Finding(
                 .failure, subject, "offline for \(age)",
-                "start it again: agents keep what they have until then")
+                "start it again; agents keep their samples until then")
         case .stalled:
             return Finding(
-                .failure, subject, "takes nothing in: \((health.problem ?? "it does not say why").printable)",
-                "make room, or mend the store; it goes on by itself")
-        case .online where now - health.at > Self.oldHealth:
+                .failure, subject, "stores no data: \((health.problem ?? "unknown reason").printable)",
+                "free disk space or repair the store; the collector then continues by itself")
+        case .online where now - health.at > Self.maxHealthAge:
             return Finding(
-                .warning, subject, "says that it is online, but has not for \(age)",
-                "does it still run, and is its clock right?")
+                .warning, subject, "online, but the last report is \(age) old",
+                "check that the collector is running and that its clock is correct")
         case .online:
             return Finding(
                 health.rejected > 0 ? .warning : .ok, subject,
                 "online; \(health.devices) devices, \(health.stored) samples stored, \(health.duplicates) "
                     + "duplicates, \(health.conflicts) conflicts, \(health.rejected) rejected"
                     + ((health.dropped ?? 0) > 0 ? ", \(health.dropped ?? 0) dropped by agents" : ""),
-                health.rejected > 0 ? "see why: SELECT reason, topic FROM rejected in its store" : nil)
+                health.rejected > 0 ? "show the reasons: SELECT reason, topic FROM rejected in its store" : nil)
         }
     }
 
@@ -96,7 +94,7 @@ struct Diagnosis {
         guard !observations.devices.isEmpty else {
             return [
                 Finding(
-                    .warning, "devices", "no device has ever been heard of here",
+                    .warning, "devices", "no device has connected to this broker yet",
                     "start an agent: lockstep-agent --broker \(observations.broker) --source …")
             ]
         }
@@ -116,21 +114,21 @@ struct Diagnosis {
         return [
             Finding(
                 .warning, "messages",
-                "'\(first.key.printable)' can't be read: \(first.value.printable)"
-                    + (others > 0 ? ", and so \(others) more topics" : ""),
-                "who sends this? Collectors keep it in their table 'rejected'")
+                "invalid message on '\(first.key.printable)': \(first.value.printable)"
+                    + (others > 0 ? "; invalid messages on \(others) more topics" : ""),
+                "find its sender; collectors keep such messages in the table 'rejected'")
         ]
     }
 
     private var disk: [Finding] {
         guard let (free, size) = observations.disk else { return [] }
-        let text = "\(free >> 20) of \(size >> 20) MB are free where the store is"
-        return free < Self.leastFree
-            ? [Finding(.warning, "disk", text, "make room before it is full: the collector then takes nothing in")]
+        let text = "\(free >> 20) of \(size >> 20) MB free on the disk of the store"
+        return free < Self.minFree
+            ? [Finding(.warning, "disk", text, "free disk space; on a full disk the collector stores no data")]
             : [Finding(.ok, "disk", text)]
     }
 
-    /// What is to be said of one device.
+    /// The findings about one device.
     private struct DeviceDiagnosis {
         let device: Observations.Device
         let seconds: Double
@@ -139,11 +137,11 @@ struct Diagnosis {
         var findings: [Finding] {
             let found = [state, clock, gaps, backlog, dropped].compactMap(\.self) + sources
             if !found.isEmpty { return found }
-            let state = device.state.map { "\($0.to.rawValue) for \($0.since.age(at: now))" } ?? "heard"
-            return [Finding(.ok, "", lag.map { "\(state), \($0 / 1000) ms from sample to here" } ?? state)]
+            let state = device.state.map { "\($0.to.rawValue) for \($0.since.age(at: now))" } ?? "known"
+            return [Finding(.ok, "", lag.map { "\(state), latency \($0 / 1000) ms" } ?? state)]
         }
 
-        /// The middle time from a sample to its arrival, in µs.
+        /// The median of the time from a sample to its arrival, in µs.
         private var lag: Int64? {
             device.lags.isEmpty ? nil : device.lags.sorted()[device.lags.count / 2]
         }
@@ -153,34 +151,34 @@ struct Diagnosis {
                 return device.lags.isEmpty
                     ? nil
                     : Finding(
-                        .warning, "", "sends samples, but no collector tells its state",
-                        "does a collector listen to its group?")
+                        .warning, "", "publishes samples, but no collector publishes its state",
+                        "check that a collector is running for its group")
             }
             let since = state.since.age(at: now)
             switch state.to {
             case .background where state.reason == "silent" || state.reason == "connection-lost":
                 return Finding(
-                    .warning, "", "not heard for \(since) (\(state.reason.printable))",
-                    "is it switched on, and can it reach the broker? Its agent keeps what it records")
+                    .warning, "", "no messages for \(since) (\(state.reason.printable))",
+                    "check its power and network; its agent keeps recorded samples")
             case .active where device.lags.isEmpty && seconds >= 5:
                 return Finding(
-                    .warning, "", "active for \(since), but sent nothing in \(Int(seconds)) s",
-                    "do its sensors work? 'lockstep command DEVICE --describe' tells")
+                    .warning, "", "active for \(since), but no samples in \(Int(seconds)) s",
+                    "check its sensors: lockstep command DEVICE --describe")
             default: return nil
             }
         }
 
         private var clock: Finding? {
             guard let lag else { return nil }
-            if lag < -Diagnosis.clockError {
+            if lag < -Diagnosis.maxClockError {
                 return Finding(
-                    .failure, "", "its clock is \(seconds(-lag)) s ahead of this machine's",
-                    "set both by NTP: chronyc tracking, or timedatectl")
+                    .failure, "", "its clock is \(seconds(-lag)) s ahead of the clock of this machine",
+                    "synchronise both clocks with NTP: chronyc tracking, or timedatectl")
             }
-            if lag > Diagnosis.longestLag {
+            if lag > Diagnosis.maxLag {
                 return Finding(
-                    .warning, "", "its samples are \(seconds(lag)) s old when they arrive",
-                    "its clock is behind (timedatectl), its window is long (--window), or the network is slow")
+                    .warning, "", "samples arrive with a latency of \(seconds(lag)) s",
+                    "check its clock (timedatectl), its window (--window) and the network")
             }
             return nil
         }
@@ -190,24 +188,24 @@ struct Diagnosis {
             let count = ack.missing.reduce(Int64(0)) { $0 + $1.upperBound - $1.lowerBound + 1 }
             return Finding(
                 .warning, "", "\(count) batches are missing, the first is \(ack.missing[0].lowerBound)",
-                "its agent sends them again while it runs; those that stay are lost, as they are where the store was "
+                "a running agent sends them again; batches that stay missing are lost, for instance if the store was "
                     + "restored from an older copy")
         }
 
         private var backlog: Finding? {
             guard let ack = device.ack, let highest = device.highest[ack.epoch],
-                highest - ack.highest > Diagnosis.mostBehind
+                highest - ack.highest > Diagnosis.maxBehind
             else { return nil }
             return Finding(
-                .warning, "", "the collector has stored up to batch \(ack.highest) of \(highest)",
-                "is the collector stopped, or slower than what comes in?")
+                .warning, "", "the collector has stored batches up to \(ack.highest) of \(highest)",
+                "check that the collector is running and fast enough")
         }
 
         private var dropped: Finding? {
             guard let presence = device.presence, presence.droppedSamples > 0 else { return nil }
             return Finding(
-                .failure, "", "its outbox had to drop \(presence.droppedSamples) samples",
-                "they are lost; give it more room (--outbox-size, --outbox-age), or a collector sooner")
+                .failure, "", "outbox full, \(presence.droppedSamples) samples dropped",
+                "the samples are lost; raise the limits (--outbox-size, --outbox-age), and check the collector")
         }
 
         private var sources: [Finding] {
@@ -215,7 +213,7 @@ struct Diagnosis {
                 .sorted { $0.key < $1.key }.map { name, status in
                     Finding(
                         .warning, "", "\(name.printable): \(status.printable)",
-                        "on the device, 'lockstep-agent sensors' says what there is")
+                        "list the sensors on the device: lockstep-agent sensors")
                 }
         }
 

@@ -6,13 +6,12 @@ import LockstepWire
 
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Checks a running Lockstep from outside, and says what to do.",
+        commandName: "doctor", abstract: "Run a health check of a running system and suggest fixes.",
         discussion: """
-            Listens to the broker for some seconds: is it there, do collectors run and store, what state are devices \
-            in, do their samples come in time, are their clocks right, are batches missing, did outboxes drop \
-            anything, do sensors work, do versions fit, may this user write what it should not (one empty message, \
-            which nobody takes in, tells); and with --store, is there room for more. Changes nothing. Ends with 1 \
-            where something is broken.
+            Subscribes to the broker for a few seconds and checks the broker, collectors and their versions, device \
+            states, latency, clocks, missing and dropped batches, sensors and access rights, and with --store also the \
+            free disk space. To check access rights, it publishes one empty message that all programs ignore. It \
+            changes nothing. The exit status is 1 if there is a failure.
 
             EXAMPLES
               lockstep doctor
@@ -21,17 +20,17 @@ struct DoctorCommand: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: "The store, to look at the room that is left: sqlite:PATH.")
+    @Option(help: "Store whose free disk space is checked: sqlite:PATH.")
     var store: String?
 
-    @Option(help: "How long to listen, 1 to 3600.")
+    @Option(help: "Duration of the check in seconds, 1 to 3600.")
     var seconds = 8
 
-    @Flag(help: "Findings as one JSON array.")
+    @Flag(help: "Print the findings as one JSON array.")
     var json = false
 
     func validate() throws {
-        guard (1...3600).contains(seconds) else { throw ValidationError("--seconds takes 1 to 3600") }
+        guard (1...3600).contains(seconds) else { throw ValidationError("--seconds must be from 1 to 3600") }
     }
 
     func run() throws {
@@ -56,14 +55,14 @@ struct DoctorCommand: ParsableCommand {
         let width = findings.map(\.subject.count).max() ?? 0
         var text = ""
         for finding in findings {
-            let (word, style): (String, Terminal.Style) =
+            let (label, style): (String, Terminal.Style) =
                 switch finding.level {
                 case .ok: ("ok     ", .green)
                 case .warning: ("warning", .yellow)
                 case .failure: ("FAILED ", .red)
                 }
             let subject = finding.subject + String(repeating: " ", count: width - finding.subject.count)
-            text += "\(terminal.styled(word, style))  \(terminal.styled(subject, .bold))  \(finding.text)\n"
+            text += "\(terminal.styled(label, style))  \(terminal.styled(subject, .bold))  \(finding.text)\n"
             if let advice = finding.advice {
                 text += String(repeating: " ", count: width + 11) + terminal.styled("→ \(advice)", .faint) + "\n"
             }

@@ -5,18 +5,18 @@ import LockstepMQTT
 import LockstepModel
 import LockstepWire
 
-/// Listens to a broker for a while.
+/// Collects observations from a broker for a limited time.
 final class DoctorSession {
     private let link: BrokerLink
     private let root: TopicRoot
-    /// The subscription without which there is little to hear.
+    /// The id of the subscription to all topics.
     private var subscription: Int32?
-    /// The message that only one device may publish.
+    /// The id of the message that tests the access rights.
     private var probe: Int32?
     private var observations: Observations
-    private var began: ContinuousClock.Instant?
-    /// When it gives up on a broker that is not there.
-    private var patience = ContinuousClock.now + .seconds(10)
+    private var connectedAt: ContinuousClock.Instant?
+    /// The time at which connecting is given up.
+    private var connectDeadline = ContinuousClock.now + .seconds(10)
     private var isRefused = false
 
     init(link: BrokerLink, broker: BrokerAddress, root: TopicRoot) {
@@ -24,36 +24,36 @@ final class DoctorSession {
         self.root = root
         observations = Observations(broker: broker)
         link.onMessage = { [unowned self] message in
-            self.observations.hear(
+            self.observations.record(
                 topic: message.topic, payload: Data(message.payload), contentType: message.contentType,
                 isRetained: message.isRetained, root: self.root,
                 at: Moment.now().wall)
         }
     }
 
-    /// Listens for `seconds` once the broker is there, for which it has ten; two, where it is refused.
+    /// Observes for `seconds` after connecting. Gives up connecting after ten seconds, or two seconds after an error.
     func run(seconds: Double, _ interrupt: Interrupt) throws -> Observations {
-        while !interrupt.hasCome, !isRefused {
-            let end = began.map { $0 + .seconds(seconds) } ?? patience
+        while !interrupt.isSet, !isRefused {
+            let end = connectedAt.map { $0 + .seconds(seconds) } ?? connectDeadline
             if ContinuousClock.now >= end { break }
             link.wait(until: end)
             for event in link.read(limit: 1000) + link.write() { try handle(event) }
         }
         link.stop(until: .now + .seconds(1))
-        observations.seconds = began.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0
+        observations.seconds = connectedAt.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0
         return observations
     }
 
     private func handle(_ event: BrokerLink.Event) throws {
         switch event {
         case .connected(let version, _):
-            began = began ?? .now
+            connectedAt = connectedAt ?? .now
             observations.version = version
             subscription = try link.subscribe(to: root.filter(group: nil), qos: .atMostOnce)
             try link.subscribe(to: Observations.softwareTopic, qos: .atMostOnce)
         case .failed(let error, _), .disconnected(let error, _):
             observations.failure = error
-            if began == nil { patience = min(patience, .now + .seconds(2)) }
+            if connectedAt == nil { connectDeadline = min(connectDeadline, .now + .seconds(2)) }
             switch error.code {
             case .badCredentials, .notAuthorized, .tls, .invalid: isRefused = true
             default: break
@@ -61,20 +61,20 @@ final class DoctorSession {
         case .subscribed(let id, let isGranted):
             guard id == subscription else { break }
             guard isGranted else {
-                observations.mayRead = false
+                observations.canRead = false
                 return
             }
-            // Only now would it be heard.
+            // Before the subscription is granted, the echo would be missed.
             guard probe == nil else { return }
             probe = try link.publish(MQTTMessage(topic: Observations.probeTopic(root), payload: []))
         case .published(let id, let refusal):
-            // A broker of MQTT 3.1.1 confirms what it throws away; there the echo tells.
-            if id == probe, refusal == nil, observations.version == .five { observations.wroteAsDevice = true }
+            // With MQTT 3.1.1, brokers also acknowledge discarded messages. In that case only the echo counts.
+            if id == probe, refusal == nil, observations.version == .five { observations.canWriteAsDevice = true }
         }
     }
 }
 
-/// Free bytes and bytes in all of the file system that holds `path`; nil where there is none.
+/// Returns the free and the total space of the file system of `path`, in bytes, or nil if the path does not exist.
 func diskSpace(at path: String) -> (free: Int64, size: Int64)? {
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { return nil }

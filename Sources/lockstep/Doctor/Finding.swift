@@ -1,15 +1,15 @@
-/// One thing that was looked at, and what to do about it.
+/// The result of one check.
 struct Finding: Equatable {
     enum Level: String, CaseIterable {
         case ok, warning, failure
     }
 
     var level: Level
-    /// What it is about: `broker`, `collector default/main`, `device lab/arm-left`.
+    /// The checked part: `broker`, `collector default/main`, `device lab/arm-left`.
     var subject: String
-    /// What was found.
+    /// The result.
     var text: String
-    /// What to do about it; nil where there is nothing to do.
+    /// The suggested action, if any.
     var advice: String?
 
     init(_ level: Level, _ subject: String, _ text: String, _ advice: String? = nil) {

@@ -4,52 +4,54 @@ import LockstepMQTT
 import LockstepModel
 import LockstepWire
 
-/// What was heard of a Lockstep from outside, in some seconds.
+/// The messages that a system published within a few seconds, in summary.
 struct Observations {
-    /// One device.
+    /// The messages of one device.
     struct Device {
         var state: LifecycleTransition?
         var presence: Presence?
         var ack: Acknowledgement?
-        /// The highest number of a batch heard, by epoch.
+        /// The highest sequence number received, by epoch.
         var highest: [Epoch: Int64] = [:]
-        /// From the newest sample of each live batch to its arrival here, in µs.
+        /// The time from the newest sample of each live batch to its arrival, in µs.
         var lags: [Int64] = []
     }
 
     var broker: BrokerAddress
-    /// The version of MQTT that the broker speaks; nil where it was not reached.
+    /// The MQTT version of the connection; nil if the broker was not reached.
     var version: MQTTVersion?
-    /// Why it was not reached.
+    /// The error that prevented the connection.
     var failure: MQTTError?
-    /// Its own name for itself: `mosquitto version 2.0.11`.
+    /// The software of the broker: `mosquitto version 2.0.11`.
     var software: String?
-    /// Whether the broker lets this user read what it wants to look at.
-    var mayRead = true
-    /// Whether the broker took what only one device may say, from this user, who is no device.
-    var wroteAsDevice = false
-    /// How long was listened, in s.
+    /// Whether this user is allowed to read all topics.
+    var canRead = true
+    /// Whether this user is allowed to publish on the topics of a device.
+    var canWriteAsDevice = false
+    /// The duration of the observation, in s.
     var seconds = 0.0
     var devices: [DeviceAddress: Device] = [:]
-    /// By `group/id`.
+    /// The collectors, by `group/id`.
     var collectors: [String: CollectorHealth] = [:]
-    /// Topics of messages that can't be read, with the reason.
+    /// The reason why a message is unreadable, by topic.
     var unreadable: [String: String] = [:]
-    /// Free bytes where the store is, and bytes in all; nil where none was named.
+    /// The free and the total disk space of the store, in bytes; nil without a store.
     var disk: (free: Int64, size: Int64)?
 
     init(broker: BrokerAddress) { self.broker = broker }
 
-    /// Where brokers say what they are.
+    /// The topic with the software of the broker.
     static let softwareTopic = "$SYS/broker/version"
 
-    /// Where nobody but a device that there is not may write. An empty message there is nothing to anybody.
+    /// The topic for testing access rights: the presence of a device that does not exist. All programs ignore an empty
+    /// message there.
     static func probeTopic(_ root: TopicRoot) -> String {
         root.topic(
             DeviceAddress(group: .standard, device: DeviceID(unchecked: "lockstep-doctor")), .presence)
     }
 
-    mutating func hear(
+    /// Records a message.
+    mutating func record(
         topic: String, payload: Data, contentType: String?, isRetained: Bool, root: TopicRoot, at now: Timestamp
     ) {
         if topic == Self.softwareTopic {
@@ -57,8 +59,8 @@ struct Observations {
             return
         }
         if topic == Self.probeTopic(root) {
-            // The echo of the own word: brokers without MQTT 5 don't tell of a refusal.
-            wroteAsDevice = true
+            // The echo of the test message. Brokers without MQTT 5 do not report a rejection.
+            canWriteAsDevice = true
             return
         }
         guard !payload.isEmpty else { return }
@@ -66,7 +68,7 @@ struct Observations {
             switch try root.parse(topic) {
             case .collector(let group, let id): collectors["\(group)/\(id)"] = try CollectorHealth.decode(payload)
             case .device(let address, let channel):
-                try hear(
+                try record(
                     payload, contentType: contentType, on: channel, of: address, isRetained: isRetained, at: now)
             }
         } catch {
@@ -74,7 +76,7 @@ struct Observations {
         }
     }
 
-    private mutating func hear(
+    private mutating func record(
         _ payload: Data, contentType: String?, on channel: Channel, of address: DeviceAddress, isRetained: Bool,
         at now: Timestamp
     ) throws {

@@ -3,6 +3,7 @@ import LockstepModel
 import LockstepWire
 
 extension FleetReport {
+    /// The report as one JSON object.
     var json: String {
         let plan = outcome.plan
         let counts = outcome.collectors.counts
@@ -14,7 +15,7 @@ extension FleetReport {
         object.member("rate_hz", plan.rate)
         object.member("window_s", Double(plan.window) / 1e6)
         object.member("seconds", Double(outcome.elapsed) / 1e6)
-        object.member("began", plan.begin.microseconds)
+        object.member("began", plan.start.microseconds)
         object.member("delivered_s", Double(outcome.delivered) / 1e6)
         object.member("interrupted", outcome.wasInterrupted)
         object.member("sent", outcome.sent)
@@ -62,7 +63,7 @@ extension JSONObjectWriter {
         }
     }
 
-    /// Bytes; nothing but an empty series where nobody told.
+    /// Writes a series in bytes; only an empty `series` if there are no readings.
     fileprivate mutating func member(_ name: String, _ series: MemorySeries) {
         member(name) { object in
             object.member("first", ifPresent: series.first.map(Int64.init))

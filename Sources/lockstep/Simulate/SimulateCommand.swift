@@ -6,16 +6,16 @@ import LockstepModel
 
 struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "simulate", abstract: "Plays many devices, and reports what became of all they sent.",
+        commandName: "simulate", abstract: "Simulate many devices, and report delivery and latency.",
         discussion: """
-            A load test for a broker and its collectors, or a soak when it runs for hours. Each device sends batches as \
-            an agent does, waits for the collector's acknowledgement, and sends again what is missing. At the end \
-            comes a report: sent, stored, duplicates, lag (from the time a batch is due to its acknowledgement), and \
-            the memory of collector and broker over time. Devices are called sim-0001, sim-0002, …; they and their \
-            samples stay in the store, in a group of their own. Counts of collectors have what other devices send \
-            meanwhile as well.
+            A load test or soak test for a broker and its collectors. Each device publishes batches like an agent, waits \
+            for the acknowledgements of the collector, and sends missing batches again. The final report contains \
+            counts of sent and stored samples and duplicates, the latency (from the completion of a batch to its \
+            acknowledgement), and the memory of collector and broker. The devices are named sim-0001, sim-0002, …; they \
+            remain in the store with their samples, in a separate group. The counts of collectors include samples of \
+            other devices.
 
-            Ends with 1 where anything was not stored. ^C ends it early, with a report.
+            The exit status is 1 if samples were not stored. Ctrl-C ends the simulation early, with a report.
 
             EXAMPLES
               lockstep simulate --devices 2000 --rate 10 --minutes 10
@@ -25,60 +25,61 @@ struct SimulateCommand: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: "How many devices, 1 to 100000.")
+    @Option(help: "Number of devices, 1 to 100000.")
     var devices = 100
 
-    @Option(help: "Samples a second of each stream, 0.001 to 10000.")
+    @Option(help: "Sampling rate of each stream in Hz, 0.001 to 10000.")
     var rate = 10.0
 
     @Option(help: "Streams of each device, separated by commas.", transform: streamList)
     var streams = [SensorStream.accelerometer]
 
-    @Option(help: "How many seconds of samples are a batch.")
+    @Option(help: "Duration of a batch in seconds.")
     var window = 1.0
 
-    @Option(help: "How many minutes of live data.")
+    @Option(help: "Duration of live data in minutes.")
     var minutes: Double?
 
-    @Option(help: "How many seconds of live data (default: 60).")
+    @Option(help: "Duration of live data in seconds (default: 60).")
     var seconds: Double?
 
-    @Option(help: "Connections that the devices share (default: one each).")
+    @Option(help: "Number of connections shared by the devices (default: one per device).")
     var connections: Int?
 
-    @Option(help: "The group of the devices.", transform: groupID)
+    @Option(help: "Group of the devices.", transform: groupID)
     var group = GroupID(unchecked: "simulated")
 
-    @Option(help: "Seconds of old data that each device brings along, sent beside the live data.")
+    @Option(help: "Backlog of each device in seconds, sent in addition to the live data.")
     var backlog = 0.0
 
-    @Option(help: "Bytes of old data a second and device (with K or M).")
+    @Option(help: "Rate limit for backlog in bytes per second and device (with K or M).")
     var backlogRate = "256K"
 
-    @Option(help: "Seconds without an acknowledgement, at the end, until what is missing counts as lost.")
+    @Option(help: "Seconds without an acknowledgement, at the end, after which missing batches count as lost.")
     var patience = 60.0
 
-    @Option(help: "The same seed sends the same values.")
+    @Option(help: "Seed of the random values; equal seeds give equal values.")
     var seed: UInt64 = 1
 
-    @Flag(help: "The report as one JSON object.")
+    @Flag(help: "Print the report as one JSON object.")
     var json = false
 
     func validate() throws {
-        func check(_ isRight: Bool, _ text: String) throws { if !isRight { throw ValidationError(text) } }
-        try check((1...100_000).contains(devices), "--devices takes 1 to 100000")
-        try check((0.001...10_000).contains(rate), "--rate takes 0.001 to 10000")
-        try check(!streams.isEmpty, "--streams takes at least one")
-        try check((0.01...3600).contains(window), "--window takes 0.01 to 3600")
-        try check(rate * window <= 10_000, "--rate times --window is more than 10000 samples: too many for a batch")
-        try check(minutes == nil || seconds == nil, "--minutes or --seconds, not both")
-        try check((0.1...31_536_000).contains(duration), "the time takes 0.1 s to a year")
-        try check(connections.map { (1...devices).contains($0) } ?? true, "--connections takes 1 to --devices")
-        try check((0...604_800).contains(backlog), "--backlog takes 0 to 604800, a week")
-        try check((1...86_400).contains(patience), "--patience takes 1 to 86400")
+        func check(_ isValid: Bool, _ text: String) throws { if !isValid { throw ValidationError(text) } }
+        try check((1...100_000).contains(devices), "--devices must be from 1 to 100000")
+        try check((0.001...10_000).contains(rate), "--rate must be from 0.001 to 10000")
+        try check(!streams.isEmpty, "--streams requires at least one stream")
+        try check((0.01...3600).contains(window), "--window must be from 0.01 to 3600")
+        try check(rate * window <= 10_000, "--rate times --window must be at most 10000, the samples of one batch")
+        try check(minutes == nil || seconds == nil, "use either --minutes or --seconds, not both")
+        try check((0.1...31_536_000).contains(duration), "the duration must be from 0.1 s to one year")
+        try check(
+            connections.map { (1...devices).contains($0) } ?? true, "--connections must be from 1 to --devices")
+        try check((0...604_800).contains(backlog), "--backlog must be from 0 to 604800 (one week)")
+        try check((1...86_400).contains(patience), "--patience must be from 1 to 86400")
     }
 
-    /// s of live data.
+    /// The duration of live data, in s.
     private var duration: Double { minutes.map { $0 * 60 } ?? seconds ?? 60 }
 
     func run() throws {
@@ -98,7 +99,7 @@ struct SimulateCommand: ParsableCommand {
         let interrupt = Interrupt(wakeup: wakeup)
         let progress = SimulateProgress()
         let outcome = try Fleet(configuration, wakeup: wakeup).run(
-            until: { interrupt.hasCome }, progress: progress.show)
+            until: { interrupt.isSet }, progress: progress.show)
         progress.end()
         let report = FleetReport(outcome: outcome)
         Terminal.output.write(json ? report.json : report.text(for: .output))
@@ -106,12 +107,12 @@ struct SimulateCommand: ParsableCommand {
     }
 }
 
-/// Reads the names of streams, separated by commas.
+/// Parses the names of streams, separated by commas.
 private func streamList(_ text: String) throws -> [SensorStream] {
     try text.split(separator: ",").reduce(into: []) { streams, name in
         guard let stream = SensorStream.named(String(name)) else {
             throw CommandFailure(
-                "'\(name)' is no stream: known are \(SensorStream.all.map(\.name).joined(separator: ", "))")
+                "unknown stream '\(name)'; known streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", "))")
         }
         if !streams.contains(stream) { streams.append(stream) }
     }

@@ -2,20 +2,21 @@ import Glibc
 import LockstepCommandLine
 import LockstepFleet
 
-/// A line on standard error that says how far a simulation is, where a person looks on.
+/// A progress line on standard error, shown only on a terminal.
 struct SimulateProgress {
     private let isShown = isatty(STDERR_FILENO) == 1
 
+    /// Shows or replaces the line.
     func show(_ outcome: FleetOutcome) {
         guard isShown else { return }
         write("\r\u{1B}[K\(Self.line(outcome))")
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     func end() { if isShown { write("\r\u{1B}[K") } }
 
     static func line(_ outcome: FleetOutcome) -> String {
-        let lag = outcome.liveLag.quantile(0.99).map { ", lag p99 \(fixed(Double($0) / 1000, 0)) ms" } ?? ""
+        let lag = outcome.liveLag.quantile(0.99).map { ", p99 latency \(fixed(Double($0) / 1000, 0)) ms" } ?? ""
         let memory = outcome.collectors.collectors.values.compactMap(\.memory.last).max()
         return "\(outcome.elapsed / 1_000_000) s: \(outcome.sent.batches) batches sent, "
             + "\(outcome.acknowledged.batches) acknowledged\(lag)"

@@ -15,7 +15,7 @@ func makeLoop(broker: BrokerAddress = BrokerAddress(host: "127.0.0.1", port: 1))
     let wakeup = Wakeup()
     return try AgentLoop(
         configuration, inbox: Inbox(wakeup: wakeup), wakeup: wakeup,
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, supervisor: .nobody)
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, supervisor: .disabled)
 }
 
 /// A source that never has anything to say.

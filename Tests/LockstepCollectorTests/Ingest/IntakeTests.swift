@@ -6,7 +6,7 @@ import Testing
 
 @testable import LockstepCollector
 
-@Suite("The intake of batches")
+@Suite("Ingest of batches")
 struct IntakeTests {
     static let topic = "lockstep/lab/pi/motion/accelerometer"
 
@@ -19,24 +19,24 @@ struct IntakeTests {
     }
 
     private var intake = Intake.standard
-    private var book = LifecycleBook([:], timing: .init(), at: moment(0))
+    private var registry = LifecycleRegistry([:], timing: .init(), at: moment(0))
 
-    @Test("takes a good one, and lets it speak for its device")
+    @Test("a valid batch is added to the group and activates its device")
     mutating func good() {
         let batch = Self.batch(at: 10)
-        intake.take(Self.topic, BatchJSON.encode(batch), &book, 11)
-        let group = intake.takeGroup(&book, at: moment(11))
+        intake.ingest(Self.topic, BatchJSON.encode(batch), &registry, 11)
+        let group = intake.takeGroup(&registry, at: moment(11))
         #expect(group.batches == [ReceivedBatch(device: device, batch: batch, receivedAt: time(11))])
         #expect(group.rejected.isEmpty && group.dropped.isEmpty && group.seen.isEmpty)
         #expect(group.transitions.map(\.transition.to) == [.active])
         #expect(group.transitions.map(\.transition.since) == [time(10)])
-        #expect(group.lifecycles[device]?.restsOn == time(10))
-        let rest = intake.takeGroup(&book, at: moment(11))
+        #expect(group.lifecycles[device]?.evidenceTime == time(10))
+        let rest = intake.takeGroup(&registry, at: moment(11))
         #expect(rest.isEmpty)
     }
 
-    @Test("gathers those of one device and stream, whether they are written as an agent does or not")
-    mutating func gathering() throws {
+    @Test("batches of one device and stream share a run, in whatever encoding")
+    mutating func sharedRun() throws {
         let batches = (1...4).map { Self.batch(at: Double(2 * $0), seq: Int64($0)) }
         for (number, batch) in batches.enumerated() {
             let text = String(decoding: BatchJSON.encode(batch), as: UTF8.self)
@@ -44,158 +44,159 @@ struct IntakeTests {
                 number == 1
                 ? Array(text.replacing(":", with: " : ").utf8)
                 : number == 2 ? BatchCBOR.encode(batch) : Array(text.utf8)
-            intake.take(Self.topic, payload, &book, 11)
+            intake.ingest(Self.topic, payload, &registry, 11)
         }
-        intake.take("lockstep/lab/pi/motion/gyroscope", BatchJSON.encode(Self.batch(at: 9)), &book, 11)
-        #expect(intake.waitingSamples == 10)
-        let group = intake.takeGroup(&book, at: moment(11))
+        intake.ingest("lockstep/lab/pi/motion/gyroscope", BatchJSON.encode(Self.batch(at: 9)), &registry, 11)
+        #expect(intake.pendingSamples == 10)
+        let group = intake.takeGroup(&registry, at: moment(11))
         #expect(group.runs.map(\.samples.stream) == [.accelerometer, .gyroscope])
         #expect(group.batches.prefix(4).map(\.batch) == batches)
-        #expect(intake.waitingSamples == 0)
+        #expect(intake.pendingSamples == 0)
     }
 
-    @Test("keeps the good ones beside one that is not")
+    @Test("a rejected batch does not affect the batches around it")
     mutating func badAmongGood() {
         let good = [Self.batch(at: 10, seq: 1), Self.batch(at: 12, seq: 3)]
-        intake.take(Self.topic, BatchJSON.encode(good[0]), &book, 11)
-        intake.take(Self.topic, BatchJSON.encode(Self.batch(at: 99, seq: 2)), &book, 11)
-        intake.take(Self.topic, Array(#"{"v":1,"epoch":"e1","seq":2,"t":1,"x":[1],"y":[1,2],"z":[1]}"#.utf8), &book, 11)
-        intake.take(Self.topic, BatchJSON.encode(good[1]), &book, 11)
+        intake.ingest(Self.topic, BatchJSON.encode(good[0]), &registry, 11)
+        intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: 99, seq: 2)), &registry, 11)
+        intake.ingest(
+            Self.topic, Array(#"{"v":1,"epoch":"e1","seq":2,"t":1,"x":[1],"y":[1,2],"z":[1]}"#.utf8), &registry, 11)
+        intake.ingest(Self.topic, BatchJSON.encode(good[1]), &registry, 11)
         #expect(intake.group.batches.map(\.batch) == good)
-        #expect(intake.group.rejected.count == 2 && intake.waitingSamples == 4)
+        #expect(intake.group.rejected.count == 2 && intake.pendingSamples == 4)
     }
 
-    @Test("lets the newest of many live ones speak for its device")
+    @Test("the newest of many live batches is the evidence for the state")
     mutating func newest() {
-        intake.take("lockstep/lab/pi/presence", PresenceJSON.encode(Self.foreground), &book, 1)
+        intake.ingest("lockstep/lab/pi/presence", PresenceJSON.encode(Self.foreground), &registry, 1)
         for seconds in [10, 12, 11] {
-            intake.take(Self.topic, BatchJSON.encode(Self.batch(at: Double(seconds))), &book, 13)
+            intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: Double(seconds))), &registry, 13)
         }
-        let group = intake.takeGroup(&book, at: moment(13))
-        #expect(group.lifecycles[device]?.restsOn == time(12))
+        let group = intake.takeGroup(&registry, at: moment(13))
+        #expect(group.lifecycles[device]?.evidenceTime == time(12))
         #expect(group.transitions.map(\.transition.to) == [.active])
     }
 
-    @Test("lets each word of a device count in its turn")
+    @Test("presence messages and batches of one group take effect in their order")
     mutating func turns() {
-        let words: [(Double, Phase)] = [(1, .foreground), (14, .background), (16, .foreground)]
-        for (seconds, phase) in words {
+        let messages: [(Double, Phase)] = [(1, .foreground), (14, .background), (16, .foreground)]
+        for (seconds, phase) in messages {
             let presence = Presence(epoch: epoch, session: 1, phase: phase, at: time(seconds))
-            intake.take("lockstep/lab/pi/presence", PresenceJSON.encode(presence), &book, 20)
+            intake.ingest("lockstep/lab/pi/presence", PresenceJSON.encode(presence), &registry, 20)
             for later in 1...3 {
-                intake.take(Self.topic, BatchJSON.encode(Self.batch(at: seconds + Double(later) / 4)), &book, 20)
+                intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: seconds + Double(later) / 4)), &registry, 20)
             }
         }
-        let group = intake.takeGroup(&book, at: moment(20))
+        let group = intake.takeGroup(&registry, at: moment(20))
         #expect(group.transitions.map(\.transition.to) == [.active, .background, .resumed, .active])
-        #expect(group.lifecycles[device]?.restsOn == time(16.75))
+        #expect(group.lifecycles[device]?.evidenceTime == time(16.75))
     }
 
-    @Test("leads to what each word by itself would, in whatever order they come and groups are taken out")
+    @Test("the transitions equal those of a life cycle that receives every message at once, in any order and grouping")
     mutating func equivalence() {
         let seed = UInt64.random(in: 0...9999)
         var random = SeededGenerator(seed: seed, lane: 0, index: 0)
         var machine = LifecycleMachine(at: moment(0))
         var transitions: [LifecycleTransition] = []
-        var told: [LifecycleTransition] = []
+        var reported: [LifecycleTransition] = []
         var seconds = 1.0
         for _ in 0..<2000 {
             seconds += .random(in: 0...0.3, using: &random)
-            // Late, or before its time.
-            let said = seconds + .random(in: -0.5...0.2, using: &random)
+            // Late or early.
+            let sentAt = seconds + .random(in: -0.5...0.2, using: &random)
             let event: LifecycleMachine.Event
             if Int.random(in: 0..<10, using: &random) > 0 {
-                event = live(said)
-                intake.take(Self.topic, BatchJSON.encode(Self.batch(at: said)), &book, seconds)
+                event = live(sentAt)
+                intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: sentAt)), &registry, seconds)
             } else {
                 let phase = Phase.allCases.randomElement(using: &random) ?? .foreground
-                event = presence(phase, said)
-                let payload = PresenceJSON.encode(Presence(epoch: epoch, session: 1, phase: phase, at: time(said)))
-                intake.take("lockstep/lab/pi/presence", payload, &book, seconds)
+                event = presence(phase, sentAt)
+                let payload = PresenceJSON.encode(Presence(epoch: epoch, session: 1, phase: phase, at: time(sentAt)))
+                intake.ingest("lockstep/lab/pi/presence", payload, &registry, seconds)
             }
             if let transition = machine.handle(event, at: moment(seconds)) { transitions.append(transition) }
             guard Int.random(in: 0..<8, using: &random) == 0 else { continue }
-            let group = intake.takeGroup(&book, at: moment(seconds))
-            book.commit()
-            told += group.transitions.map(\.transition)
+            let group = intake.takeGroup(&registry, at: moment(seconds))
+            registry.commit()
+            reported += group.transitions.map(\.transition)
             if let snapshot = group.lifecycles[device] { #expect(snapshot == machine.snapshot, "seed \(seed)") }
         }
-        told += intake.takeGroup(&book, at: moment(seconds)).transitions.map(\.transition)
-        #expect(told == transitions && transitions.count > 100, "seed \(seed)")
+        reported += intake.takeGroup(&registry, at: moment(seconds)).transitions.map(\.transition)
+        #expect(reported == transitions && transitions.count > 100, "seed \(seed)")
     }
 
-    @Test("forgets a group that could not be written, with what it said of its devices")
+    @Test("a discarded group leaves no trace in the life cycles")
     mutating func discarding() {
         for seconds in [10.0, 12, 14] {
-            intake.take(Self.topic, BatchJSON.encode(Self.batch(at: seconds)), &book, 15)
+            intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: seconds)), &registry, 15)
         }
-        book.rollback()
-        intake.discard()
-        #expect(intake.group.isEmpty && intake.waitingSamples == 0)
-        #expect(intake.takeGroup(&book, at: moment(15)).isEmpty)
-        intake.take(Self.topic, BatchJSON.encode(Self.batch(at: 10)), &book, 15)
-        #expect(intake.takeGroup(&book, at: moment(15)).transitions.map(\.transition.to) == [.active])
+        registry.rollback()
+        intake.discardGroup()
+        #expect(intake.group.isEmpty && intake.pendingSamples == 0)
+        #expect(intake.takeGroup(&registry, at: moment(15)).isEmpty)
+        intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: 10)), &registry, 15)
+        #expect(intake.takeGroup(&registry, at: moment(15)).transitions.map(\.transition.to) == [.active])
     }
 
     private static let foreground = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(1))
 
-    @Test("stores backlog, which changes no state")
+    @Test("backlog is stored and does not change the state")
     mutating func backlog() {
         let batch = Self.batch(at: 10, isLive: false)
-        intake.take(Self.topic, BatchJSON.encode(batch), &book, 11)
+        intake.ingest(Self.topic, BatchJSON.encode(batch), &registry, 11)
         #expect(intake.group.batches.map(\.batch) == [batch])
         #expect(intake.group.lifecycles.isEmpty && intake.group.transitions.isEmpty)
     }
 
-    @Test("stores a retained one, which is not live: it may be of any age")
+    @Test("a retained batch is stored and does not change the state, because it may be old")
     mutating func retained() {
-        intake.take(Self.topic, BatchJSON.encode(Self.batch(at: 10)), isRetained: true, &book, 11)
+        intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: 10)), isRetained: true, &registry, 11)
         #expect(intake.group.batches.count == 1)
         #expect(intake.group.lifecycles.isEmpty && intake.group.transitions.isEmpty)
     }
 
-    @Test("passes over an empty retained one: so MQTT clears a topic")
+    @Test("an empty retained message, which clears a topic, is ignored")
     mutating func cleared() {
-        intake.take(Self.topic, [], isRetained: true, &book, 11)
-        intake.take("lockstep/lab/pi/presence", [], isRetained: true, &book, 11)
+        intake.ingest(Self.topic, [], isRetained: true, &registry, 11)
+        intake.ingest("lockstep/lab/pi/presence", [], isRetained: true, &registry, 11)
         #expect(intake.group.isEmpty)
     }
 
-    @Test("takes one of a device that numbers nothing")
+    @Test("a batch without a sequence number is stored")
     mutating func unnumbered() {
-        intake.take(Self.topic, BatchJSON.encode(Self.batch(at: 10, seq: nil)), &book, 11)
+        intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: 10, seq: nil)), &registry, 11)
         #expect(intake.group.batches.first?.batch.position == nil)
         #expect(intake.group.transitions.count == 1)
     }
 
     @Test(
-        "passes over what collectors say and what agents are asked",
+        "messages of collectors and commands to agents are ignored",
         arguments: [
             "state", "ack", "command", "command/reply", "clock/ping", "clock/pong",
         ])
     mutating func otherChannels(_ channel: String) {
-        intake.take("lockstep/lab/pi/\(channel)", Array("{}".utf8), &book, 11)
-        intake.take("lockstep/lab/$collector/main", Array("{}".utf8), &book, 11)
+        intake.ingest("lockstep/lab/pi/\(channel)", Array("{}".utf8), &registry, 11)
+        intake.ingest("lockstep/lab/$collector/main", Array("{}".utf8), &registry, 11)
         #expect(intake.group.isEmpty)
     }
 
-    @Test("lets time pass for the life cycles")
+    @Test("a tick advances the life cycles")
     mutating func ticks() {
-        intake.take(Self.topic, BatchJSON.encode(Self.batch(at: 10)), &book, 10)
-        _ = intake.takeGroup(&book, at: moment(11))
-        book.commit()
-        intake.tick(&book, at: moment(85))
+        intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: 10)), &registry, 10)
+        _ = intake.takeGroup(&registry, at: moment(11))
+        registry.commit()
+        intake.tick(&registry, at: moment(85))
         #expect(intake.group.transitions.map(\.transition.reason) == ["silent"])
     }
 }
 
-@Suite("What the intake rejects")
+@Suite("Rejection of messages")
 struct RejectionTests {
     private var intake = Intake.standard
-    private var book = LifecycleBook([:], timing: .init(), at: moment(0))
+    private var registry = LifecycleRegistry([:], timing: .init(), at: moment(0))
 
     @Test(
-        "is kept with its topic, reason, size and first bytes",
+        "a rejected message is kept with its topic, reason, size and first bytes",
         arguments: [
             (
                 "lockstep/lab/pi/steps", "{",
@@ -213,8 +214,8 @@ struct RejectionTests {
             ("other/lab/pi/steps", "x", "the topic is not below 'lockstep/'"),
         ])
     mutating func reasons(_ topic: String, _ payload: String, _ reason: String) {
-        intake.take(topic, Array(payload.utf8), &book, 11)
-        let group = intake.takeGroup(&book, at: moment(11))
+        intake.ingest(topic, Array(payload.utf8), &registry, 11)
+        let group = intake.takeGroup(&registry, at: moment(11))
         #expect(
             group.rejected == [
                 RejectedMessage(
@@ -223,166 +224,172 @@ struct RejectionTests {
         #expect(group.batches.isEmpty && group.lifecycles.isEmpty && group.dropped.isEmpty && group.seen.isEmpty)
     }
 
-    @Test("where it has too many bytes, keeps 256 of them", arguments: [IntakeTests.topic, "lockstep/lab/pi/presence"])
+    @Test(
+        "a payload that is too large is rejected, and 256 bytes of it are kept",
+        arguments: [IntakeTests.topic, "lockstep/lab/pi/presence"])
     mutating func tooLarge(_ topic: String) {
-        intake.take(topic, Array(repeating: UInt8(ascii: " "), count: 2001), &book, 11)
+        intake.ingest(topic, Array(repeating: UInt8(ascii: " "), count: 2001), &registry, 11)
         #expect(intake.group.rejected.map(\.reason) == ["2001 bytes: a payload has at most 2000"])
         #expect(intake.group.rejected.map(\.size) == [2001])
         #expect(intake.group.rejected.map(\.head.count) == [256])
     }
 
-    @Test("where its reason quotes much of it, keeps a part of the reason")
+    @Test("a long reason is truncated")
     mutating func longReason() {
         let accents = String(repeating: "\u{301}", count: 900)
         let payload = #"{"t":1,"x":[1],"y":[1],"z":[1],"epoch":"a\#(accents)","seq":1}"#
-        intake.take(IntakeTests.topic, Array(payload.utf8), &book, 11)
+        intake.ingest(IntakeTests.topic, Array(payload.utf8), &registry, 11)
         #expect(intake.group.rejected.count == 1)
         #expect((900...1010).contains(intake.group.rejected.first?.reason.utf8.count ?? 0))
     }
 
-    @Test("where it is of one device too many, and is not given up: the limit may be raised")
+    @Test("messages of a device beyond the limit are rejected, and the agent keeps its batches")
     mutating func tooManyDevices() {
-        let reason = "a new device, and there are 3 already: raise the collector's --max-devices if it is meant to be"
+        let reason = "too many devices: the limit of 3 is reached; raise the collector's --max-devices to accept more"
         for name in ["a", "b", "c", "d"] {
-            intake.take(
-                "lockstep/lab/\(name)/motion/accelerometer", BatchJSON.encode(IntakeTests.batch(at: 10)), &book, 11)
+            intake.ingest(
+                "lockstep/lab/\(name)/motion/accelerometer", BatchJSON.encode(IntakeTests.batch(at: 10)), &registry, 11)
         }
-        intake.take("lockstep/lab/e/presence", Array(#"{"phase":"foreground"}"#.utf8), &book, 11)
-        // One that is known goes on, and one that says nothing sensible takes nobody's place.
-        intake.take("lockstep/lab/f/steps", Array("{".utf8), &book, 11)
-        intake.take("lockstep/lab/a/presence", Array(#"{"phase":"background"}"#.utf8), &book, 11)
+        intake.ingest("lockstep/lab/e/presence", Array(#"{"phase":"foreground"}"#.utf8), &registry, 11)
+        // A known device is still accepted. An invalid message does not use up the limit.
+        intake.ingest("lockstep/lab/f/steps", Array("{".utf8), &registry, 11)
+        intake.ingest("lockstep/lab/a/presence", Array(#"{"phase":"background"}"#.utf8), &registry, 11)
         #expect(intake.group.batches.map(\.device.device.rawValue) == ["a", "b", "c"])
         #expect(intake.group.rejected.map(\.reason).prefix(2) == [reason, reason])
         #expect(intake.group.rejected.count == 3 && intake.group.dropped.isEmpty)
         #expect(intake.group.seen.keys.map(\.device.rawValue) == ["a"])
     }
 
-    @Test("where it has too many samples")
+    @Test("a batch with too many samples is rejected")
     mutating func tooMany() {
         let columns = Array(repeating: Array(repeating: 1.0, count: 51), count: 3)
         let batch = Batch(
             position: nil, samples: SampleBlock(stream: .accelerometer, times: Array(1...51), columns: columns))
-        intake.take(IntakeTests.topic, BatchJSON.encode(batch), &book, 11)
+        intake.ingest(IntakeTests.topic, BatchJSON.encode(batch), &registry, 11)
         #expect(intake.group.rejected.map(\.reason) == ["51 samples: a batch has at most 50"])
     }
 
-    @Test("where it lies far in the future, and is not given up: the collector's own clock may be wrong")
+    @Test(
+        "samples in the far future are rejected, and the agent keeps its batch because the collector's clock may be wrong"
+    )
     mutating func farFuture() {
-        intake.take(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 60)), &book, 0)
+        intake.ingest(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 60)), &registry, 0)
         #expect(intake.group.rejected.isEmpty)
-        _ = intake.takeGroup(&book, at: moment(11))
-        intake.take(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 60.000_001)), &book, 0)
+        _ = intake.takeGroup(&registry, at: moment(11))
+        intake.ingest(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 60.000_001)), &registry, 0)
         #expect(
             intake.group.rejected.map(\.reason)
                 == [
-                    "its time \(time(60.000_001)) is in the future: "
-                        + "are the clocks of the device and of this collector right?"
+                    "sample time \(time(60.000_001)) is in the future: "
+                        + "check the clocks of the device and of the collector"
                 ])
         #expect(intake.group.lifecycles.isEmpty && intake.group.batches.isEmpty)
         #expect(intake.group.dropped.isEmpty)
     }
 
-    @Test("and is numbered is noted as never to come, or the agent would send it for ever")
+    @Test("the sequence number of an invalid batch is recorded, so that the agent does not resend it forever")
     mutating func numbered() {
-        intake.take(
-            IntakeTests.topic, Array(#"{"epoch":"e1","seq":9,"t":1,"x":[null],"y":[1],"z":[1]}"#.utf8), &book, 11)
+        intake.ingest(
+            IntakeTests.topic, Array(#"{"epoch":"e1","seq":9,"t":1,"x":[null],"y":[1],"z":[1]}"#.utf8), &registry, 11)
         #expect(intake.group.rejected.map(\.reason) == ["'x' has a null"])
         #expect(intake.group.dropped == [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet([9...9]))])
     }
 
-    @Test("because a newer program wrote it is not given up: it will be sent again after an upgrade")
+    @Test("a batch in a newer format stays with the agent, which resends it after an upgrade")
     mutating func newer() {
-        intake.take(IntakeTests.topic, Array(#"{"v":2,"epoch":"e1","seq":9}"#.utf8), &book, 11)
+        intake.ingest(IntakeTests.topic, Array(#"{"v":2,"epoch":"e1","seq":9}"#.utf8), &registry, 11)
         #expect(intake.group.rejected.count == 1)
         #expect(intake.group.dropped.isEmpty)
     }
 
-    @Test("never stops what comes after it")
-    mutating func goingOn() {
-        intake.take("lockstep", [0xff], &book, 1)
-        intake.take(IntakeTests.topic, [0xff], &book, 2)
-        intake.take(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 3)), &book, 3)
+    @Test("messages after a rejected message are accepted")
+    mutating func nextMessages() {
+        intake.ingest("lockstep", [0xff], &registry, 1)
+        intake.ingest(IntakeTests.topic, [0xff], &registry, 2)
+        intake.ingest(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 3)), &registry, 3)
         #expect(intake.group.rejected.count == 2)
         #expect(intake.group.batches.count == 1)
     }
 }
 
-@Suite("The intake of presences")
+@Suite("Ingest of presence messages")
 struct PresenceIntakeTests {
     private static let topic = "lockstep/lab/pi/presence"
     private var intake = Intake.standard
-    private var book = LifecycleBook([:], timing: .init(), at: moment(0))
+    private var registry = LifecycleRegistry([:], timing: .init(), at: moment(0))
 
-    private mutating func take(_ presence: Presence, isRetained: Bool = false) -> IngestGroup {
-        intake.take(Self.topic, PresenceJSON.encode(presence), isRetained: isRetained, &book, 11)
-        return intake.takeGroup(&book, at: moment(11))
+    private mutating func ingest(_ presence: Presence, isRetained: Bool = false) -> IngestGroup {
+        intake.ingest(Self.topic, PresenceJSON.encode(presence), isRetained: isRetained, &registry, 11)
+        return intake.takeGroup(&registry, at: moment(11))
     }
 
-    @Test("lets them decide the life cycle, retained ones too", arguments: [true, false])
+    @Test("a presence message changes the life cycle, even a retained one", arguments: [true, false])
     mutating func lifecycle(_ isRetained: Bool) {
-        let group = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10)), isRetained: isRetained)
+        let group = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10)), isRetained: isRetained)
         #expect(group.transitions.map(\.transition.to) == [.active])
         #expect(group.lifecycles[device]?.session == 1)
         #expect(group.seen == [device: time(11)])
         #expect(group.rejected.isEmpty && group.dropped.isEmpty)
     }
 
-    @Test("lets a heartbeat wait that changes nothing, and nothing else")
-    mutating func waiting() {
-        let first = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
+    @Test("a heartbeat without changes is the only message that can wait for a commit")
+    mutating func deferrable() {
+        let first = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
         #expect(!first.canWait)
-        let heartbeat = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10)))
-        #expect(heartbeat.canWait && heartbeat.lifecycles[device]?.restsOn == time(10))
-        #expect(!take(Presence(epoch: epoch, session: 1, phase: .background, at: time(11))).canWait)
+        let heartbeat = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10)))
+        #expect(heartbeat.canWait && heartbeat.lifecycles[device]?.evidenceTime == time(10))
+        #expect(!ingest(Presence(epoch: epoch, session: 1, phase: .background, at: time(11))).canWait)
         #expect(!IngestGroup(dropped: [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet())]).canWait)
     }
 
     @Test(
-        "lets no word wait that says something new, though the state stays the same",
+        "a message with new information can't wait, even if the state stays the same",
         arguments: [(1, .background), (2, .lost), (2, .background)] as [(Int64, Phase)])
     mutating func newWithoutTransition(session: Int64, phase: Phase) {
-        _ = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
-        let lost = take(Presence(epoch: epoch, session: 1, phase: .lost, at: time(9)))
+        _ = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
+        let lost = ingest(Presence(epoch: epoch, session: 1, phase: .lost, at: time(9)))
         #expect(lost.transitions.map(\.transition.to) == [.background])
-        let word = take(Presence(epoch: epoch, session: session, phase: phase, at: time(10)))
-        #expect(word.transitions.isEmpty && !word.canWait)
+        let next = ingest(Presence(epoch: epoch, session: session, phase: phase, at: time(10)))
+        #expect(next.transitions.isEmpty && !next.canWait)
     }
 
-    @Test("does not take a will for a sign of life")
+    @Test("a last will is no sign of life")
     mutating func will() {
-        let group = take(Presence(epoch: epoch, session: 1, phase: .lost, at: time(10)))
+        let group = ingest(Presence(epoch: epoch, session: 1, phase: .lost, at: time(10)))
         #expect(group.seen.isEmpty)
         #expect(group.transitions.map(\.transition.to) == [.background])
     }
 
-    @Test("notes which batches the agent had to drop")
+    @Test("the batches that an agent dropped are recorded")
     mutating func dropped() {
-        let said = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), dropped: [1...4, 9...9])
+        let message = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), dropped: [1...4, 9...9])
         #expect(
-            take(said).dropped == [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet([1...4, 9...9]))])
-        var without = said
+            ingest(message).dropped == [
+                DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet([1...4, 9...9]))
+            ])
+        var without = message
         without.epoch = nil
-        let group = take(without)
+        let group = ingest(without)
         #expect(group.dropped.isEmpty)
     }
 
-    @Test("counts the samples that agents had to drop, each agent's last word")
+    @Test("the number of dropped samples is the last one that each agent reported")
     mutating func droppedSamples() {
         #expect(intake.dropped == 0)
-        _ = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), droppedSamples: 5))
-        _ = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(11), droppedSamples: 8))
-        _ = take(Presence(epoch: epoch, session: 1, phase: .lost, at: time(11)))
+        _ = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), droppedSamples: 5))
+        _ = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(11), droppedSamples: 8))
+        _ = ingest(Presence(epoch: epoch, session: 1, phase: .lost, at: time(11)))
         #expect(intake.dropped == 8)
     }
 
-    @Test("counts as far as numbers go what many claim to have dropped")
+    @Test("the sum of dropped samples saturates instead of overflowing")
     mutating func absurdlyDropped() {
-        let most: Int64 = 1 << 53 - 1
-        // As many as make more than 64 bits hold.
+        let maximum: Int64 = 1 << 53 - 1
+        // The sum exceeds 64 bits.
         intake = Intake(root: .standard, limits: PayloadLimits(), maximumFuture: 0, maximumDevices: 5000, devices: [])
         for number in 0..<2100 {
-            let said = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), droppedSamples: most)
-            intake.take("lockstep/lab/d\(number)/presence", PresenceJSON.encode(said), &book, 10)
+            let message = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), droppedSamples: maximum)
+            intake.ingest("lockstep/lab/d\(number)/presence", PresenceJSON.encode(message), &registry, 10)
         }
         #expect(intake.dropped == .max)
     }

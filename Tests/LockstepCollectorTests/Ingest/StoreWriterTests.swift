@@ -6,11 +6,11 @@ import Testing
 
 @testable import LockstepCollector
 
-@Suite("The store's writer")
+@Suite("Store writer")
 struct StoreWriterTests {
     private let record = RecordingStore.Record()
 
-    @Test("takes groups in in the order in which they were added, and commits all of them with the last")
+    @Test("groups are written in order and committed together with the last one")
     func order() throws {
         let writer = StoreWriter(RecordingStore(record))
         for turn in 0..<20 {
@@ -22,15 +22,15 @@ struct StoreWriterTests {
         }
     }
 
-    @Test("commits what was added, also without a last group")
-    func nothingMore() throws {
+    @Test("queued groups are committed without a last group")
+    func emptyLastGroup() throws {
         let writer = StoreWriter(RecordingStore(record))
         writer.add(group(1))
         #expect(try writer.commit(adding: IngestGroup()).get().devices[device]?.stored == 1)
         #expect(record.committed.withLock { $0 } == [time(1)])
     }
 
-    @Test("tells of a failure once, without trying what was added after it, and goes on")
+    @Test("a failure is returned once, later groups are skipped until the commit, and the next turn works")
     func failure() throws {
         let writer = StoreWriter(RecordingStore(record))
         record.failsAt.withLock { $0 = time(2) }
@@ -41,18 +41,18 @@ struct StoreWriterTests {
         #expect(record.committed.withLock { $0 } == [time(5)])
     }
 
-    @Test("does the store's upkeep after the commit that asks for it, and only then")
+    @Test("the store's maintenance runs once after each commit that requests it")
     func upkeep() async throws {
         let writer = StoreWriter(RecordingStore(record))
-        writer.doUpkeep()
+        writer.performMaintenance()
         _ = try writer.commit(adding: group(1)).get()
-        writer.doUpkeep()
+        writer.performMaintenance()
         #expect(try writer.commit(adding: IngestGroup()).get().devices.isEmpty)
         #expect(record.upkeeps.withLock { $0 } == 0)
-        record.hasUpkeep.withLock { $0 = true }
+        record.needsMaintenance.withLock { $0 = true }
         _ = try writer.commit(adding: group(2)).get()
-        writer.doUpkeep()
-        writer.doUpkeep()
+        writer.performMaintenance()
+        writer.performMaintenance()
         await expectEventually { writer.isIdle }
         #expect(record.upkeeps.withLock { $0 } == 1)
     }
@@ -60,13 +60,13 @@ struct StoreWriterTests {
     private func group(_ number: Int) -> IngestGroup { IngestGroup(seen: [device: time(Double(number))]) }
 }
 
-/// A store that remembers elsewhere what it was given.
+/// A store that records what it writes.
 private final class RecordingStore: SampleStore {
     final class Record: Sendable {
-        /// By the last transaction.
+        /// The times of the groups in the last transaction.
         let committed = Mutex<[Timestamp]>([])
         let failsAt = Mutex<Timestamp?>(nil)
-        let hasUpkeep = Mutex(false)
+        let needsMaintenance = Mutex(false)
         let upkeeps = Mutex(0)
     }
 
@@ -89,9 +89,9 @@ private final class RecordingStore: SampleStore {
         return IngestResult(devices: added.isEmpty ? [:] : [device: .init(stored: added.count)])
     }
 
-    var hasUpkeep: Bool { record.hasUpkeep.withLock { $0 } }
+    var needsMaintenance: Bool { record.needsMaintenance.withLock { $0 } }
 
-    func doUpkeep() { record.upkeeps.withLock { $0 += 1 } }
+    func performMaintenance() { record.upkeeps.withLock { $0 += 1 } }
 
     func lifecycles() -> [DeviceAddress: LifecycleSnapshot] { [:] }
 }

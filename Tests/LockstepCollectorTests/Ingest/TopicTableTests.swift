@@ -2,13 +2,13 @@ import Testing
 
 @testable import LockstepCollector
 
-@Suite("The table of topics")
+@Suite("Topic table")
 struct TopicTableTests {
     private func bytes<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         Array(text.utf8).withUnsafeBytes { body($0) }
     }
 
-    @Test("finds every topic that it was given, and no other")
+    @Test("every added topic is found, and no other")
     func finding() {
         var table = TopicTable<Int>()
         let topics = (0..<5000).map { "lockstep/lab/device-\($0)/motion/accelerometer" }
@@ -25,7 +25,7 @@ struct TopicTableTests {
         }
     }
 
-    @Test("changes a value in its place")
+    @Test("a value can be changed in place")
     func changing() {
         var table = TopicTable<[Int]>()
         let index = bytes("a") { table.add($0, []) }

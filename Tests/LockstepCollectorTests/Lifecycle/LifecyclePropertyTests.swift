@@ -4,14 +4,14 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-@Suite("Whatever happens to a device")
+@Suite("Life-cycle properties")
 struct LifecyclePropertyTests {
     private struct Step: Hashable {
         let from: LifecycleState?
         let to: LifecycleState
     }
 
-    /// The rows of the contract.
+    /// The transitions of the table in the design document.
     private static let table: Set<Step> = [
         Step(from: nil, to: .active), Step(from: .active, to: .inactive), Step(from: .inactive, to: .active),
         Step(from: .active, to: .background), Step(from: .inactive, to: .background),
@@ -20,15 +20,15 @@ struct LifecyclePropertyTests {
         Step(from: .background, to: .terminated), Step(from: .resumed, to: .terminated),
     ]
 
-    /// Where the contract is silent: a device that is first met in another phase, that is interrupted or goes to
-    /// background while it resumes, and that comes back interrupted or in background.
-    private static let besideTheTable: Set<Step> = [
+    /// Transitions that the design document does not list: a device that is first seen in another phase, that is interrupted
+    /// or goes to background while it resumes, or that comes back interrupted or in background.
+    private static let unlisted: Set<Step> = [
         Step(from: nil, to: .inactive), Step(from: nil, to: .background), Step(from: .resumed, to: .inactive),
         Step(from: .resumed, to: .background), Step(from: .background, to: .inactive),
         Step(from: .terminated, to: .inactive), Step(from: .terminated, to: .background),
     ]
 
-    @Test("its transitions are of the table, are numbered, and their time does not go back; replayed they are the same")
+    @Test("transitions are listed, numbered and ordered in time, and a replay gives the same ones")
     func transitions() {
         var (random, seed) = seeded("life cycle")
         for _ in 0..<300 {
@@ -37,7 +37,7 @@ struct LifecyclePropertyTests {
             var last: LifecycleTransition?
             for transition in transitions {
                 let step = Step(from: transition.from, to: transition.to)
-                #expect(Self.table.contains(step) || Self.besideTheTable.contains(step), "seed \(seed): \(step)")
+                #expect(Self.table.contains(step) || Self.unlisted.contains(step), "seed \(seed): \(step)")
                 #expect(transition.from == last?.to, "seed \(seed)")
                 #expect(transition.seq == (last?.seq ?? 0) + 1, "seed \(seed)")
                 #expect(transition.since >= last?.since ?? transition.since, "seed \(seed)")
@@ -47,7 +47,7 @@ struct LifecyclePropertyTests {
         }
     }
 
-    @Test("a restart of the collector at any time changes nothing but what waits for time")
+    @Test("a restart of the collector changes no transition that does not depend on time")
     func restarts() {
         var (random, seed) = seeded("life cycle over restarts")
         for _ in 0..<100 {
@@ -61,9 +61,9 @@ struct LifecyclePropertyTests {
         }
     }
 
-    @Test("without words from it, it ends in background, or stays ended")
+    @Test("a silent device ends in background or stays terminated")
     func silence() {
-        var (random, seed) = seeded("silence after anything")
+        var (random, seed) = seeded("silence after random events")
         for _ in 0..<300 {
             let events = Self.events(using: &random)
             var machine = LifecycleMachine(at: moment(0))
@@ -87,16 +87,16 @@ struct LifecyclePropertyTests {
         var now = 0.0
         return (0..<80).map { _ in
             now += Double.random(in: 0...(Int.random(in: 0..<10, using: &random) == 0 ? 200 : 5), using: &random)
-            let said = now - Double.random(in: -3...6, using: &random)
+            let sentAt = now - Double.random(in: -3...6, using: &random)
             switch Int.random(in: 0..<10, using: &random) {
-            case 0..<3: return (now, live(said))
+            case 0..<3: return (now, live(sentAt))
             case 3..<5: return (now, .tick)
             default:
                 let session: Int64? =
                     Int.random(in: 0..<8, using: &random) == 0
                     ? nil : Int64(now / 60) + .random(in: -1...1, using: &random)
                 let phase = Phase.allCases.randomElement(using: &random) ?? .lost
-                return (now, presence(phase, Bool.random(using: &random) ? said : nil, session: session))
+                return (now, presence(phase, Bool.random(using: &random) ? sentAt : nil, session: session))
             }
         }
     }

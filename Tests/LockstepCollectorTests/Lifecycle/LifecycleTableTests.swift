@@ -2,10 +2,10 @@ import LockstepCollector
 import LockstepModel
 import Testing
 
-/// The rows of the table in the contract, "Life cycle".
-@Suite("A device's life cycle")
+/// Tests of the rows in the table "Life cycle" of the design document.
+@Suite("Life-cycle table")
 struct LifecycleTableTests {
-    @Test("begins active, with a presence or with a live sample")
+    @Test("a device starts as active with a presence message or a live sample")
     func beginning() {
         var present = LifecycleMachine(at: moment(0))
         #expect(present.state == nil)
@@ -14,26 +14,26 @@ struct LifecycleTableTests {
         #expect(foreign.move(live(5), 5) == Move(.active, "live-sample"))
     }
 
-    @Test("turns inactive with an interruption, and active again after it")
+    @Test("an interrupted device is inactive, and active again afterwards")
     func interruption() {
         var machine = Way.active.machine
         #expect(machine.move(presence(.inactive, 101), 101) == Move(.inactive, "inactive"))
         #expect(machine.move(presence(.foreground, 102), 102) == Move(.active, "foreground"))
     }
 
-    @Test("turns to background when the agent says so", arguments: [Way.active, .inactive, .resumed])
+    @Test("a device goes to background when its agent reports it", arguments: [Way.active, .inactive, .resumed])
     func background(_ way: Way) {
         var machine = way.machine
         #expect(machine.move(presence(.background, 101), 101) == Move(.background, "background"))
     }
 
-    @Test("turns to background when the connection is lost", arguments: [Way.active, .inactive, .resumed])
+    @Test("a device goes to background when its connection is lost", arguments: [Way.active, .inactive, .resumed])
     func lost(_ way: Way) {
         var machine = way.machine
         #expect(machine.move(presence(.lost, 0, reason: "whatever"), 101) == Move(.background, "connection-lost"))
     }
 
-    @Test("turns to background with silence beyond the timeout", arguments: [Way.active, .inactive])
+    @Test("a device goes to background after the silence timeout", arguments: [Way.active, .inactive])
     func silence(_ way: Way) {
         var machine = way.machine
         #expect(machine.nextTick == moment(99 + 75).boot)
@@ -43,33 +43,33 @@ struct LifecycleTableTests {
     }
 
     @Test(
-        "is resumed when it is back in the foreground",
+        "a device in background resumes with a foreground message",
         arguments: [Way.declaredBackground, .lost, .silent, .terminated])
     func resumedByPresence(_ way: Way) {
         var machine = way.machine
         #expect(machine.move(presence(.foreground, 101, reason: "wake"), 101) == Move(.resumed, "wake"))
     }
 
-    @Test("is resumed by a live sample", arguments: [Way.lost, .silent, .terminated])
+    @Test("a device resumes with a live sample", arguments: [Way.lost, .silent, .terminated])
     func resumedBySample(_ way: Way) {
         var machine = way.machine
         #expect(machine.move(live(101), 101) == Move(.resumed, "live-sample"))
     }
 
-    @Test("is resumed by a restart, of the same epoch too")
+    @Test("a device resumes with a restart in the same epoch")
     func resumedByRestart() {
         var machine = Way.terminated.machine
         #expect(machine.move(presence(.foreground, 101, session: 2, reason: "start"), 101) == Move(.resumed, "start"))
     }
 
-    @Test("goes from resumed to active with the first live sample after it")
+    @Test("a resumed device becomes active with the first later live sample")
     func settledBySample() {
         var machine = Way.resumed.machine
         #expect(machine.move(live(99), 99.5) == nil)
         #expect(machine.move(live(99.000_001), 99.6) == Move(.active, "live-sample"))
     }
 
-    @Test("goes from resumed to active with the settle time")
+    @Test("a resumed device becomes active after the settle time")
     func settledByTime() {
         var machine = Way.resumed.machine
         #expect(machine.nextTick == moment(99 + 5).boot)
@@ -78,7 +78,7 @@ struct LifecycleTableTests {
         #expect(machine.move(.tick, 104) == Move(.active, "settled"))
     }
 
-    @Test("ends with a clean stop, from any state", arguments: Way.allCases.filter { $0 != .terminated })
+    @Test("a clean stop terminates a device in any state", arguments: Way.allCases.filter { $0 != .terminated })
     func terminated(_ way: Way) {
         var machine = way.machine
         #expect(machine.state == way.state)
@@ -86,7 +86,7 @@ struct LifecycleTableTests {
         #expect(machine.nextTick == nil)
     }
 
-    @Test("numbers its transitions, and each begins where the last ended")
+    @Test("transitions are numbered, and each starts from the previous state")
     func numbers() {
         var machine = LifecycleMachine(at: moment(0))
         var transitions: [LifecycleTransition?] = []

@@ -5,7 +5,7 @@ import Testing
 @Suite("Time in the life cycle")
 struct LifecycleTimeTests {
     @Test(
-        "goes on after a restart of the collector: state, number, session and what it rests on are kept",
+        "a restart of the collector keeps state, number, session and evidence",
         arguments: Way.allCases)
     func restart(_ way: Way) {
         let before = way.machine.snapshot
@@ -19,23 +19,23 @@ struct LifecycleTimeTests {
         #expect(next?.seq == (way == .terminated ? nil : (before.last?.seq ?? 0) + 1))
     }
 
-    @Test("of silence counts only while the collector listens")
+    @Test("silence counts only while the collector is connected")
     func silenceAfterRestart() {
         var machine = LifecycleMachine(Way.active.machine.snapshot, at: moment(1000))
-        machine.startListening(at: moment(5000))
+        machine.restartSilence(at: moment(5000))
         #expect(machine.move(.tick, 5074) == nil)
         #expect(machine.move(.tick, 5075) == Move(.background, "silent"))
     }
 
-    @Test("of settling counts only while the collector listens")
+    @Test("settle time counts only while the collector is connected")
     func settlingAfterRestart() {
         var machine = LifecycleMachine(Way.resumed.machine.snapshot, at: moment(1000))
-        machine.startListening(at: moment(5000))
+        machine.restartSilence(at: moment(5000))
         #expect(machine.move(.tick, 5004) == nil)
         #expect(machine.move(.tick, 5005) == Move(.active, "settled"))
     }
 
-    @Test("of silence and of settling can be chosen")
+    @Test("silence timeout and settle time are configurable")
     func timing() {
         var machine = LifecycleMachine(timing: .init(silence: 10_000_000, settle: 1_000_000), at: moment(0))
         _ = machine.handle(presence(.foreground, 0), at: moment(0))
@@ -44,7 +44,7 @@ struct LifecycleTimeTests {
         #expect(machine.move(.tick, 12) == Move(.active, "settled"))
     }
 
-    @Test("of a resumed device that falls silent ends in background")
+    @Test("a resumed device that falls silent goes to background")
     func silentResumed() {
         var machine = LifecycleMachine(timing: .init(silence: 3_000_000, settle: 5_000_000), at: moment(0))
         _ = machine.handle(presence(.background, 0), at: moment(0))
@@ -52,7 +52,7 @@ struct LifecycleTimeTests {
         #expect(machine.move(.tick, 4) == Move(.background, "silent"))
     }
 
-    @Test("in samples stamped in the future does not make later words look old")
+    @Test("a sample with a future timestamp does not make later messages look outdated")
     func futureSample() {
         var machine = Way.active.machine
         #expect(machine.move(live(90_000), 101) == nil)
@@ -60,7 +60,9 @@ struct LifecycleTimeTests {
         #expect(machine.snapshot.last?.since == time(102))
     }
 
-    @Test("in a presence stamped in the future does not make later words look old", arguments: [1, nil] as [Int64?])
+    @Test(
+        "a presence message with a future timestamp does not make later messages look outdated",
+        arguments: [1, nil] as [Int64?])
     func futurePresence(_ session: Int64?) {
         var machine = LifecycleMachine(after: [(0, presence(.foreground, 90_000, session: session))])
         #expect(machine.snapshot.last?.since == time(0))
@@ -68,7 +70,7 @@ struct LifecycleTimeTests {
         #expect(next == Move(.background, "background"))
     }
 
-    @Test("that a presence does not tell is the collector's")
+    @Test("a presence message without a time gets the collector's time")
     func withoutTime() {
         var machine = LifecycleMachine(at: moment(0))
         let first = machine.handle(presence(.foreground, nil, session: nil), at: moment(7))
@@ -78,7 +80,7 @@ struct LifecycleTimeTests {
         #expect(machine.move(live(10), 10) == Move(.resumed, "live-sample"))
     }
 
-    @Test("of two words may be the same: an agent says both in one turn of its loop")
+    @Test("two presence messages with the same time both take effect")
     func sameTime() {
         var machine = LifecycleMachine(after: [(0, presence(.foreground, 0))])
         let away = machine.move(presence(.background, 0), 1)
@@ -87,7 +89,7 @@ struct LifecycleTimeTests {
         #expect(back == Move(.resumed, "foreground"))
     }
 
-    @Test("never goes back from one transition to the next")
+    @Test("the time of a transition is never before that of the previous one")
     func since() {
         var machine = LifecycleMachine(after: [(50, presence(.foreground, 50))])
         // A new session whose clock is behind.

@@ -2,9 +2,9 @@ import LockstepCollector
 import LockstepModel
 import Testing
 
-@Suite("A device's state is not changed")
+@Suite("Events that don't change the state")
 struct LifecycleUnchangedTests {
-    @Test("by a will of an older session", arguments: Way.allCases)
+    @Test("the last will of an older session", arguments: Way.allCases)
     func olderWill(_ way: Way) {
         var machine = way.machine
         _ = machine.handle(presence(.foreground, 100, session: 5), at: moment(100))
@@ -13,14 +13,14 @@ struct LifecycleUnchangedTests {
         #expect(machine.snapshot == before)
     }
 
-    @Test("by any word of an older session", arguments: Phase.allCases)
+    @Test("a presence message of an older session", arguments: Phase.allCases)
     func olderSession(_ phase: Phase) {
         var machine = LifecycleMachine(after: [(0, presence(.foreground, 0, session: 5))])
         #expect(machine.move(presence(phase, 50, session: 4), 50) == nil)
     }
 
     @Test(
-        "by a presence of the same session that is overtaken",
+        "a presence message that is older than the evidence for the state",
         arguments: [Phase.foreground, .inactive, .background, .terminated])
     func overtaken(_ phase: Phase) {
         var machine = LifecycleMachine(after: [(0, presence(.foreground, 0)), (20, presence(.inactive, 20))])
@@ -29,7 +29,7 @@ struct LifecycleUnchangedTests {
         #expect(sampled.move(presence(phase, 19.999_999), 21) == nil)
     }
 
-    @Test("by a live sample older than what the state rests on", arguments: Way.allCases)
+    @Test("a live sample that is older than the evidence for the state", arguments: Way.allCases)
     func olderSample(_ way: Way) {
         var machine = LifecycleMachine(after: [(0, live(90))])
         machine = LifecycleMachine(machine.snapshot, at: moment(90))
@@ -40,7 +40,7 @@ struct LifecycleUnchangedTests {
         #expect(other.move(live(0), 101) == nil)
     }
 
-    @Test("by a heartbeat that says nothing new")
+    @Test("a heartbeat")
     func heartbeat() {
         var machine = Way.active.machine
         for beat in 0..<10 {
@@ -56,21 +56,21 @@ struct LifecycleUnchangedTests {
         #expect(resumed.move(presence(.foreground, 100), 100) == nil)
     }
 
-    @Test("by a will after the clean end")
-    func willAfterEnd() {
+    @Test("the last will after a clean stop")
+    func willAfterStop() {
         var machine = Way.terminated.machine
         #expect(machine.move(presence(.lost, 0), 101) == nil)
         #expect(machine.state == .terminated)
     }
 
-    @Test("by a will where it is in background already", arguments: [Way.declaredBackground, .silent, .lost])
+    @Test("the last will of a device in background", arguments: [Way.declaredBackground, .silent, .lost])
     func willInBackground(_ way: Way) {
         var machine = way.machine
         #expect(machine.move(presence(.lost, 0), 101) == nil)
         #expect(machine.state == .background)
     }
 
-    @Test("by live samples where it has said that it is in background: these are its background rates")
+    @Test("live samples of a device that declared itself in background")
     func backgroundRates() {
         var machine = Way.declaredBackground.machine
         for second in 101...150 { #expect(machine.move(live(Double(second)), Double(second)) == nil) }
@@ -78,23 +78,23 @@ struct LifecycleUnchangedTests {
         #expect(machine.move(live(152), 152) == Move(.resumed, "live-sample"))
     }
 
-    @Test("by live samples where it is active or interrupted", arguments: [Way.active, .inactive])
+    @Test("live samples of an active or interrupted device", arguments: [Way.active, .inactive])
     func samples(_ way: Way) {
         var machine = way.machine
         #expect(machine.move(live(101), 101) == nil)
-        // But they are a word of it.
+        // They restart the silence timer.
         #expect(machine.nextTick == moment(101 + 75).boot)
     }
 
     @Test(
-        "by time where it is in background or has ended",
+        "time, for a device in background or terminated",
         arguments: [Way.declaredBackground, .lost, .silent, .terminated])
     func time(_ way: Way) {
         var machine = way.machine
         #expect(machine.move(.tick, 1_000_000) == nil)
     }
 
-    @Test("by a word that was said before and is handed over again", arguments: [Way.silent, .lost])
+    @Test("a presence message that is delivered again", arguments: [Way.silent, .lost])
     func repeated(_ way: Way) {
         var machine = way.machine
         let again = machine.move(presence(.foreground, 0), 101)

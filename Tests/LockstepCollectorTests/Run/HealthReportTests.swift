@@ -8,7 +8,7 @@ import Testing
 
 @testable import LockstepCollector
 
-@Suite("A collector's last will")
+@Suite("Last will of a collector")
 struct HealthReportTests {
     private let report = HealthReport(
         configuration: CollectorConfiguration(
@@ -21,23 +21,22 @@ struct HealthReportTests {
         return try CollectorHealth.decode(Data(message.payload))
     }
 
-    @Test("says that it is offline")
+    @Test("the last will reports that the collector is offline")
     func offline() throws {
         let will = try will()
         #expect(will.status == .offline && will.problem == nil)
-        #expect(!report.hasSaidStalled)
+        #expect(!report.isStalled)
     }
 
-    @Test("of one that can't write says so, with the reason, until it can again")
+    @Test("while the store can't be written, the last will reports the reason")
     func stalled() throws {
         report.stall("the disk is full")
-        #expect(report.isStalled && !report.hasSaidStalled)
+        #expect(report.isStalled)
         let will = try will()
         #expect(will.status == .stalled && will.problem == "the disk is full")
-        #expect(report.hasSaidStalled)
         report.count(IngestResult(), rejected: [])
         let after = try self.will()
         #expect(after.status == .offline && after.problem == nil)
-        #expect(!report.hasSaidStalled)
+        #expect(!report.isStalled)
     }
 }

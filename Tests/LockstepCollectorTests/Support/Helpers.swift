@@ -13,7 +13,7 @@ let epoch = Epoch(unchecked: "e1")
 /// The wall time `seconds` after ``start``.
 func time(_ seconds: Double) -> Timestamp { Timestamp(microseconds: start + Int64(seconds * 1e6)) }
 
-/// The collector's clocks `seconds` after ``start``; its machine has run for a thousand seconds by then.
+/// The collector's clocks `seconds` after ``start``. The machine booted a thousand seconds before ``start``.
 func moment(_ seconds: Double) -> Moment {
     let boot = 1_000_000_000 + Int64(seconds * 1e6)
     return Moment(wall: time(seconds), boot: boot, awake: boot)
@@ -27,13 +27,13 @@ func presence(_ phase: Phase, _ seconds: Double?, session: Int64? = 1, reason: S
 func live(_ seconds: Double) -> LifecycleMachine.Event { .liveSamples(newest: time(seconds)) }
 
 extension LifecycleMachine {
-    /// A machine that took in these events, each at its time.
+    /// Creates a machine that has processed these events, each at its time.
     init(after events: [(Double, Event)]) {
         self.init(at: moment(0))
         for (seconds, event) in events { _ = handle(event, at: moment(seconds)) }
     }
 
-    /// Takes an event in, and gives where it led to and why: nil where it changed nothing.
+    /// Processes an event, and returns the new state and its reason, or nil if nothing changed.
     mutating func move(_ event: Event, _ seconds: Double) -> Move? {
         handle(event, at: moment(seconds)).map { Move(to: $0.to, reason: $0.reason) }
     }
@@ -51,7 +51,7 @@ struct Move: Equatable {
     init(_ to: LifecycleState, _ reason: String) { self.init(to: to, reason: reason) }
 }
 
-/// Ways into each state.
+/// The ways into each state.
 enum Way: CaseIterable {
     case active, inactive, declaredBackground, lost, silent, terminated, resumed
 
@@ -65,7 +65,7 @@ enum Way: CaseIterable {
         }
     }
 
-    /// A machine that came into the state at 99 s.
+    /// A machine that entered the state at 99 s.
     var machine: LifecycleMachine {
         let begin = (0.0, presence(.foreground, 0))
         switch self {
@@ -83,7 +83,7 @@ enum Way: CaseIterable {
     }
 }
 
-extension LifecycleBook {
+extension LifecycleRegistry {
     var states: [DeviceTransition] {
         devices.compactMap { device in
             lastTransition(of: device).map { DeviceTransition(device: device, transition: $0) }
@@ -98,15 +98,16 @@ extension Intake {
             devices: [])
     }
 
-    /// Takes a message in as the broker hands it over.
-    mutating func take(
-        _ topic: String, _ payload: [UInt8], isRetained: Bool = false, _ book: inout LifecycleBook, _ seconds: Double
+    /// Ingests a message as libmosquitto delivers it.
+    mutating func ingest(
+        _ topic: String, _ payload: [UInt8], isRetained: Bool = false, _ registry: inout LifecycleRegistry,
+        _ seconds: Double
     ) {
         payload.withUnsafeBytes { bytes in
             let whole = payload.isEmpty ? UnsafeRawBufferPointer(start: nil, count: 0) : bytes
             Array(topic.utf8).withUnsafeBytes { topic in
-                take(
-                    IncomingMessage(topicBytes: topic, payload: whole, isRetained: isRetained), &book,
+                ingest(
+                    IncomingMessage(topicBytes: topic, payload: whole, isRetained: isRetained), &registry,
                     at: moment(seconds))
             }
         }

@@ -43,16 +43,18 @@ struct DerivedStreamGraphTests {
         #expect(provided.sourceRates == [.altitude: .infinity])
     }
 
-    @Test("a stream derived from a derived stream requests the inputs of both, and the position only for a model")
+    @Test("a stream derived from a derived stream requests the inputs of both, and the position without a declination")
     func chain() {
-        var graph = graph(motion + [.location])
+        var options = DerivedOptions()
+        options.deviceMotion.declination = 0.1
+        var graph = graph(motion + [.location], options: options)
         let subscriber = graph.addSubscriber()
         _ = graph.setRequests([.heading: SensorRequest(rate: 10)], for: subscriber)
         #expect(graph.sourceRates == [.accelerometer: 100, .gyroscope: 100, .magnetometer: 25])
         _ = graph.setRequests([:], for: subscriber)
         #expect(graph.sourceRates.isEmpty)
 
-        var modelled = self.graph(motion + [.location], options: DerivedOptions(declinationModel: { _, _, _, _ in 0 }))
+        var modelled = self.graph(motion + [.location])
         let other = modelled.addSubscriber()
         _ = modelled.setRequests([.heading: SensorRequest(rate: 10)], for: other)
         #expect(modelled.sourceRates[.location] == 0.1)

@@ -11,7 +11,7 @@ struct LifecycleTests {
         let change = LifecycleTransition(from: .active, to: .background, since: time(5), reason: "silent", seq: 4)
         let snapshots = [
             device("one"): LifecycleSnapshot(
-                last: change, epoch: Epoch(unchecked: "e1"), session: 7, phase: .lost, restsOn: time(3)),
+                last: change, epoch: Epoch(unchecked: "e1"), session: 7, phase: .lost, evidenceTime: time(3)),
             device("two"): LifecycleSnapshot(
                 last: LifecycleTransition(from: nil, to: .active, since: time(1), reason: "live-sample", seq: 1)),
             device("three"): LifecycleSnapshot(),
@@ -28,7 +28,7 @@ struct LifecycleTests {
     func olderStore() throws {
         let path = TemporaryFolder.path + "/store"
         let change = LifecycleTransition(from: nil, to: .active, since: time(5), reason: "foreground", seq: 1)
-        let snapshot = LifecycleSnapshot(last: change, session: 7, phase: .foreground, restsOn: time(3))
+        let snapshot = LifecycleSnapshot(last: change, session: 7, phase: .foreground, evidenceTime: time(3))
         do {
             let store = try SQLiteStore(path: path)
             _ = try store.write(IngestGroup(lifecycles: [device("one"): snapshot]))

@@ -11,10 +11,10 @@ struct SchemaTests {
         let store = try newStore().store
         let tables = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
         let base = ["devices", "states", "batches", "dropped", "conflicts", "rejected"]
-        #expect(tables.sorted() == (base + SensorStream.all.map(\.table)).sorted())
+        #expect(tables.sorted() == (base + SensorStream.builtIn.map(\.table)).sorted())
     }
 
-    @Test("gives each stream a table with its columns and types", arguments: SensorStream.all)
+    @Test("gives each stream a table with its columns and types", arguments: SensorStream.builtIn)
     func streamTable(stream: SensorStream) throws {
         let store = try newStore().store
         let columns = try store.database.rows("SELECT name, type, pk FROM pragma_table_info('\(stream.table)')")
@@ -28,7 +28,7 @@ struct SchemaTests {
         #expect(columns == ["device_id|INTEGER|1", "t|INTEGER|2"] + types)
     }
 
-    @Test("explains itself: each column of a stream with its unit and meaning", arguments: SensorStream.all)
+    @Test("explains itself: each column of a stream with its unit and meaning", arguments: SensorStream.builtIn)
     func comments(stream: SensorStream) throws {
         let store = try newStore().store
         let sql = try #require(
@@ -41,7 +41,7 @@ struct SchemaTests {
         #expect(sql.hasSuffix("WITHOUT ROWID"))
     }
 
-    @Test("gives every stream a view that can be read", arguments: SensorStream.all)
+    @Test("gives every stream a view that can be read", arguments: SensorStream.builtIn)
     func views(stream: SensorStream) throws {
         let store = try newStore().store
         let view = try store.database.prepare("SELECT * FROM v_\(stream.table)")

@@ -16,7 +16,10 @@ struct UpgradeTests {
         let change = LifecycleTransition(from: nil, to: .active, since: time(5), reason: "foreground", seq: 1)
         #expect(
             try store.lifecycles()
-                == [device("one"): LifecycleSnapshot(last: change, session: 7, phase: .foreground, restsOn: time(3))])
+                == [
+                    device("one"): LifecycleSnapshot(
+                        last: change, session: 7, phase: .foreground, evidenceTime: time(3))
+                ])
         // What it has counts: the same samples again are duplicates, the same numbers are known.
         let result = try store.write(received(acceleration(1...3), seq: 5))
         #expect(result.devices == [device("one"): IngestResult.Counts(stored: 1, duplicates: 2)])

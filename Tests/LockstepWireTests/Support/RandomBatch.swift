@@ -3,7 +3,7 @@ import LockstepModel
 extension Batch {
     /// A valid batch of any stream.
     static func random(using random: inout some RandomNumberGenerator) -> Batch {
-        .random(of: SensorStream.all.randomElement(using: &random) ?? .steps, using: &random)
+        .random(of: SensorStream.builtIn.randomElement(using: &random) ?? .steps, using: &random)
     }
 
     static func random(of stream: SensorStream, using random: inout some RandomNumberGenerator) -> Batch {

@@ -18,7 +18,7 @@ struct ClockStepTests {
             let collector = try system.startCollector()
             let clock = try await AdjustableClock(in: system.folder)
             let agent = try system.startAgent("walker", environment: clock.environment)
-            #expect(await collector.waitForOutput("default/walker: active"))
+            #expect(await collector.waitForState("active", of: "default/walker"))
             let database = try SQLiteDatabase(path: system.outbox(of: "walker"), mode: .readOnly)
             // An epoch in which nothing was written would not show.
             try await expectEventually("\(agent.text)") { try database.integer("SELECT count(*) FROM journal") > 0 }
@@ -44,11 +44,11 @@ struct ClockStepTests {
             let collector = try system.startCollector()
             let clock = try await AdjustableClock(in: system.folder)
             let agent = try system.startAgent("walker", environment: clock.environment)
-            #expect(await collector.waitForOutput("default/walker: active"))
+            #expect(await collector.waitForState("active", of: "default/walker"))
             let database = try SQLiteDatabase(path: system.outbox(of: "walker"), mode: .readOnly)
             try clock.set(wall: 3600, boot: 3600)
-            #expect(await collector.waitForOutput("→ background (suspend)"), "\(agent.text)\(collector.text)")
-            #expect(await collector.waitForOutput("→ resumed (wake)"), "\(agent.text)\(collector.text)")
+            #expect(await collector.waitForState("background", reason: "suspend"), "\(agent.text)\(collector.text)")
+            #expect(await collector.waitForState("resumed", reason: "wake"), "\(agent.text)\(collector.text)")
             let before = try database.integer("SELECT count(*) FROM journal")
             try await expectEventually("\(agent.text)", within: .seconds(120)) {
                 try database.integer("SELECT count(*) FROM journal") > before + 15

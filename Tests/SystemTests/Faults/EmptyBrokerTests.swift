@@ -13,10 +13,10 @@ struct EmptyBrokerTests {
             let collector = try system.startCollector()
             let walker = try system.startAgent("walker")
             let gone = try system.startAgent("gone", source: "simulate:2")
-            #expect(await collector.waitForOutput("default/walker: active"))
-            #expect(await collector.waitForOutput("default/gone: active"))
+            #expect(await collector.waitForState("active", of: "default/walker"))
+            #expect(await collector.waitForState("active", of: "default/gone"))
             await gone.stop()
-            #expect(await collector.waitForOutput("default/gone: active → terminated"))
+            #expect(await collector.waitForState("terminated", of: "default/gone", from: "active"))
             let reader = try await system.reader()
             let before = try samples(of: "walker", reader)
 

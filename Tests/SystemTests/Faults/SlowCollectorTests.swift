@@ -13,7 +13,7 @@ struct SlowCollectorTests {
         try await withSystem(brokerSettings: settings) { system in
             let collector = try system.startCollector()
             let agent = try system.startAgent("walker")
-            #expect(await collector.waitForOutput("default/walker: active"))
+            #expect(await collector.waitForState("active", of: "default/walker"))
             let outbox = try SQLiteDatabase(path: system.outbox(of: "walker"), mode: .readOnly)
             let store = try SQLiteDatabase(path: system.storePath, mode: .readWrite)
 

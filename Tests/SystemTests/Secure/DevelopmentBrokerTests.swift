@@ -19,9 +19,11 @@ struct DevelopmentBrokerTests {
             let collector = try system.startCollector(url: url)
             #expect(await collector.waitForOutput("connected to", within: .seconds(120)), "\(collector.text)")
             let agent = try system.startAgent("walker", url: url)
-            #expect(await collector.waitForOutput("default/walker: active", within: .seconds(120)), "\(collector.text)")
+            #expect(
+                await collector.waitForState("active", of: "default/walker", within: .seconds(120)), "\(collector.text)"
+            )
             await agent.stop()
-            #expect(await collector.waitForOutput("→ terminated", within: .seconds(120)), "\(collector.text)")
+            #expect(await collector.waitForState("terminated", within: .seconds(120)), "\(collector.text)")
             let verification = try await system.verify(["walker"])
             #expect(verification.status == 0, "\(verification.text)")
             await broker.stop()

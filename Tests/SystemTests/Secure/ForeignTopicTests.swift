@@ -33,7 +33,7 @@ struct ForeignTopicTests {
             // MQTT 3.1.1 has no word for it.
             #expect(device.refusals.count == (version == .five ? Self.forbidden.count : 0))
             for refusal in device.refusals {
-                #expect(refusal == MQTTError(.notAuthorized, "the broker refused a message: Not authorized"))
+                #expect(refusal == MQTTError(.notAuthorized, "the broker rejected a message: Not authorized"))
             }
         }
     }
@@ -100,7 +100,7 @@ struct ForeignTopicTests {
             let agent = try broker.startAgent("ant", as: "lab/walker")
             #expect(
                 await agent.waitForOutput(
-                    "the broker refused a message: Not authorized: check the access rights of this user",
+                    "the broker rejected a message: Not authorized: check the access rights of this user",
                     within: .seconds(120)), "\(agent.text)")
             await agent.stop(SIGKILL)
             await expectEventually(within: .seconds(120)) {

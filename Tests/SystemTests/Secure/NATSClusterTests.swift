@@ -22,7 +22,7 @@ struct NATSClusterTests {
                     "--outbox", "\(folder)/arm-left.outbox", "--window", "200ms",
                 ] + credentials.options(credentials.tls("lab/arm-left")))
             await expectEventually("\(collector.text)\(agent.text)", within: .seconds(120)) {
-                collector.text.contains("lab/arm-left: active")
+                collector.hasLoggedState("active", of: "lab/arm-left")
             }
             #expect(agent.text.contains("with MQTT 3.1.1"))
             await cluster.nodes[2].stop(SIGKILL)
@@ -37,7 +37,7 @@ struct NATSClusterTests {
             }
             await agent.stop()
             // Only the collector's word empties the outbox, so its acknowledgements came through as well.
-            #expect(await collector.waitForOutput("→ terminated", within: .seconds(120)), "\(collector.text)")
+            #expect(await collector.waitForState("terminated", within: .seconds(120)), "\(collector.text)")
             await collector.stop()
             let verification = try await RunningProgram.run(
                 Programs.built("lockstep"), ["verify", "--store", "sqlite:\(folder)/store.db"])

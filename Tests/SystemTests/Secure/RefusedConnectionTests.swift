@@ -11,7 +11,7 @@ struct RefusedConnectionTests {
         try await withSecureBroker { broker in
             try await expectRefusal(
                 of: broker.credentials.trusting, at: broker,
-                "the broker asks for a certificate, and this program has none: give --cert-file and --key-file")
+                "the broker requires a client certificate: add --cert-file and --key-file")
         }
     }
 
@@ -24,12 +24,12 @@ struct RefusedConnectionTests {
             stranger.authorityFile = broker.credentials.authority
             try await expectRefusal(
                 of: stranger, at: broker,
-                "the broker does not trust the authority that signed this program's certificate")
+                "the broker does not trust the CA of the client certificate")
             var mistrustful = broker.credentials.tls("lab/walker")
             mistrustful.authorityFile = others.authority
             try await expectRefusal(
                 of: mistrustful, at: broker,
-                "the broker's certificate is not signed by an authority that is trusted here: see --ca-file")
+                "the broker's certificate is not signed by a trusted CA: add its CA with --ca-file")
         }
     }
 
@@ -38,7 +38,8 @@ struct RefusedConnectionTests {
         try await withSecureBroker { broker in
             var tls = broker.credentials.tls("lab/walker")
             tls.certificateFile = try await broker.credentials.expired("lab/walker")
-            try await expectRefusal(of: tls, at: broker, "this program's certificate has expired: see --cert-file")
+            try await expectRefusal(
+                of: tls, at: broker, "the client certificate has expired: renew the one in --cert-file")
         }
     }
 
@@ -73,7 +74,7 @@ struct RefusedConnectionTests {
             try await broker.start()
             try await expectRefusal(
                 of: broker.credentials.tls("lab/walker"), at: broker,
-                "the broker's certificate is not for 'localhost': use a name that it has")
+                "the broker's certificate is not valid for 'localhost': use a name in the certificate")
         }
     }
 
@@ -99,7 +100,7 @@ struct RefusedConnectionTests {
     func anonymousReader() async throws {
         try await withSecureBroker(passwords: true) { broker in
             for (url, cause) in [
-                (broker.url, "asks for a certificate"), (broker.passwordURL, "check user name, password"),
+                (broker.url, "requires a client certificate"), (broker.passwordURL, "check user name, password"),
             ] {
                 let run = try await RunningProgram.run(
                     Programs.built("lockstep"),
@@ -118,7 +119,9 @@ struct RefusedConnectionTests {
                 Programs.built("lockstep-collector"),
                 ["--broker", broker.url, "--store", "sqlite:\(broker.storePath)"]
                     + broker.credentials.options(broker.credentials.trusting))
-            #expect(await collector.waitForOutput("asks for a certificate", within: .seconds(120)), "\(collector.text)")
+            #expect(
+                await collector.waitForOutput("requires a client certificate", within: .seconds(120)),
+                "\(collector.text)")
             #expect(!collector.text.contains("connected to"))
         }
     }

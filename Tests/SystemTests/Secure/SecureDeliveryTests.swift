@@ -12,7 +12,8 @@ struct SecureDeliveryTests {
             #expect(await collector.waitForOutput("connected to", within: .seconds(120)), "\(collector.text)")
             let reader = try await broker.connect(as: "reader")
             let agent = try broker.startAgent("walker", as: "lab/walker")
-            #expect(await collector.waitForOutput("lab/walker: active", within: .seconds(120)), "\(collector.text)")
+            #expect(
+                await collector.waitForState("active", of: "lab/walker", within: .seconds(120)), "\(collector.text)")
             for channel in ["motion/accelerometer", "motion/device", "presence", "state", "ack"] {
                 await reader.expectMessage(within: .seconds(120)) { $0.topic == "lockstep/lab/walker/\(channel)" }
             }
@@ -21,7 +22,7 @@ struct SecureDeliveryTests {
             }
             // The acknowledgements got through too: nothing is left to send when it ends.
             await agent.stop()
-            #expect(await collector.waitForOutput("→ terminated", within: .seconds(120)), "\(collector.text)")
+            #expect(await collector.waitForState("terminated", within: .seconds(120)), "\(collector.text)")
             let verification = try await RunningProgram.run(
                 Programs.built("lockstep"),
                 [

@@ -16,7 +16,7 @@ struct LullTurnTests {
             var configuration = CollectorConfiguration(
                 id: try CollectorID(validating: "lull"), broker: system.broker.address)
             configuration.turn = TurnLimits(
-                burst: 1, lull: .seconds(5), lulls: .seconds(30), duration: .seconds(60))
+                burst: 1, idleGap: .seconds(5), totalIdleGap: .seconds(30), duration: .seconds(60))
             let client = try await system.connect(["lockstep/+/$collector/lull"])
             try await CommitLog.of(configuration, store: system.storePath) { log in
                 await client.expectMessage { _ in true }

@@ -1,0 +1,138 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepStore
+import LockstepSupervision
+import LockstepWire
+import Logging
+
+extension CollectorLoop {
+    /// Carries out an action of a turn.
+    /// - Returns: the event that results from it, or nil at the end of the turn.
+    func perform(_ action: TurnMachine.Action) -> TurnMachine.Event? {
+        switch action {
+        case .linger(let end):
+            link.waitForSignal(until: end)
+            return .lingered
+        case .read: return .read(read())
+        case .waitToRead(let duration):
+            let isReadable = link.waitToRead(until: .now + duration)
+            return .waited(isReadable: isReadable, isStoreIdle: writer.isIdle)
+        case .handOver: return .handedOver(samples: handOver())
+        case .subscribe:
+            subscribe()
+            return .subscribed
+        case .review(let advancingTime):
+            moment = .now()
+            if advancingTime { intake.tick(&registry, at: moment) }
+            return .reviewed(intake.group.isEmpty ? .none : intake.group.canWait ? .deferrable : .urgent)
+        case .commit:
+            let group = intake.takeGroup(&registry, at: moment)
+            pending.add(group)
+            commitResult = writer.commit(adding: group)
+            if case .success = commitResult { return .committed }
+            return .commitFailed
+        case .settle:
+            settle()
+            return .settled
+        case .rollBack:
+            rollBack()
+            return .rolledBack
+        case .abandonConnection:
+            handle(link.abandon(MQTTError(.other, "the store can't be written")))
+            return .abandoned
+        case .publish(let states, let acknowledgements):
+            publish(states: states, acknowledgements: acknowledgements)
+            return .published
+        case .flush:
+            for event in link.write() { handle(event) }
+            return .flushed
+        case .endTurn(let upkeep):
+            if upkeep { writer.performMaintenance() }
+            return nil
+        }
+    }
+
+    private func read() -> TurnMachine.ReadResult {
+        moment = .now()
+        readResult = TurnMachine.ReadResult()
+        let partSamples = configuration.turn.partSamples
+        let events = link.read(limit: TurnMachine.readLimit) { self.intake.pendingSamples < partSamples }
+        for event in events { handle(event) }
+        supervisor.didTurn(summary)
+        readResult.linkEvents = events.count
+        readResult.pendingSamples = intake.pendingSamples
+        readResult.isStoreIdle = writer.isIdle
+        return readResult
+    }
+
+    /// Hands the current group to the store.
+    /// - Returns: the number of its samples, or nil if the group is empty.
+    private func handOver() -> Int? {
+        guard !intake.group.isEmpty else { return nil }
+        let group = intake.takeGroup(&registry, at: moment)
+        pending.add(group)
+        writer.add(group)
+        return group.runs.reduce(0) { $0 + $1.samples.count }
+    }
+
+    private func settle() {
+        guard case .success(let result) = commitResult else { return }
+        report.count(result, rejected: pending.rejected)
+        let boot = Moment.now().boot
+        for (key, received) in result.received { schedule.schedule(key, received: received, at: boot) }
+        registry.commit()
+        for change in pending.transitions { announce(change) }
+        pending.clear()
+        // Release the dictionaries of the result.
+        commitResult = .success(IngestResult())
+    }
+
+    private func rollBack() {
+        guard case .failure(let error) = commitResult else { return }
+        // The broker delivers all messages again. They lead to the same transitions with the same sequence numbers.
+        registry.rollback()
+        pending.rollBack()
+        intake.discardGroup()
+        report.stall("\(error)")
+    }
+
+    private func announce(_ change: DeviceTransition) {
+        let transition = change.transition
+        var metadata: Logger.Metadata = [
+            "device": "\(change.device)", "to": "\(transition.to.rawValue)", "reason": "\(transition.reason)",
+        ]
+        if let from = transition.from { metadata["from"] = "\(from.rawValue)" }
+        logger.info("state changed", metadata: metadata)
+        transitions.yield(change)
+        publishState(transition, of: change.device)
+    }
+
+    private func publish(states: Range<Int>, acknowledgements: Bool) {
+        for device in announcedDevices[states] {
+            guard let transition = registry.lastTransition(of: device) else { continue }
+            publishState(transition, of: device)
+        }
+        moment = .now()
+        for (device, ack) in acknowledgements ? schedule.takeExpired(at: moment.boot) : [] {
+            publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
+        }
+        report.publishIfDue(counting: fleet, over: link, at: moment)
+    }
+
+    private func publishState(_ transition: LifecycleTransition, of device: DeviceAddress) {
+        publish(.state, of: device, StateJSON.encode(transition), qos: .atLeastOnce)
+    }
+
+    private func publish(_ channel: Channel, of device: DeviceAddress, _ payload: [UInt8], qos: QualityOfService) {
+        do {
+            let id = try link.publish(
+                MQTTMessage(
+                    topic: configuration.root.topic(device, channel), payload: payload, qos: qos, isRetained: true))
+            if let id, qos == .atLeastOnce { handle(.queued(id: id)) }
+        } catch {
+            logger.error(
+                "publishing failed",
+                metadata: ["device": "\(device)", "channel": "\(channel.name)", "error": "\(error)"])
+        }
+    }
+}

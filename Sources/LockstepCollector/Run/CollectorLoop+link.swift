@@ -1,0 +1,94 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+import Logging
+
+extension CollectorLoop {
+    /// Passes an event of the link to the machine, and logs it.
+    func handle(_ event: BrokerLink.Event) {
+        switch event {
+        case .connected(let version, let sessionPresent):
+            logger.info(
+                "connected to broker",
+                metadata: [
+                    "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
+                    "session": sessionPresent ? "resumed" : "new",
+                ])
+            announcedDevices = registry.devices
+            perform(machine.handle(.connected(devices: announcedDevices.count), at: .now))
+        case .disconnected(let error, _):
+            perform(machine.handle(.disconnected(isTakenOver: error.code == .takenOver), at: .now), error: error)
+        case .failed(let error, _):
+            perform(machine.handle(.failed(error.code), at: .now), error: error)
+        case .subscribed(_, let isGranted):
+            if !isGranted { handle(.subscriptionRefused) }
+        case .published(let id, let refusal):
+            handle(.acknowledged(id: id))
+            guard let refusal else { return }
+            logger.error(
+                "message refused by broker",
+                metadata: [
+                    "error": "\(refusal)", "hint": "allow this user to write state, ack and $collector topics",
+                ])
+        }
+    }
+
+    /// Passes an event to the machine and carries out its action.
+    /// - Returns: whether to connect, where the event asks that.
+    @discardableResult
+    func handle(_ event: TurnMachine.LinkEvent) -> Bool { perform(machine.handle(event, at: .now)) }
+
+    @discardableResult
+    private func perform(_ action: TurnMachine.LinkAction, error: MQTTError? = nil) -> Bool {
+        var metadata: Logger.Metadata { ["broker": "\(configuration.broker)", "error": error.map { "\($0)" } ?? ""] }
+        switch action {
+        case .ignore, .stayDisconnected: return false
+        case .connect: return true
+        case .startSession: startSession()
+        case .reportTakeover:
+            logger.error(
+                "another collector uses the same id",
+                metadata: ["id": "\(configuration.id)", "hint": "give each collector its own --id"])
+        case .reportDisconnect: logger.warning("connection to broker lost", metadata: metadata)
+        case .reportFailure: logger.warning("connection to broker failed, retrying", metadata: metadata)
+        case .reportRefusedSubscription:
+            logger.error(
+                "subscription refused by broker, retrying",
+                metadata: ["hint": "allow this user to read '\(configuration.root)/#'"])
+        case .tryCommit: return tryCommit()
+        }
+        return false
+    }
+
+    private func startSession() {
+        subscribe()
+        registry.restartSilence(at: .now())
+        report.publish(report.status, counting: fleet, over: link, at: .now())
+    }
+
+    func subscribe() {
+        do {
+            let groups: [GroupID?] = configuration.groups.isEmpty ? [nil] : configuration.groups
+            for group in groups {
+                try link.subscribe(to: configuration.root.filter(group: group), qos: .atLeastOnce)
+            }
+        } catch {
+            logger.error("subscribing failed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Tests whether the store can be written again.
+    /// - Returns: whether to connect.
+    private func tryCommit() -> Bool {
+        guard let group = pending.trialGroup else { return true }
+        switch writer.commit(adding: group) {
+        case .success(let result):
+            pending.clearTrialGroup()
+            report.count(result, rejected: [])
+            return handle(.triedCommit(succeeded: true))
+        case .failure(let error):
+            report.stall("\(error)")
+            return handle(.triedCommit(succeeded: false))
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/// The limits of a turn: how much the collector ingests before it commits and acknowledges.
+///
+/// A turn is one transaction. It is handed to the store in parts, so that the collector reads one part while the store
+/// writes the previous one.
+struct TurnLimits: Sendable {
+    /// The maximum number of messages of a turn. It is large, so that small messages share the database pages they change.
+    var messages = 30_000
+    /// The maximum number of samples of a turn. A small message can hold many samples.
+    var samples = 300_000
+    /// The minimum number of messages, or samples, of a part. Smaller parts are inefficient to insert.
+    var partMessages = 3000
+    var partSamples = 20_000
+    /// The minimum number of messages after which a turn waits in an idle gap for more messages.
+    var burst = 100
+    /// The maximum length of one idle gap.
+    var idleGap = Duration.milliseconds(10)
+    /// The maximum length of all idle gaps of a turn. Otherwise a steady stream would extend every turn to its limit.
+    var totalIdleGap = Duration.milliseconds(40)
+    /// The maximum duration of reading. It bounds the acknowledgement delay when the disk is slow.
+    var duration = Duration.milliseconds(250)
+
+    /// Returns whether the pending messages are enough for a part: at least half of the messages, or half of the time,
+    /// that the turn had left after the previous part.
+    ///
+    /// A larger part costs less per message, but the turn ends only when its last part is written.
+    /// - Parameters:
+    ///   - pending: messages since the previous part.
+    ///   - handedOver: messages up to the previous part.
+    ///   - elapsed: time since the previous part.
+    ///   - remaining: time that was left at the previous part.
+    func isPart(_ pending: Int, after handedOver: Int, elapsed: Duration, of remaining: Duration) -> Bool {
+        pending >= partMessages && (2 * pending >= messages - handedOver || elapsed >= remaining / 2)
+    }
+}

@@ -1,0 +1,39 @@
+// The second half of a turn: commit, and what follows its success or failure.
+
+extension TurnMachine {
+    /// Returns whether anything has to be written now.
+    mutating func isCommitDue(_ urgency: GroupUrgency, at now: Instant) -> Bool {
+        if hasHandedOver { return true }
+        switch urgency {
+        case .none: return false
+        case .urgent: return true
+        case .deferrable:
+            let since = deferredSince ?? now
+            deferredSince = since
+            return isLastTurn || now - since >= Self.maxDeferral
+        }
+    }
+
+    mutating func didCommit() -> Action {
+        hasHandedOver = false
+        deferredSince = nil
+        isStalled = false
+        return .settle
+    }
+
+    /// Nothing of this turn may be acknowledged. The broker has to deliver it again.
+    mutating func didFailToCommit() -> Action {
+        hasHandedOver = false
+        deferredSince = nil
+        isStalled = true
+        return .rollBack
+    }
+
+    /// Publishes the next portion of the pending states together with everything that is due.
+    mutating func publish() -> Action {
+        guard isConnected else { return .publish(states: 0..<0, acknowledgements: false) }
+        let portion = pendingStates.prefix(Self.maxStatesPerTurn)
+        pendingStates = portion.upperBound..<pendingStates.upperBound
+        return .publish(states: portion, acknowledgements: true)
+    }
+}

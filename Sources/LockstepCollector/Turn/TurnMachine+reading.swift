@@ -1,0 +1,76 @@
+// The first half of a turn: reading, and handing parts to the store.
+
+extension TurnMachine {
+    /// Returns the time until which to linger, or nil to read at once.
+    mutating func lingerEnd(hasUnsentData: Bool, at now: Instant) -> Instant? {
+        // If the last turn read no message, a large message may still be arriving: read at once.
+        guard isConnected, messages > 0, !hasUnsentData, !isPublishingStates else { return nil }
+        return linger.begin(after: readStart, now: now)
+    }
+
+    /// Starts a turn.
+    mutating func startReading(at now: Instant) -> Action {
+        readStart = now
+        readEnd = now + limits.duration
+        lastRead = now
+        partStart = now
+        messages = 0
+        handedOverMessages = 0
+        unacknowledged = 0
+        retained = 0
+        handedOverSamples = 0
+        return .read
+    }
+
+    mutating func didRead(_ result: ReadResult, at now: Instant) -> Action {
+        messages += result.messages
+        unacknowledged += result.unacknowledged
+        retained += result.retained
+        pendingSamples = result.pendingSamples
+        lastRead = now
+        // Without the connection, nothing more that was read from it can be acknowledged.
+        guard isConnected, now < readEnd else { return endReading(at: now) }
+        let isPartFull = pendingSamples >= limits.partSamples
+        // A read that ended at a limit may leave data that no poll reports: OpenSSL buffers the rest of a record.
+        let isDrained = result.messages + result.linkEvents < Self.readLimit && !isPartFull
+        guard isDrained else { return continueReading(isStoreIdle: result.isStoreIdle, at: now) }
+        guard !isPublishingStates, let gap = idleGap.begin(after: unacknowledged) else { return endReading(at: now) }
+        return .waitToRead(gap)
+    }
+
+    mutating func didWait(isReadable: Bool, isStoreIdle: Bool, at now: Instant) -> Action {
+        idleGap.end(waited: now - lastRead, isReadable: isReadable)
+        return isReadable ? continueReading(isStoreIdle: isStoreIdle, at: now) : endReading(at: now)
+    }
+
+    mutating func didHandOver(samples: Int?, at now: Instant) -> Action {
+        if let samples {
+            hasHandedOver = true
+            handedOverSamples += samples
+            pendingSamples = 0
+        }
+        partStart = lastRead
+        return readMore(at: now)
+    }
+
+    /// Hands over what was read if it is enough for a part, or reads more.
+    private mutating func continueReading(isStoreIdle: Bool, at now: Instant) -> Action {
+        let isPart = limits.isPart(
+            messages - handedOverMessages, after: handedOverMessages, elapsed: lastRead - partStart,
+            of: readEnd - partStart)
+        guard pendingSamples >= limits.partSamples || (isPart && isStoreIdle) else { return readMore(at: now) }
+        handedOverMessages = messages
+        return .handOver
+    }
+
+    private mutating func readMore(at now: Instant) -> Action {
+        let hasRoom = messages < limits.messages && handedOverSamples + pendingSamples < limits.samples
+        return hasRoom ? .read : endReading(at: now)
+    }
+
+    private mutating func endReading(at now: Instant) -> Action {
+        guard isConnected, let time = resubscribeAt, time <= now else { return .review(advancingTime: isConnected) }
+        resubscribeAt = nil
+        return .subscribe
+    }
+}

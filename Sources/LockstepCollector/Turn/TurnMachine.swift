@@ -1,0 +1,202 @@
+import LockstepMQTT
+
+/// The decisions of the collector's main loop: when to read, wait, hand over, commit, acknowledge and roll back.
+///
+/// A state machine without I/O. The loop passes it an event, carries out the returned action, and passes the result of
+/// the action as the next event, until the turn ends. It reads no clock; the time is a parameter.
+///
+/// One event covers up to ``readLimit`` messages, so that the machine adds no cost per message. No event or action
+/// allocates memory.
+///
+/// The order of a turn guarantees that nothing is acknowledged before it is on disk: libmosquitto queues the
+/// acknowledgements of what was read, and only ``Action/flush`` sends them. A flush follows a successful commit, or a
+/// review that found nothing to store except heartbeats.
+struct TurnMachine {
+    typealias Instant = ContinuousClock.Instant
+
+    /// What happened, with the results of the action that caused it.
+    enum Event {
+        /// The loop woke up: the link is readable, a deadline passed, or another thread signalled.
+        /// - Parameter hasUnsentData: whether the socket did not accept everything that was written.
+        case wokeUp(isReadable: Bool, hasUnsentData: Bool)
+        /// The collector is stopping. This starts the last turn.
+        case stopping
+        case lingered
+        case read(ReadResult)
+        case waited(isReadable: Bool, isStoreIdle: Bool)
+        /// - Parameter samples: the number of samples of the part, or nil if there was nothing to hand over.
+        case handedOver(samples: Int?)
+        case subscribed
+        case reviewed(GroupUrgency)
+        case committed
+        case commitFailed
+        case settled
+        case rolledBack
+        case abandoned
+        case published
+        case flushed
+    }
+
+    /// What the loop has to do next.
+    enum Action: Equatable {
+        /// Leave everything unread until the given time.
+        case linger(until: Instant)
+        /// Read up to ``readLimit`` messages.
+        case read
+        /// Wait for more to read, but at most for the given time.
+        case waitToRead(Duration)
+        /// Hand the current group to the store, which writes it in parallel.
+        case handOver
+        /// Subscribe again after a refusal.
+        case subscribe
+        /// Determine the urgency of the current group. Before that, advance the time of the life cycles if requested.
+        case review(advancingTime: Bool)
+        /// Write the current group and commit it with all groups that were handed over.
+        case commit
+        /// After a commit: keep the life cycles, announce transitions, report rejections, schedule acknowledgements.
+        case settle
+        /// After a failed commit: revert the life cycles, discard the group, report the stall.
+        case rollBack
+        /// Drop the connection without sending anything, so that the broker delivers all unacknowledged messages again.
+        case abandonConnection
+        /// Publish the states of a range of the devices that were known at connect, the acknowledgements whose deadline has
+        /// passed, and the collector's health.
+        case publish(states: Range<Int>, acknowledgements: Bool)
+        /// Send the queued packets, including the MQTT acknowledgements of everything read.
+        case flush
+        /// Start the next turn. Before that, let the store do its maintenance if requested.
+        case endTurn(upkeep: Bool)
+    }
+
+    /// The result of one read.
+    struct ReadResult {
+        /// Messages of this read, those of them that need an MQTT acknowledgement, and the retained ones of the latter.
+        var messages = 0
+        var unacknowledged = 0
+        var retained = 0
+        /// Connection events of this read.
+        var linkEvents = 0
+        /// Samples in the current group.
+        var pendingSamples = 0
+        /// Whether the store has written all parts that were handed over.
+        var isStoreIdle = true
+    }
+
+    /// How soon the current group has to be committed.
+    enum GroupUrgency {
+        /// The group is empty.
+        case none
+        /// The group holds only heartbeats. They can wait for the next commit: with thousands of devices, each heartbeat
+        /// would otherwise cost a commit. If a crash loses one, the next heartbeat replaces it.
+        case deferrable
+        case urgent
+    }
+
+    /// The maximum number of messages of one read.
+    static let readLimit = 100
+    /// The time for which heartbeats wait for another reason to commit.
+    static let maxDeferral = Duration.seconds(1)
+    /// The time between two turns if nothing happens.
+    static let maxIdle = Duration.milliseconds(500)
+    /// The maximum number of states published in one turn. One call of libmosquitto reads as many packets as there are
+    /// publishes in flight, regardless of the read limit.
+    static let maxStatesPerTurn = 500
+    /// The number of states in flight that any broker accepts before the collector has to read its responses.
+    static let minBrokerWindow = 10
+
+    let limits: TurnLimits
+    var linger: CommitLinger
+    var idleGap: IdleGap
+
+    // The current turn.
+    /// The time at which reading started, and at which it has to end.
+    var readStart: Instant
+    var readEnd: Instant
+    /// The time of the last read, and of the read after which the last part was handed over.
+    var lastRead: Instant
+    var partStart: Instant
+    var isLastTurn = false
+    /// Messages of this turn, and the number of them at the last hand-over.
+    var messages = 0
+    var handedOverMessages = 0
+    /// Messages of this turn that need an MQTT acknowledgement, and the retained ones of them.
+    var unacknowledged = 0
+    var retained = 0
+    /// Samples in the current group, and samples that this turn has handed over.
+    var pendingSamples = 0
+    var handedOverSamples = 0
+
+    // The store.
+    /// Whether groups were handed over since the last commit.
+    var hasHandedOver = false
+    /// The time since which heartbeats have been waiting for a commit.
+    var deferredSince: Instant?
+    /// Whether the last commit failed.
+    var isStalled = false
+    /// Whether the broker knows that the store is stalled, or will know from the last will when the connection is dropped.
+    var isStallReported = false
+
+    // The connection.
+    var isConnected = false
+    /// The time at which a refused subscription is retried.
+    var resubscribeAt: Instant?
+    /// The devices whose states have to be published after a connect, as indices into the list made at connect.
+    var pendingStates = 0..<0
+    /// QoS 1 publishes that the broker has not acknowledged.
+    var inFlight: Set<Int32> = []
+    /// The last reported reason of a failed connection attempt.
+    var lastReportedFailure: MQTTError.Code?
+
+    init(_ limits: TurnLimits, at now: Instant) {
+        self.limits = limits
+        linger = CommitLinger(at: now)
+        idleGap = IdleGap(limits)
+        readStart = now
+        readEnd = now
+        lastRead = now
+        partStart = now
+    }
+
+    /// Whether the broker may be waiting for the collector to read its responses to published states.
+    var isPublishingStates: Bool { !pendingStates.isEmpty || inFlight.count > Self.minBrokerWindow }
+
+    /// Returns the maximum time to wait for the next turn.
+    /// - Parameter acknowledgement: the time until the next acknowledgement is due. It is ignored without a connection:
+    ///   acknowledgements stay due, and the loop would spin.
+    func maxWait(untilAcknowledgement acknowledgement: Duration?) -> Duration {
+        guard isConnected, let acknowledgement else { return Self.maxIdle }
+        return max(.zero, min(Self.maxIdle, acknowledgement))
+    }
+
+    /// Processes an event of a turn.
+    /// - Returns: the next action.
+    mutating func handle(_ event: Event, at now: Instant) -> Action {
+        switch event {
+        case .wokeUp(let isReadable, let hasUnsentData):
+            if isReadable, let end = lingerEnd(hasUnsentData: hasUnsentData, at: now) { return .linger(until: end) }
+            idleGap.beginTurn(hasLingered: false)
+            return startReading(at: now)
+        case .lingered:
+            idleGap.beginTurn(hasLingered: true)
+            return startReading(at: now)
+        case .stopping:
+            isLastTurn = true
+            return startReading(at: now)
+        case .read(let result): return didRead(result, at: now)
+        case .waited(let isReadable, let isStoreIdle):
+            return didWait(isReadable: isReadable, isStoreIdle: isStoreIdle, at: now)
+        case .handedOver(let samples): return didHandOver(samples: samples, at: now)
+        case .subscribed: return .review(advancingTime: isConnected)
+        case .reviewed(let urgency): return isCommitDue(urgency, at: now) ? .commit : publish()
+        case .committed: return didCommit()
+        case .commitFailed: return didFailToCommit()
+        case .settled: return publish()
+        case .rolledBack: return isConnected ? .abandonConnection : .endTurn(upkeep: false)
+        case .abandoned: return .endTurn(upkeep: false)
+        case .published: return .flush
+        case .flushed:
+            linger.record(unacknowledged, retained: retained, at: now)
+            return .endTurn(upkeep: true)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Glibc
+public import ServiceLifecycle
+import UnixSignals
+
+/// Handles SIGTERM and SIGINT: the first signal shuts the service group down, the second ends the process at once.
+///
+/// Add it to a group with `successTerminationBehavior: .gracefullyShutdownGroup`. The signal handling of
+/// swift-service-lifecycle ignores the second signal.
+public struct TerminationSignals: Service {
+    private let signals: UnixSignalsSequence
+
+    /// Traps the signals. Call it before any service runs, so that no signal ends the process without a shutdown.
+    public init() async { signals = await UnixSignalsSequence(trapping: .sigterm, .sigint) }
+
+    /// Returns at the first signal, or when the group shuts down for another reason.
+    public func run() async throws {
+        let (first, continuation) = AsyncStream<Void>.makeStream()
+        // This task outlives the service, because the second signal may arrive while the other services shut down.
+        Task.detached {
+            var isFirst = true
+            for await signal in signals {
+                if isFirst { continuation.yield() } else { endProcess(with: signal.rawValue) }
+                isFirst = false
+            }
+        }
+        for await _ in first.cancelOnGracefulShutdown() { return }
+    }
+}
+
+/// Ends the process with the default action of the signal, so that the parent process sees the signal.
+private func endProcess(with number: Int32) -> Never {
+    signal(number, SIG_DFL)
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, number)
+    pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    raise(number)
+    _exit(128 + number)
+}

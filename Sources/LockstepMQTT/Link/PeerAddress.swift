@@ -1,0 +1,40 @@
+import Glibc
+
+/// The address of a connected socket's peer.
+struct PeerAddress {
+    private var storage = sockaddr_storage()
+    private var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+
+    /// - Returns: nil if the socket is not connected.
+    init?(of descriptor: Int32) {
+        let status = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
+        }
+        guard status == 0 else { return nil }
+    }
+
+    /// Returns whether a server accepts a TCP connection at this address within a quarter of a second, and keeps it open for
+    /// a moment. A proxy or a dying process may accept a connection and close it at once.
+    func isListening() -> Bool {
+        let descriptor = socket(
+            Int32(storage.ss_family), Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let status = withUnsafePointer(to: storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, length) }
+        }
+        if status != 0 {
+            guard errno == EINPROGRESS, poll(descriptor, POLLOUT, milliseconds: 250) else { return false }
+            var error: Int32 = 0
+            var size = socklen_t(MemoryLayout<Int32>.size)
+            guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) == 0, error == 0 else { return false }
+        }
+        return !poll(descriptor, POLLIN, milliseconds: 50)
+    }
+
+    /// Returns whether an event, an error or the end of the connection arrives in time.
+    private func poll(_ descriptor: Int32, _ events: Int32, milliseconds: Int32) -> Bool {
+        var request = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        return Glibc.poll(&request, 1, milliseconds) > 0
+    }
+}

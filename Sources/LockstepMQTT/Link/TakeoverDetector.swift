@@ -1,0 +1,42 @@
+/// Detects that another client with the same client id has taken over the connection.
+///
+/// A broker may report a takeover in an MQTT 5 DISCONNECT packet (reason code 0x8E). Mosquitto 2.0.11 does not, and with
+/// MQTT 3.1.1 no broker can: it only closes the connection. A broker that is killed closes its connections, too.
+///
+/// Without a report, a takeover is assumed if ``threshold`` successive connections were lost within ``maxDuration`` while
+/// the broker kept running: it still listened after each loss except the first, it resumed the session on each connect,
+/// and no connect failed.
+struct TakeoverDetector {
+    static let threshold = 3
+    static let maxDuration = Duration.seconds(10)
+
+    /// Successive short connections that may have been taken over.
+    private var suspects = 0
+    private var connectedAt = ContinuousClock.now
+
+    /// Records an established connection.
+    /// - Parameter hasLostSession: whether the broker did not resume the session that it was asked to keep.
+    mutating func didConnect(hasLostSession: Bool, at now: ContinuousClock.Instant) {
+        // The other client would have kept the session alive, so the broker was restarted.
+        if hasLostSession { suspects = 0 }
+        connectedAt = now
+    }
+
+    /// Records a failed connection attempt. The broker was down.
+    mutating func didFail() { suspects = 0 }
+
+    /// Records the end of an established connection.
+    /// - Parameter isListening: connects to the broker to check whether it is still running; evaluated only if necessary.
+    /// - Returns: whether another client has taken over the connection.
+    mutating func didLose(
+        _ code: MQTTError.Code, isListening: @autoclosure () -> Bool, at now: ContinuousClock.Instant
+    ) -> Bool {
+        guard code != .takenOver else { return true }
+        guard code == .connectionLost, now - connectedAt < Self.maxDuration, suspects == 0 || isListening() else {
+            suspects = 0
+            return false
+        }
+        suspects += 1
+        return suspects >= Self.threshold
+    }
+}

@@ -1,0 +1,29 @@
+import Testing
+
+@testable import LockstepCollector
+
+@Suite("Deadline queue")
+struct DeadlineQueueTests {
+    @Test("entries are removed in the order of their deadlines, and none before its deadline")
+    func order() {
+        var queue = DeadlineQueue<Int>()
+        var waiting: [Int64] = []
+        var generator = SystemRandomNumberGenerator()
+        for round in 0..<2000 {
+            let deadline = Int64.random(in: 0..<500, using: &generator)
+            queue.add(Int(deadline), deadline: deadline)
+            waiting.append(deadline)
+            guard round.isMultiple(of: 3) else { continue }
+            waiting.sort()
+            #expect(queue.nextDeadline == waiting.first)
+            let early = queue.popExpired(at: waiting[0] - 1)
+            #expect(early == nil)
+            let taken = queue.popExpired(at: waiting[0])
+            #expect(taken?.deadline == waiting[0] && taken?.key == Int(waiting[0]))
+            waiting.removeFirst()
+        }
+        var rest: [Int64] = []
+        while let (deadline, _) = queue.popExpired(at: .max) { rest.append(deadline) }
+        #expect(rest == waiting.sorted() && queue.nextDeadline == nil)
+    }
+}

@@ -1,0 +1,108 @@
+import Testing
+
+@testable import LockstepCollector
+
+/// Drives a turn machine with a clock of its own, and checks its actions.
+struct TurnDriver {
+    private(set) var now = ContinuousClock.now
+    var machine: TurnMachine
+    /// The start of the last turn.
+    private(set) var turnStart: ContinuousClock.Instant
+
+    init(_ limits: TurnLimits = TurnLimits()) {
+        machine = TurnMachine(limits, at: now)
+        turnStart = now
+    }
+
+    mutating func advance(_ duration: Duration) { now += duration }
+
+    mutating func send(
+        _ event: TurnMachine.Event, expecting action: TurnMachine.Action,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let result = machine.handle(event, at: now)
+        #expect(result == action, sourceLocation: sourceLocation)
+    }
+
+    mutating func link(
+        _ event: TurnMachine.LinkEvent, expecting action: TurnMachine.LinkAction? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let result = machine.handle(event, at: now)
+        if let action { #expect(result == action, sourceLocation: sourceLocation) }
+    }
+
+    mutating func connect(devices: Int = 0, sourceLocation: SourceLocation = #_sourceLocation) {
+        link(.connected(devices: devices), expecting: .startSession, sourceLocation: sourceLocation)
+    }
+
+    /// Starts a turn with something to read.
+    mutating func wakeUp(
+        expecting action: TurnMachine.Action, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        send(.wokeUp(isReadable: true, hasUnsentData: false), expecting: action, sourceLocation: sourceLocation)
+        if action == .read { turnStart = now }
+    }
+
+    /// Passes the result of a read.
+    /// - Parameters:
+    ///   - samples: the samples in the current group.
+    ///   - unacknowledged: nil if all messages need an acknowledgement.
+    mutating func read(
+        messages: Int, samples: Int = 0, unacknowledged: Int? = nil, retained: Int = 0, linkEvents: Int = 0,
+        isStoreIdle: Bool = true, expecting action: TurnMachine.Action,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let result = TurnMachine.ReadResult(
+            messages: messages, unacknowledged: unacknowledged ?? messages, retained: retained, linkEvents: linkEvents,
+            pendingSamples: samples, isStoreIdle: isStoreIdle)
+        send(.read(result), expecting: action, sourceLocation: sourceLocation)
+    }
+
+    /// Runs the rest of a turn after its review, without a commit, or after a commit.
+    mutating func endTurn(after event: TurnMachine.Event = .reviewed(.none)) {
+        _ = machine.handle(event, at: now)
+        _ = machine.handle(.published, at: now)
+        let end = machine.handle(.flushed, at: now)
+        #expect(end == .endTurn(upkeep: true))
+    }
+
+    /// Runs a turn without messages, and checks whether it commits.
+    mutating func turn(
+        _ urgency: TurnMachine.GroupUrgency, commits: Bool, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        send(.wokeUp(isReadable: false, hasUnsentData: false), expecting: .read, sourceLocation: sourceLocation)
+        turnStart = now
+        let review = TurnMachine.Action.review(advancingTime: machine.isConnected)
+        read(messages: 0, expecting: review, sourceLocation: sourceLocation)
+        let action = machine.handle(.reviewed(urgency), at: now)
+        #expect((action == .commit) == commits, sourceLocation: sourceLocation)
+        if action == .commit { _ = machine.handle(.committed, at: now) }
+        endTurn(after: action == .commit ? .settled : .published)
+    }
+
+    /// Runs a turn without messages, and checks which states it publishes.
+    mutating func turn(publishing states: Range<Int>, sourceLocation: SourceLocation = #_sourceLocation) {
+        send(.wokeUp(isReadable: false, hasUnsentData: false), expecting: .read, sourceLocation: sourceLocation)
+        read(messages: 0, expecting: .review(advancingTime: machine.isConnected), sourceLocation: sourceLocation)
+        send(
+            .reviewed(.none), expecting: .publish(states: states, acknowledgements: machine.isConnected),
+            sourceLocation: sourceLocation)
+        send(.published, expecting: .flush, sourceLocation: sourceLocation)
+        send(.flushed, expecting: .endTurn(upkeep: true), sourceLocation: sourceLocation)
+    }
+
+    /// Runs a turn whose commit fails. Afterwards, the connection is dropped.
+    mutating func stall() {
+        _ = machine.handle(.wokeUp(isReadable: false, hasUnsentData: false), at: now)
+        _ = machine.handle(.read(TurnMachine.ReadResult()), at: now)
+        let commit = machine.handle(.reviewed(.urgent), at: now)
+        #expect(commit == .commit)
+        let failure = machine.handle(.commitFailed, at: now)
+        #expect(failure == .rollBack)
+        if machine.handle(.rolledBack, at: now) == .abandonConnection {
+            link(.disconnected(isTakenOver: false), expecting: .ignore)
+            _ = machine.handle(.abandoned, at: now)
+        }
+    }
+}

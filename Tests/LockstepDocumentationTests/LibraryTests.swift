@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+/// Checks that the Swift examples on documentation pages are the ones that this target compiles.
+@Suite("Swift examples in the documentation")
+struct LibraryTests {
+    /// The `// EXAMPLE name` regions of LibraryExamples.swift, without their common indentation.
+    private static func examples() throws -> [String: String] {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("LibraryExamples.swift")
+        var examples: [String: [String]] = [:]
+        var name: String?
+        for line in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n") {
+            let text = line.trimmingCharacters(in: .whitespaces)
+            if text.hasPrefix("// EXAMPLE ") {
+                name = String(text.dropFirst("// EXAMPLE ".count))
+            } else if text == "// END" {
+                name = nil
+            } else if let name {
+                examples[name, default: []].append(line)
+            }
+        }
+        return examples.mapValues { lines in
+            let indentation = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
+            return normalised(lines.map { String($0.dropFirst(indentation)) })
+        }
+    }
+
+    /// Text without the spaces that align comments, which swift-format removes.
+    private static func normalised(_ lines: [String]) -> String {
+        lines.map { line in
+            let indentation = line.prefix { $0 == " " }
+            return indentation + line.split(separator: " ").joined(separator: " ")
+        }.joined(separator: "\n")
+    }
+
+    private static func pages() throws -> [String] {
+        let files = FileManager.default.enumerator(
+            at: Page.root.appendingPathComponent("Sources"), includingPropertiesForKeys: nil)
+        let articles = files?.compactMap { $0 as? URL }.filter { $0.pathExtension == "md" }.map(\.path) ?? []
+        return ["docs/library.md"] + articles.map { String($0.dropFirst(Page.root.path.count + 1)) }
+    }
+
+    @Test("each is the same as in LibraryExamples.swift, which compiles")
+    func compiled() throws {
+        let examples = try Self.examples()
+        var used: Set<String> = []
+        for path in try Self.pages() {
+            for block in try Page(path).blocks where block.language == "swift" {
+                guard let name = block.arguments.first else {
+                    Issue.record("\(path):\(block.line): name the example after 'swift'")
+                    continue
+                }
+                guard name != "package" else { continue }
+                #expect(examples[name] == Self.normalised(block.lines), "\(path):\(block.line)")
+                used.insert(name)
+            }
+        }
+        #expect(used == Set(examples.keys))
+    }
+}

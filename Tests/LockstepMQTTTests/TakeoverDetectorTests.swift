@@ -1,0 +1,111 @@
+import Testing
+
+@testable import LockstepMQTT
+
+@Suite("Takeover detector")
+struct TakeoverDetectorTests {
+    private var detector = TakeoverDetector()
+    private var now = ContinuousClock.now
+
+    /// Connects and loses the connection.
+    /// - Returns: whether the detector reports a takeover.
+    private mutating func connection(
+        hasLostSession: Bool = false, for duration: Duration = .seconds(1), _ code: MQTTError.Code = .connectionLost,
+        isListening: Bool = true
+    ) -> Bool {
+        now += .seconds(1)
+        detector.didConnect(hasLostSession: hasLostSession, at: now)
+        now += duration
+        return detector.didLose(code, isListening: isListening, at: now)
+    }
+
+    @Test("the broker's own report is a takeover at once")
+    mutating func reported() {
+        let isTakenOver = connection(for: .seconds(60), .takenOver, isListening: false)
+        #expect(isTakenOver)
+    }
+
+    @Test("the third short connection in a row is a takeover, and so are the next ones")
+    mutating func successive() {
+        for isExpected in [false, false, true, true] {
+            let isTakenOver = connection()
+            #expect(isTakenOver == isExpected)
+        }
+    }
+
+    @Test("a long connection starts the count again")
+    mutating func longConnection() {
+        for (duration, isExpected) in [(1, false), (1, false), (10, false), (9, false), (9, false), (9, true)] {
+            let isTakenOver = connection(for: .seconds(duration))
+            #expect(isTakenOver == isExpected)
+        }
+    }
+
+    @Test("a failed connect starts the count again: the broker was down")
+    mutating func failure() {
+        for _ in 0..<2 {
+            let isTakenOver = connection()
+            #expect(!isTakenOver)
+        }
+        detector.didFail()
+        for isExpected in [false, false, true] {
+            let isTakenOver = connection()
+            #expect(isTakenOver == isExpected)
+        }
+    }
+
+    @Test("a lost session starts the count again: the broker was restarted")
+    mutating func lostSession() {
+        for _ in 0..<10 {
+            let isTakenOver = connection(hasLostSession: true)
+            #expect(!isTakenOver)
+        }
+        for isExpected in [false, true] {
+            let isTakenOver = connection()
+            #expect(isTakenOver == isExpected)
+        }
+    }
+
+    @Test("a broker that is killed again and again is no takeover: it does not listen after the loss")
+    mutating func killedBroker() {
+        for _ in 0..<10 {
+            let isTakenOver = connection(isListening: false)
+            #expect(!isTakenOver)
+        }
+    }
+
+    @Test("a broker that was killed once starts the count again")
+    mutating func killedOnce() {
+        for (isListening, isExpected) in [
+            (true, false), (true, false), (false, false), (true, false), (true, false), (true, true),
+        ] {
+            let isTakenOver = connection(isListening: isListening)
+            #expect(isTakenOver == isExpected)
+        }
+    }
+
+    @Test("a connection that the client itself drops starts the count again")
+    mutating func dropped() {
+        for code in [.connectionLost, .connectionLost, .other, .connectionLost, .connectionLost] as [MQTTError.Code] {
+            let isTakenOver = connection(code)
+            #expect(!isTakenOver)
+        }
+    }
+
+    @Test("the broker is contacted only after the second short connection in a row")
+    mutating func contact() {
+        var contacts = 0
+        func isListening() -> Bool {
+            contacts += 1
+            return true
+        }
+        for count in [0, 1, 2] {
+            detector.didConnect(hasLostSession: false, at: now)
+            _ = detector.didLose(.connectionLost, isListening: isListening(), at: now)
+            #expect(contacts == count)
+        }
+        detector.didConnect(hasLostSession: false, at: now)
+        _ = detector.didLose(.connectionLost, isListening: isListening(), at: now + .seconds(10))
+        #expect(contacts == 2)
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import LockstepMQTT
+import LockstepTestSupport
+import Testing
+
+@Suite(
+    "Several clients with one id", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct ClientIDTests {
+    private static let warnings = ["another collector", "another agent"]
+
+    @Test(
+        "a broker that is killed repeatedly is not mistaken for a second collector or agent",
+        arguments: MQTTVersion.allCases)
+    func killedBroker(version: MQTTVersion) async throws {
+        // A persistent broker resumes sessions after a restart, as it does after a takeover.
+        try await withSystem(isPersistent: true) { system in
+            let collector = try system.startCollector(["--mqtt", version.rawValue])
+            let agent = try system.startAgent("walker", ["--mqtt", version.rawValue])
+            for connections in 1...5 {
+                for program in [collector, agent] {
+                    await expectEventually(program.text, within: .seconds(120)) {
+                        program.text.components(separatedBy: "connected to").count > connections
+                    }
+                }
+                await system.broker.stop(SIGKILL)
+                try await system.broker.start()
+            }
+            for warning in Self.warnings {
+                #expect(!collector.text.contains(warning), "\(collector.text)")
+                #expect(!agent.text.contains(warning), "\(agent.text)")
+            }
+        }
+    }
+
+    @Test("a second collector with the same id is reported", arguments: MQTTVersion.allCases)
+    func secondCollector(version: MQTTVersion) async throws {
+        try await withSystem { system in
+            let options = ["--mqtt", version.rawValue]
+            let first = try system.startCollector(options)
+            #expect(await first.waitForOutput("connected to"))
+            let second = try system.start(
+                "lockstep-collector",
+                ["--broker", system.broker.url, "--store", "sqlite:\(system.folder)/other.db"] + options)
+            await expectEventually("\(first.text)\(second.text)", within: .seconds(120)) {
+                (first.text + second.text).contains("another collector uses the same id")
+            }
+        }
+    }
+}
