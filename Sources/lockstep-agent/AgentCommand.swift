@@ -21,16 +21,20 @@ struct AgentCommand: AsyncParsableCommand {
             file they are a list.
 
             SOURCES
-              iio                  this machine's motion sensors and step counter;
-                                   'lockstep-agent sensors' lists them
+              iio                  this machine's motion sensors, barometer and step
+                                   counter; 'lockstep-agent sensors' lists them
+              battery              this machine's batteries
               gpsd[://host:port]   fixes of a GPS receiver, from gpsd
               replay:FILE.csv      a recording: t_us,x_g,y_g,z_g and the like
-              simulate[:seed]      a walking body: motion sensors and location
+              simulate[:seed]      a walking body: motion sensors, location,
+                                   pressure and battery
 
-            DERIVED STREAMS, where there is an accelerometer
+            DERIVED STREAMS, where their inputs are available
               motion/device        attitude, gravity, user acceleration, …
               steps                with distance, pace and cadence
               orientation          portrait, faceUp, …
+              altitude             relative to the start, from pressure
+              heading              magnetic and true, with a magnetometer
 
             SIGNALS
               SIGTERM, SIGINT      end: flush, say 'terminated', within 5 s;

@@ -10,7 +10,7 @@ struct RateOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Samples a second of a stream in the foreground, 'off', or 'source' for all that the source gives; may be \
-            repeated (default: source, of motion/device 50).
+            repeated (default: source; motion/device 50, heading 10).
             """,
             valueName: "stream=hz"))
     var rate: [String] = []
@@ -18,8 +18,8 @@ struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The same in background (default: motion and orientation off, steps as in the foreground, location after \
-            500 m).
+            The same in background (default: motion, orientation and heading off; steps and battery as in the \
+            foreground; pressure and altitude 0.1; location after 500 m).
             """,
             valueName: "stream=hz"))
     var backgroundRate: [String] = []

@@ -33,7 +33,7 @@ struct SourceSelection: ParsableArguments {
     func sources(
         _ settings: Settings, standard: String? = nil, gathering: Int64 = SourceOptions.defaultLinger
     ) throws -> [any SensorSource] {
-        var options = SourceOptions(gathering: gathering)
+        var options = SourceOptions(linger: gathering)
         if let speed = try settings.value("speed", speed, parse: replaySpeed) { options.speed = speed }
         if let stamping = try settings.value("stamp", stamp, parse: { try choice($0, of: Stamping.self) }) {
             options.stamping = stamping

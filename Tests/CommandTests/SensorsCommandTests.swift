@@ -50,10 +50,10 @@ struct SensorsCommandTests {
                     bmi160  motion/accelerometer  0.001-100 Hz  g      polled  0 1 0; 1 0 0; 0 0 -1  -
                     bmi160  steps                            -  steps  polled  -                     -
                     ak8975  motion/magnetometer   0.001-100 Hz  µT     polled  -                     \
-                    iio:device1: mount_matrix '1, 0, 0; 0, 1, 0; 0, 1, 0' is no rotation (rows of length 1 at right \
-                    angles); correct the sensor's mount-matrix in the device tree or the firmware tables
+                    iio:device1: mount_matrix '1, 0, 0; 0, 1, 0; 0, 1, 0' is not a rotation (orthogonal rows of \
+                    length 1); correct the sensor's mount-matrix in the device tree or the firmware tables
                     lis3dh  motion/accelerometer  0.001-100 Hz  g      polled  -                     \
-                    not used: iio:device0 gives motion/accelerometer already
+                    not used: iio:device0 already provides motion/accelerometer
 
                     """)
         }
@@ -70,7 +70,7 @@ struct SensorsCommandTests {
                     "mount_matrix":[[0,1,0],[1,0,0],[0,0,-1]]},
                      {"name":"bmi160","stream":"steps","unit":"steps","access":"polled"},
                      {"name":"lis3dh","stream":"motion/accelerometer","rates":[0.001,100],"unit":"g",\
-                    "access":"polled","problem":"not used: iio:device0 gives motion/accelerometer already"}]
+                    "access":"polled","problem":"not used: iio:device0 already provides motion/accelerometer"}]
 
                     """)
         }
@@ -88,6 +88,8 @@ struct SensorsCommandTests {
                 simulate:7             motion/gyroscope      0.001-10000 Hz  rad/s    simulated  -             -
                 simulate:7             motion/magnetometer   0.001-10000 Hz  µT       simulated  -             -
                 simulate:7             location                        1 Hz  ° m m/s  simulated  -             -
+                simulate:7             pressure                0.001-100 Hz  hPa      simulated  -             -
+                simulate:7             battery                         1 Hz  -        simulated  -             -
 
                 """)
     }
@@ -99,9 +101,9 @@ struct SensorsCommandTests {
             #expect(run.status == 1)
             #expect(
                 run.text == """
-                    Error: no IIO sensor: none of the devices in \(folder)/bus/iio/devices is an accelerometer, \
-                    gyroscope, magnetometer or step counter (in_accel_*, in_anglvel_*, in_magn_*, in_steps_input); \
-                    load the driver of the sensor (modprobe, a device tree overlay)
+                    Error: no IIO sensor: no device in \(folder)/bus/iio/devices is an accelerometer, gyroscope, \
+                    magnetometer, barometer or step counter (in_accel_*, in_anglvel_*, in_magn_*, in_pressure_*, \
+                    in_steps_input); load the driver of the sensor (modprobe, a device tree overlay)
 
                     """)
         }
@@ -113,7 +115,8 @@ struct SensorsCommandTests {
             let run = try await sensors(["--sysfs-root", folder, "--json"])
             #expect(run.status == 1)
             #expect(
-                run.text.contains(#""problem":"iio:device1: mount_matrix '1, 0, 0; 0, 1, 0; 0, 1, 0' is no rotation"#))
+                run.text.contains(
+                    #""problem":"iio:device1: mount_matrix '1, 0, 0; 0, 1, 0; 0, 1, 0' is not a rotation"#))
             #expect(run.text.contains("Error: no IIO sensor can be used: motion/magnetometer of ak8975"))
         }
     }

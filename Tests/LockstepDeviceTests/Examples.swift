@@ -1,4 +1,4 @@
-// A small example for each manager, as in the README; they run here on a simulated body.
+// A short example of each manager, as in the documentation. They run on a simulated body.
 import LockstepDevice
 import LockstepModel
 import LockstepMotion
@@ -6,11 +6,11 @@ import LockstepSensors
 import LockstepStore
 import Testing
 
-@Suite("Examples of the library")
+@Suite("Library examples")
 struct Examples {
     private func hub() throws -> SensorHub { SensorHub(sources: [try SensorSources.make("simulate:7")]) }
 
-    @Test("motion: pushed, and pulled")
+    @Test("motion as a sequence and as the latest value")
     func motion() async throws {
         let hub = try hub()
 
@@ -28,7 +28,7 @@ struct Examples {
         #expect(manager.gyroData != nil)
     }
 
-    @Test("steps: counted from now on")
+    @Test("steps are counted from now on")
     func steps() async throws {
         let hub = try hub()
 
@@ -40,7 +40,7 @@ struct Examples {
         }
     }
 
-    @Test("steps of the past, out of a store")
+    @Test("past steps are read from a store")
     func past() throws {
         let device = DeviceAddress(group: .standard, device: try DeviceID(validating: "arm-left"))
         let noon = Moment.now().wall
@@ -54,7 +54,7 @@ struct Examples {
         }
     }
 
-    @Test("location: where, and how far from the last")
+    @Test("location with the distance from the previous one")
     func location() async throws {
         let hub = try hub()
 

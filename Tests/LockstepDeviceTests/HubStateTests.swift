@@ -5,29 +5,29 @@ import Testing
 
 @testable import LockstepDevice
 
-@Suite("A hub whose clock is set")
+@Suite("A hub after a clock step")
 struct HubStateTests {
-    @Test("tells its readers, and goes on with the earlier times")
+    @Test("reports the step to its readers and accepts earlier times")
     func step() async throws {
         let source = ScriptedSource([.accelerometer])
         var state = HubState(graph: SensorGraph(sources: [source]), now: moment(boot: 1_000_000))
-        let asker = state.graph.addSubscriber()
+        let subscriber = state.graph.addSubscriber()
         var continuation: HubState.Continuation?
         let updates = AsyncThrowingStream<SensorUpdate, any Error> { continuation = $0 }
-        state.readers[asker] = HubState.Reader(continuation: try #require(continuation), awaited: [0])
-        _ = state.graph.ask(asker, for: [.accelerometer: .everything])
+        state.readers[subscriber] = HubState.Reader(continuation: try #require(continuation), awaited: [0])
+        _ = state.graph.setRequests([.accelerometer: .everything], for: subscriber)
         state.accept(block([1_500_000]), clock: .boot, at: moment(boot: 1_600_000))
-        // An hour back.
+        // One hour back.
         state.accept(block([2_500_000]), clock: .boot, at: moment(boot: 2_600_000, offset: -3_600_000_000))
         continuation?.finish()
-        var heard: [String] = []
+        var received: [String] = []
         for try await update in updates {
             switch update {
-            case .samples(let samples): heard.append("\(samples.times[0] - start)")
-            case .clockStepped: heard.append("stepped")
-            case .status: heard.append("status")
+            case .samples(let samples): received.append("\(samples.times[0] - start)")
+            case .clockStepped: received.append("stepped")
+            case .status: received.append("status")
             }
         }
-        #expect(heard == ["1500000", "stepped", "\(2_500_000 - 3_600_000_000)"])
+        #expect(received == ["1500000", "stepped", "\(2_500_000 - 3_600_000_000)"])
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The motion manager")
 struct MotionManagerTests {
-    /// A second at rest, face up, from `second` on.
+    /// One second at rest, face up, from `second` on.
     private func resting(_ stream: SensorStream, from second: Int64 = 0) -> SampleBlock {
         let values: [SensorStream: [Double]] = [.accelerometer: [0, 0, -1], .gyroscope: [0, 0, 0]]
         var block = SampleBlock(stream: stream)
@@ -20,7 +20,7 @@ struct MotionManagerTests {
         return block
     }
 
-    @Test("has the sensors that there are, and a sensor's latest reading between start and stop")
+    @Test("offers the available sensors, and the latest reading between start and stop")
     func pull() async throws {
         let source = ScriptedSource([.accelerometer])
         let manager = MotionManager(hub: SensorHub(sources: [source]))
@@ -31,7 +31,7 @@ struct MotionManagerTests {
         manager.accelerometerUpdateInterval = 0.01
         manager.startAccelerometerUpdates()
         #expect(manager.isAccelerometerActive)
-        try await source.give(resting(.accelerometer))
+        try await source.deliver(resting(.accelerometer))
         try await wait { manager.accelerometerData?.timestamp.microseconds == start + 990_000 }
         #expect(manager.accelerometerData?.acceleration == SIMD3(0, 0, -1))
         #expect(source.state.withLock { $0.rates } == [.accelerometer: 100])
@@ -41,10 +41,10 @@ struct MotionManagerTests {
         manager.startGyroUpdates()
         try await wait { manager.gyroError != nil }
         let error = manager.gyroError.map { "\($0)" }
-        #expect(!manager.isGyroActive && error == "motion/gyroscope is not available: no source gives it")
+        #expect(!manager.isGyroActive && error == "motion/gyroscope is not available: no source provides it")
     }
 
-    @Test("stops what it has started when it goes")
+    @Test("stops its sensors when it is deallocated")
     func lifetime() async throws {
         let source = ScriptedSource([.accelerometer])
         let hub = SensorHub(sources: [source])
@@ -55,7 +55,7 @@ struct MotionManagerTests {
         try await source.wait { $0.running == 0 }
     }
 
-    @Test("pushes to many handlers, each at the interval of its beginning")
+    @Test("delivers to several readers, each at the interval set when it started")
     func push() async throws {
         let source = ScriptedSource([.accelerometer])
         let manager = MotionManager(hub: SensorHub(sources: [source]))
@@ -72,7 +72,7 @@ struct MotionManagerTests {
         try await source.wait { $0.rates == [.accelerometer: 10] }
         let fast = reader(interval: 0.01)
         try await source.wait { $0.rates == [.accelerometer: 100] }
-        for second in 0..<4 as Range<Int64> { try await source.give(resting(.accelerometer, from: second)) }
+        for second in 0..<4 as Range<Int64> { try await source.deliver(resting(.accelerometer, from: second)) }
         source.end()
         #expect(try await fast.value.count == 400)
         let times = try await slow.value
@@ -80,7 +80,7 @@ struct MotionManagerTests {
         #expect(zip(times.dropFirst(), times).allSatisfy { $0 - $1 == 100_000 })
     }
 
-    @Test("tells device motion in the frame asked for, at its interval")
+    @Test("delivers device motion in the requested frame at its interval")
     func deviceMotion() async throws {
         let source = ScriptedSource([.accelerometer, .gyroscope, .magnetometer])
         let manager = MotionManager(hub: SensorHub(sources: [source]))
@@ -95,7 +95,7 @@ struct MotionManagerTests {
             return motions
         }
         for second in 0..<5 as Range<Int64> {
-            for stream in source.streams { try await source.give(resting(stream, from: second)) }
+            for stream in source.streams { try await source.deliver(resting(stream, from: second)) }
         }
         #expect(
             source.state.withLock { $0.rates } == [.accelerometer: 100, .gyroscope: 100, .magnetometer: .infinity])
@@ -107,11 +107,36 @@ struct MotionManagerTests {
             #expect(abs(motion.gravity.z + 1) < 1e-9)
         }
     }
+
+    @Test("a location makes true north available without a declination")
+    func location() async throws {
+        let source = ScriptedSource([.accelerometer, .gyroscope, .magnetometer, .location])
+        let manager = MotionManager(hub: SensorHub(sources: [source]))
+        #expect(manager.availableAttitudeReferenceFrames.last == .trueNorth)
+        let updates = manager.deviceMotionUpdates(using: .trueNorth)
+        let reading = Task {
+            var motions: [DeviceMotion] = []
+            for try await motion in updates { motions.append(motion) }
+            return motions
+        }
+        try await source.wait { ($0.rates[.location] ?? 0) > 0 }
+        // In Auckland magnetic north lies about 20° east of true north.
+        var location = SampleBlock(stream: .location)
+        location.append(
+            time: Timestamp(microseconds: start), values: [-36.85, 174.76] + [Double](repeating: .nan, count: 7))
+        try await source.deliver(location)
+        for second in 0..<5 as Range<Int64> {
+            for stream in source.streams.dropLast() { try await source.deliver(resting(stream, from: second)) }
+        }
+        source.end()
+        let last = try #require(try await reading.value.last)
+        #expect(last.referenceFrame == .trueNorth && abs((last.heading ?? 9) - 0.35) < 0.02)
+    }
 }
 
 @Suite("The pedometer")
 struct PedometerTests {
-    /// A past of ten steps in each of ten seconds.
+    /// A history with ten steps in each of ten seconds.
     private struct Past: SampleHistory {
         func samples(of stream: SensorStream, from: Timestamp, to: Timestamp) throws -> SampleBlock {
             var block = SampleBlock(stream: stream)
@@ -135,19 +160,19 @@ struct PedometerTests {
 
     private let beginning = Timestamp(microseconds: start)
 
-    @Test("counts from a start date on, of the past first, and nothing twice")
+    @Test("counts from a start date, beginning with the past, without counting twice")
     func live() async throws {
         let source = ScriptedSource([.steps])
         let pedometer = Pedometer(hub: SensorHub(sources: [source]), history: Past())
         #expect(pedometer.isStepCountingAvailable && !pedometer.isDistanceAvailable)
         pedometer.startUpdates(from: beginning + 4_500_000)
-        try await source.give(row(10, steps: 10))
+        try await source.deliver(row(10, steps: 10))
         try await wait { pedometer.pedometerData?.numberOfSteps == 55 }
-        try await source.give(row(11, steps: 2))
+        try await source.deliver(row(11, steps: 2))
         try await wait { pedometer.pedometerData?.numberOfSteps == 57 }
         let data = try #require(pedometer.pedometerData)
         #expect(data.startDate == beginning + 4_500_000 && data.endDate == beginning + 11_000_000)
-        // Half of a row of 7 m, five whole ones, and 1.5 m; 6.5 s in all.
+        // Half of a row of 7 m, five complete rows, and 1.5 m; 6.5 s in total.
         #expect(abs((data.distance ?? 0) - 40) < 1e-9)
         #expect(abs((data.averageActivePace ?? 0) - 6.5 / 40) < 1e-9)
         #expect(data.currentPace == 0.7 && data.currentCadence == 2)
@@ -155,7 +180,7 @@ struct PedometerTests {
         try await source.wait { $0.running == 0 }
     }
 
-    @Test("counts live without a past")
+    @Test("counts live steps without a history")
     func withoutPast() async throws {
         let source = ScriptedSource([.steps])
         let pedometer = Pedometer(hub: SensorHub(sources: [source]))
@@ -165,13 +190,13 @@ struct PedometerTests {
             for try await data in updates { counts.append(data.numberOfSteps) }
             return counts
         }
-        for second in 1...3 as ClosedRange<Int64> { try await source.give(row(second, steps: Double(second))) }
+        for second in 1...3 as ClosedRange<Int64> { try await source.deliver(row(second, steps: Double(second))) }
         source.end()
         #expect(try await reading.value == [1, 3, 6])
         #expect(throws: PedometerError.noHistory) { try pedometer.data(from: beginning, to: beginning + 1) }
     }
 
-    @Test("tells the past, of which adjacent intervals sum up to the whole")
+    @Test("reports the past, and adjacent intervals add up to the whole")
     func past() throws {
         let pedometer = Pedometer(hub: SensorHub(sources: []), history: Past())
         let whole = try pedometer.data(from: beginning, to: beginning + 10_000_000)
@@ -198,21 +223,21 @@ struct LocationManagerTests {
         return block
     }
 
-    @Test("keeps the location and the one before, filtered as it was told")
+    @Test("keeps the latest and the previous location, filtered by its settings")
     func pull() async throws {
         let source = ScriptedSource([.location])
         let manager = LocationManager(hub: SensorHub(sources: [source]))
         manager.desiredAccuracy = 20
         manager.distanceFilter = 100
         manager.startUpdatingLocation()
-        try await source.say(.waiting("no fix yet"))
+        try await source.report(.waiting("no fix yet"))
         try await wait { manager.locationError == .locationUnknown("no fix yet") }
-        try await source.give(fix(0, latitude: 48, accuracy: 50))
-        try await source.give(fix(1, latitude: 48))
-        try await source.give(fix(2, latitude: 48.0001))
-        // Twenty degrees in a second: no.
-        try await source.give(fix(3, latitude: 68))
-        try await source.give(fix(60, latitude: 48.01))
+        try await source.deliver(fix(0, latitude: 48, accuracy: 50))
+        try await source.deliver(fix(1, latitude: 48))
+        try await source.deliver(fix(2, latitude: 48.0001))
+        // Twenty degrees in a second are impossible.
+        try await source.deliver(fix(3, latitude: 68))
+        try await source.deliver(fix(60, latitude: 48.01))
         try await wait { manager.location?.coordinate.latitude == 48.01 }
         #expect(manager.previousLocation?.coordinate.latitude == 48)
         #expect(manager.locationError == nil)
@@ -221,46 +246,46 @@ struct LocationManagerTests {
         #expect(!manager.isUpdatingLocation && manager.location != nil)
     }
 
-    @Test("tells why there is no location, each reason as what it is")
+    @Test("reports why there is no location with the matching error")
     func errors() async throws {
         let source = ScriptedSource([.location])
         let manager = LocationManager(hub: SensorHub(sources: [source]))
         let updates = manager.locationUpdates()
         let reading = Task {
-            var heard: [LocationUpdate] = []
-            for try await update in updates { heard.append(update) }
-            return heard
+            var received: [LocationUpdate] = []
+            for try await update in updates { received.append(update) }
+            return received
         }
-        try await source.say(.unavailable("connection refused"))
-        try await source.say(.unavailable("/dev/ttyACM0: Permission denied"))
-        try await source.say(.stale("the last fix is 12 s old"))
-        try await source.say(.running)
-        try await source.give(fix(1, latitude: 48))
+        try await source.report(.unavailable("connection refused"))
+        try await source.report(.unavailable("/dev/ttyACM0: Permission denied"))
+        try await source.report(.stale("the last fix is 12 s old"))
+        try await source.report(.running)
+        try await source.deliver(fix(1, latitude: 48))
         source.end()
-        let heard = try await reading.value
+        let received = try await reading.value
         #expect(
-            heard.dropLast() == [
+            received.dropLast() == [
                 .failed(.network("connection refused")), .failed(.denied("/dev/ttyACM0: Permission denied")),
                 .failed(.locationUnknown("the last fix is 12 s old")),
             ])
-        guard case .location(let current, nil) = heard.last else {
-            Issue.record("\(heard)")
+        guard case .location(let current, nil) = received.last else {
+            Issue.record("\(received)")
             return
         }
         #expect(current.coordinate.latitude == 48)
     }
 
-    @Test("finds one location, unless it is denied or there is nothing that could")
+    @Test("returns one location, unless it is denied or no source exists")
     func request() async throws {
         let source = ScriptedSource([.location])
         let manager = LocationManager(hub: SensorHub(sources: [source]))
         let request = Task { try await manager.requestLocation() }
-        try await source.say(.waiting("no fix yet"))
-        try await source.give(fix(1, latitude: 48))
+        try await source.report(.waiting("no fix yet"))
+        try await source.deliver(fix(1, latitude: 48))
         #expect(try await request.value.coordinate.latitude == 48)
         try await source.wait { $0.running == 0 }
         let denied = Task { try await manager.requestLocation() }
-        try await source.say(.unavailable("Permission denied"))
+        try await source.report(.unavailable("Permission denied"))
         await #expect(throws: LocationError.denied("Permission denied")) { try await denied.value }
         let none = LocationManager(hub: SensorHub(sources: [ScriptedSource([.gyroscope])]))
         #expect(!none.isLocationAvailable)

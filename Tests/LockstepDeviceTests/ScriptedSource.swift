@@ -4,11 +4,11 @@ import LockstepTestSupport
 import SensorTestSupport
 import Synchronization
 
-/// A source that gives what the test says, when it says it, and remembers what it was told.
+/// A source that delivers what the test provides and records its requests.
 final class ScriptedSource: SensorSource {
     struct State {
         var rates: [SensorStream: Double] = [:]
-        /// How often it was started.
+        /// The number of starts.
         var starts = 0
         var running = 0
         var sink: (any SampleSink)?
@@ -51,7 +51,7 @@ final class ScriptedSource: SensorSource {
         if let failure { throw failure }
     }
 
-    /// Lets the run come to its end.
+    /// Ends the run.
     func end(_ failure: (any Error)? = nil) {
         state.withLock { state in
             defer { state.steps = nil }
@@ -59,13 +59,13 @@ final class ScriptedSource: SensorSource {
         }?.resume(returning: failure)
     }
 
-    /// Waits until it runs, and hands over samples.
-    func give(_ samples: SampleBlock) async throws {
+    /// Waits until it runs, and delivers samples.
+    func deliver(_ samples: SampleBlock) async throws {
         let sink = try await running()
         await sink.accept(samples, clock: .own)
     }
 
-    func say(_ status: SourceStatus) async throws { try await running().report(status, from: name) }
+    func report(_ status: SourceStatus) async throws { try await running().report(status, from: name) }
 
     private func running() async throws -> any SampleSink {
         try await wait { state in state.sink != nil }
@@ -73,13 +73,13 @@ final class ScriptedSource: SensorSource {
         return sink
     }
 
-    /// Waits until its state is such; two minutes at most.
+    /// Waits for a state of the source, at most two minutes.
     func wait(until isMet: (borrowing State) -> Bool) async throws {
         try await LockstepDeviceTests.wait { state.withLock { isMet($0) } }
     }
 }
 
-/// Waits until `isMet`; two minutes at most.
+/// Waits until `isMet`, at most two minutes.
 func wait(until isMet: () -> Bool) async throws {
     guard await eventually(within: .seconds(120), isMet) else { throw FileError(reason: "not within two minutes") }
 }

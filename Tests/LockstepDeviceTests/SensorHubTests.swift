@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The sensor hub")
 struct SensorHubTests {
-    @Test("runs a source while someone reads one of its streams, and only then")
+    @Test("runs a source only while one of its streams is read")
     func ownership() async throws {
         let (motion, place) = (ScriptedSource([.accelerometer, .gyroscope], name: "imu"), ScriptedSource([.location]))
         let hub = SensorHub(sources: [motion, place])
@@ -27,13 +27,13 @@ struct SensorHubTests {
         #expect(hub.runningSources.isEmpty && motion.state.withLock { $0.starts } == 1)
     }
 
-    @Test("gives each reader its own, and starts a source again that was stopped")
+    @Test("gives each reader its own samples and restarts a stopped source")
     func readers() async throws {
         let source = ScriptedSource([.accelerometer])
         let hub = SensorHub(sources: [source])
         for round in 1...2 {
             let updates = (0..<3).map { _ in hub.updates(for: [.accelerometer: .everything]) }
-            try await source.give(block(0..<10, x: Double(round)))
+            try await source.deliver(block(0..<10, x: Double(round)))
             for update in updates {
                 var iterator = update.makeAsyncIterator()
                 guard case .samples(let samples) = try await iterator.next() else {
@@ -48,7 +48,7 @@ struct SensorHubTests {
         }
     }
 
-    @Test("tells what is not available, and why")
+    @Test("reports which stream is not available, and why")
     func unavailable() async throws {
         let hub = SensorHub(sources: [ScriptedSource([.gyroscope])])
         #expect(hub.streams == [.gyroscope])
@@ -61,7 +61,7 @@ struct SensorHubTests {
         )
     }
 
-    @Test("ends with a recording's end, and with what ends a source")
+    @Test("ends at the end of a recording and with the error of a source")
     func ends() async throws {
         let (source, other) = (ScriptedSource([.accelerometer]), ScriptedSource([.location], name: "other"))
         let hub = SensorHub(sources: [source, other])
@@ -72,7 +72,7 @@ struct SensorHubTests {
         try await source.wait { $0.running == 1 && $0.rates.count == 2 }
         source.end()
         try await reading.value
-        // It does not play again for those who still read something else.
+        // It is not played again for readers of other streams.
         let late = Task { for try await _ in hub.updates(for: [.accelerometer: .everything]) {} }
         try await late.value
         #expect(source.state.withLock { $0.starts } == 1)
@@ -82,12 +82,12 @@ struct SensorHubTests {
         #expect(hub.runningSources.isEmpty)
     }
 
-    @Test("passes on how sources are, also to those who come later")
+    @Test("passes on the status of sources, also to later readers")
     func statuses() async throws {
         let source = ScriptedSource([.location])
         let hub = SensorHub(sources: [source])
         var early = hub.updates(for: [.location: .everything]).makeAsyncIterator()
-        try await source.say(.waiting("no fix"))
+        try await source.report(.waiting("no fix"))
         var late = hub.updates(for: [.location: .everything]).makeAsyncIterator()
         for update in [try await early.next(), try await late.next()] {
             guard case .status(.waiting("no fix"), "scripted", [.location]) = update else {

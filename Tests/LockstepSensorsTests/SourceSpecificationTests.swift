@@ -3,12 +3,13 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-@Suite("Source texts")
+@Suite("Source specifications")
 struct SourceSpecificationTests {
     @Test(
-        "each form gives its source, named in full",
+        "each form creates its source with the full name",
         arguments: [
-            ("iio", "iio"), ("simulate", "simulate:1"), ("simulate:7", "simulate:7"), ("gpsd", "gpsd://localhost:2947"),
+            ("iio", "iio"), ("battery", "battery"), ("simulate", "simulate:1"), ("simulate:7", "simulate:7"),
+            ("gpsd", "gpsd://localhost:2947"),
             ("gpsd://box", "gpsd://box:2947"), ("gpsd://192.0.2.7:3000", "gpsd://192.0.2.7:3000"),
             ("gpsd://[2001:db8::1]:3000", "gpsd://[2001:db8::1]:3000"), ("gpsd://[::1]", "gpsd://[::1]:2947"),
             ("gpsd://:3000", "gpsd://localhost:3000"), ("gpsd://", "gpsd://localhost:2947"),
@@ -18,11 +19,12 @@ struct SourceSpecificationTests {
     }
 
     @Test(
-        "a text that names no source is refused with the forms there are",
+        "an invalid specification is rejected with the supported forms",
         arguments: [
-            ("foo", "unknown source 'foo': use iio, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
-            ("", "unknown source '': use iio, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
-            ("iio:0", "'iio:0' says more than 'iio', which are all sensors of this machine"),
+            ("foo", "unknown source 'foo': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
+            ("", "unknown source '': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
+            ("iio:0", "'iio:0': use 'iio' alone, it covers all sensors of this machine"),
+            ("battery:BAT0", "'battery:BAT0': use 'battery' alone, it covers all batteries of this machine"),
             ("replay", "'replay' names no file: use replay:FILE.csv"),
             ("replay:", "'replay:' names no file: use replay:FILE.csv"),
             (
@@ -40,37 +42,37 @@ struct SourceSpecificationTests {
         #expect(error.description == message)
     }
 
-    @Test("options reach the source")
+    @Test("options are passed to the source")
     func options() async throws {
         let options = SourceOptions(
-            speed: .maximum, stamping: .own, simulatedRate: 25, sysfsRoot: "/a", devRoot: "/b", gathering: 70_000)
+            speed: .maximum, stamping: .own, simulatedRate: 25, sysfsRoot: "/a", devRoot: "/b", linger: 70_000)
         try await withFile("t_us,x_g,y_g,z_g\n0,0,0,-1\n") { file in
             let replay = try #require(SensorSources.make("replay:\(file)", options: options) as? ReplaySource)
             #expect(replay.speed == .maximum && replay.stamping == .own && replay.file == file)
-            #expect(replay.gathering == 70_000)
+            #expect(replay.linger == 70_000)
         }
         #expect(try (SensorSources.make("gpsd", options: options) as? GpsdSource)?.stamping == .own)
         for text in ["simulate", "simulate:7"] {
             let simulator = try #require(SensorSources.make(text, options: options) as? SimulatedSource)
-            #expect(simulator.rate == 25 && simulator.gathering == 70_000)
+            #expect(simulator.rate == 25 && simulator.linger == 70_000)
         }
         let iio = try #require(SensorSources.make("iio", options: options) as? IIOSource)
-        #expect(iio.sysfsRoot == "/a" && iio.devRoot == "/b" && iio.gathering == 70_000)
+        #expect(iio.sysfsRoot == "/a" && iio.devRoot == "/b" && iio.linger == 70_000)
         #expect(throws: SourceSpecificationError.self) {
             _ = try SensorSources.make("simulate", options: SourceOptions(simulatedRate: 0))
         }
     }
 
-    @Test("samples gather for 50 ms unless told otherwise")
+    @Test("the default linger is 50 ms")
     func defaultLinger() async throws {
-        #expect(SourceOptions().gathering == 50_000)
-        #expect(SimulatedSource().gathering == 50_000)
-        #expect(IIOSource(sysfsRoot: "/a", devRoot: "/b").gathering == 50_000)
+        #expect(SourceOptions().linger == 50_000)
+        #expect(SimulatedSource().linger == 50_000)
+        #expect(IIOSource(sysfsRoot: "/a", devRoot: "/b").linger == 50_000)
         let replay = try await withFile("t_us,x_g,y_g,z_g\n0,0,0,-1\n") { try ReplaySource(file: $0) }
-        #expect(replay.gathering == 50_000)
+        #expect(replay.linger == 50_000)
     }
 
-    @Test("speeds are max or a number above 0")
+    @Test("a speed is max or a number above 0")
     func speeds() {
         #expect(ReplaySpeed("max") == .maximum)
         #expect(ReplaySpeed("1") == .realTime)

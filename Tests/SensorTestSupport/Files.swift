@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// The real recordings beside the checkout (`../shared/data`); nil where they are missing.
+/// The folder of the real recordings beside the checkout (`../shared/data`); nil if it is missing.
 public let sharedData: String? = {
     var folder = Substring(#filePath)
     while let slash = folder.lastIndex(of: "/"), slash != folder.startIndex {
@@ -12,7 +12,7 @@ public let sharedData: String? = {
     return nil
 }()
 
-/// A file of `folder` within the real recordings. Tests that ask are skipped where there are none.
+/// A file in `folder` of the real recordings. Tests that use it are skipped without recordings.
 public func sharedFile(_ name: String) -> String { (sharedData ?? "shared/data is missing") + "/" + name }
 
 public struct FileError: Error {
@@ -21,7 +21,7 @@ public struct FileError: Error {
     public init(reason: String) { self.reason = reason }
 }
 
-/// A whole text file.
+/// Returns the content of a text file.
 public func contents(of path: String) throws -> String {
     guard let file = fopen(path, "r") else { throw FileError(reason: "\(path): \(String(cString: strerror(errno)))") }
     defer { fclose(file) }
@@ -31,7 +31,7 @@ public func contents(of path: String) throws -> String {
     return String(decoding: bytes, as: UTF8.self)
 }
 
-/// Gives `body` a file with this text and removes it afterwards.
+/// Passes a file with this text to `body` and removes it afterwards.
 public func withFile<Result>(_ text: String, body: (String) async throws -> Result) async throws -> Result {
     let path = FileManager.default.temporaryDirectory.path + "/lockstep-test-\(UUID().uuidString).csv"
     defer { unlink(path) }
@@ -39,7 +39,7 @@ public func withFile<Result>(_ text: String, body: (String) async throws -> Resu
     return try await body(path)
 }
 
-/// The rows of a recording's truth table, by their headers.
+/// The rows of a recording's ground truth table, by header.
 public func truthTable(_ name: String) throws -> [[String: String]] {
     let lines = try contents(of: sharedFile(name)).split(whereSeparator: \.isNewline)
     let header = lines[0].split(separator: ",").map(String.init)

@@ -2,7 +2,7 @@ public import LockstepModel
 public import LockstepSensors
 import Synchronization
 
-/// Keeps what a source gives, and lets a test wait for it.
+/// Records the output of a source and lets a test wait for it.
 public final class RecordingSink: SampleSink {
     public struct Seen: Sendable {
         public var blocks: [SampleBlock] = []
@@ -49,7 +49,7 @@ public final class RecordingSink: SampleSink {
         change { $0.statuses.append(status) }
     }
 
-    /// Waits until `isMet`; false when the deadline came first.
+    /// Waits until `isMet`; returns false if the deadline passes first.
     public func wait(seconds: Double = 120, until isMet: @escaping @Sendable (Seen) -> Bool) async -> Bool {
         let number = state.withLock { state in
             state.nextWaiter += 1
@@ -81,7 +81,7 @@ public final class RecordingSink: SampleSink {
     }
 }
 
-/// Runs a source for as long as `body` takes, then cancels it and waits for its end.
+/// Runs a source during `body`, then cancels it and waits for its end.
 public func withRunning<Result: Sendable>(
     _ source: any SensorSource, body: (RecordingSink) async throws -> Result
 ) async throws -> Result {

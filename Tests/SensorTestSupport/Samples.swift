@@ -3,12 +3,12 @@ public import LockstepModel
 /// 2023-11-14T22:13:20Z.
 public let start: Int64 = 1_700_000_000_000_000
 
-/// A moment `boot` µs after the machine's start; the wall clock runs `offset` µs ahead of ``start``.
+/// A moment `boot` µs after the machine's start, with the wall clock `offset` µs ahead of ``start``.
 public func moment(boot: Int64, offset: Int64 = 0, asleep: Int64 = 0) -> Moment {
     Moment(wall: Timestamp(microseconds: start + boot + offset), boot: boot, awake: boot - asleep)
 }
 
-/// A block with one sample a time; x counts up from `x`.
+/// A block with one sample per time; x counts up from `x`.
 public func block(_ times: some Sequence<Int64>, _ stream: SensorStream = .accelerometer, x: Double = 0) -> SampleBlock
 {
     var block = SampleBlock(stream: stream)

@@ -7,11 +7,6 @@ public struct PublishingRates: Sendable, Hashable {
     public var foreground: [SensorStream: SensorRequest]
     public var background: [SensorStream: SensorRequest]
 
-    /// Samples a second of `motion/device` unless told otherwise; everything else comes as its source gives it.
-    public static let deviceMotionRate = 50.0
-    /// m that a device in background has to move before its next location is published.
-    public static let significantChange = 500.0
-
     public init(
         foreground: [SensorStream: SensorRequest] = [:], background: [SensorStream: SensorRequest] = [:]
     ) {
@@ -43,13 +38,19 @@ public struct PublishingRates: Sendable, Hashable {
 
     private func foregroundRequest(of stream: SensorStream) -> SensorRequest {
         if let told = foreground[stream] { return told }
-        return stream == .deviceMotion ? SensorRequest(rate: Self.deviceMotionRate) : .everything
+        return SensorRequest(rate: stream.defaultRate ?? .infinity)
     }
 
     private func backgroundRequest(of stream: SensorStream) -> SensorRequest {
         if let told = background[stream] { return told }
-        // What is off in the foreground does not begin in background.
-        if stream.pausesInBackground || foregroundRequest(of: stream).rate == 0 { return SensorRequest(rate: 0) }
-        return stream == .location ? SensorRequest(rate: .infinity, distance: Self.significantChange) : .everything
+        let foreground = foregroundRequest(of: stream)
+        // A stream that is off in the foreground stays off in the background.
+        guard foreground.rate > 0 else { return SensorRequest(rate: 0) }
+        switch stream.background {
+        case .paused: return SensorRequest(rate: 0)
+        case .unchanged: return .everything
+        case .rate(let rate): return SensorRequest(rate: min(rate, foreground.rate))
+        case .distance(let distance): return SensorRequest(rate: .infinity, distance: distance)
+        }
     }
 }

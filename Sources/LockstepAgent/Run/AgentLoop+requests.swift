@@ -13,7 +13,7 @@ extension AgentLoop {
     func askSensors(at moment: Moment) {
         let requests = configuration.rates.requests(
             in: announcement.phase, leased: leases.rates, streams: graph.streams)
-        for output in graph.ask(publisher, for: requests) { coalescer.add(output.samples, at: moment.boot) }
+        for output in graph.setRequests(requests, for: publisher) { coalescer.add(output.samples, at: moment.boot) }
         let rates = graph.sourceRates
         guard rates != toldRates else { return }
         toldRates = rates

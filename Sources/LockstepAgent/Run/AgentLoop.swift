@@ -216,7 +216,7 @@ final class AgentLoop {
             coalescer.add(output.samples, at: moment.boot, age: age)
         }
         for (stream, status) in graph.derivedStatuses where announcement.note(status, of: stream.name) {
-            logger.info("\(stream.name): \(status)")
+            logger.info("source status changed", metadata: ["source": "\(stream.name)", "status": "\(status)"])
         }
     }
 

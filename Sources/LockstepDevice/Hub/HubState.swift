@@ -1,22 +1,22 @@
 import LockstepModel
 import LockstepSensors
 
-/// What a hub's lock guards.
+/// The state that a hub's lock protects.
 struct HubState {
     typealias Continuation = AsyncThrowingStream<SensorUpdate, any Error>.Continuation
 
     struct Reader {
         let continuation: Continuation
-        /// The sources whose samples it gets, and that have not ended.
+        /// The sources that provide its samples and have not ended.
         var awaited: Set<Int>
     }
 
     var graph: SensorGraph
     var readers: [Subscriber: Reader] = [:]
     var tasks: [Int: Task<Void, Never>] = [:]
-    /// Cancelled, and perhaps not yet at their end: a source runs once at a time.
+    /// Cancelled tasks that may still run. The next run of a source waits for them.
     var stopping: [Int: Task<Void, Never>] = [:]
-    /// Recordings that have come to their end while somebody still asks for their streams.
+    /// Recordings that have ended while their streams are still requested.
     var ended: Set<Int> = []
     var statuses: [Int: SourceStatus] = [:]
 
@@ -30,17 +30,18 @@ struct HubState {
         observedAt = now.boot
     }
 
-    /// The sources that these requests take samples of, be it through derived streams.
+    /// Returns the sources that provide samples for these requests, directly or through derived streams.
     func inputs(of requests: [SensorStream: SensorRequest], from sources: [any SensorSource]) -> Set<Int> {
         var alone = graph
         alone.removeAllSubscribers()
-        _ = alone.ask(alone.addSubscriber(), for: requests)
+        _ = alone.setRequests(requests, for: alone.addSubscriber())
         let streams = Set(alone.sourceRates.keys)
         return Set(sources.indices.filter { !streams.isDisjoint(with: sources[$0].streams) })
     }
 
+    /// Distributes samples of a source to the readers.
     mutating func accept(_ samples: SampleBlock, clock: SampleClock, at moment: Moment) {
-        // Once a second is what the time line asks for.
+        // The time line must be compared with the wall clock about once a second.
         if moment.boot - observedAt >= 1_000_000 {
             observedAt = moment.boot
             if case .stepped = line.observe(moment) {
@@ -52,20 +53,21 @@ struct HubState {
         deliver(graph.update(clock == .boot ? stamper.stamp(samples, on: line) : samples))
     }
 
-    /// Takes leave of the readers that get nothing more when `source` has ended.
+    /// Removes the readers that get no more samples after `source` has ended, and returns their continuations.
     mutating func endReaders(of source: Int, byFailure isFailure: Bool) -> [Continuation] {
         var done: [Continuation] = []
-        for (asker, reader) in readers where reader.awaited.contains(source) {
-            readers[asker]?.awaited.remove(source)
+        for (subscriber, reader) in readers where reader.awaited.contains(source) {
+            readers[subscriber]?.awaited.remove(source)
             guard isFailure || reader.awaited.count == 1 else { continue }
-            readers[asker] = nil
-            _ = graph.ask(asker, for: [:])
+            readers[subscriber] = nil
+            _ = graph.setRequests([:], for: subscriber)
             done.append(reader.continuation)
         }
         return done
     }
 
+    /// Yields samples to the readers.
     func deliver(_ outputs: [SensorOutput]) {
-        for output in outputs { readers[output.asker]?.continuation.yield(.samples(output.samples)) }
+        for output in outputs { readers[output.subscriber]?.continuation.yield(.samples(output.samples)) }
     }
 }

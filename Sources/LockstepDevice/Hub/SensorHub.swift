@@ -2,21 +2,22 @@ public import LockstepModel
 public import LockstepSensors
 import Synchronization
 
-/// The sensors of this device, for everyone in this program who wants samples.
+/// The sensors of this device, shared by all subscribers in a program.
 ///
-/// A sensor runs while somebody is subscribed to it, at the fastest rate that anyone asks for; each subscriber gets its
-/// own rate. With the last subscription of a source's streams the source is stopped, with the next it runs again. Nobody
-/// has to start or stop the hub.
+/// A sensor runs while it has subscribers, at the fastest rate that any of them requests; each subscriber receives its own
+/// rate. A source starts with the first subscription to one of its streams and stops with the last. The hub itself needs
+/// no start or stop.
 ///
-/// Streams that no source gives are worked out of others where that can be done: steps, orientation, device motion.
+/// Streams that no source provides are derived from others where possible: device motion, steps, orientation, altitude,
+/// heading.
 public final class SensorHub: Sendable {
     private let sources: [any SensorSource]
     private let state: Mutex<HubState>
 
-    /// What can be subscribed to, in the order of ``SensorStream/all``.
+    /// The available streams, in the order of ``SensorStream/all``.
     public let streams: [SensorStream]
 
-    /// - Parameter options: what derived streams need to know of the person and the place.
+    /// - Parameter options: Settings of the derived streams, such as the person and the magnetic declination.
     public init(sources: [any SensorSource], options: DerivedOptions = DerivedOptions()) {
         self.sources = sources
         let graph = SensorGraph(sources: sources, options: options)
@@ -24,21 +25,21 @@ public final class SensorHub: Sendable {
         state = Mutex(HubState(graph: graph, now: .now()))
     }
 
-    /// What sensors there are, with the reason where one can't be used.
+    /// Returns all sensors of the sources; unusable ones have the reason as problem.
     public func sensors() -> [SensorDescription] { sources.flatMap { $0.sensors() } }
 
-    /// The names of the sources that run now: those of which a stream is wanted.
+    /// The names of the running sources.
     public var runningSources: [String] {
         let running = state.withLock { Set($0.tasks.keys) }
         return sources.indices.filter(running.contains).map { sources[$0].name }
     }
 
-    /// Samples and news of the sources, from now on.
+    /// Subscribes to streams and returns their samples and the statuses of their sources.
     ///
-    /// The subscription lasts as long as the sequence is read: it ends with the loop, with the task, or with the last
-    /// reference to it. A reader that is behind by more than 1,000 blocks loses the oldest. The sequence ends when all
-    /// its sources have come to their end (recordings).
-    /// - Throws: while it is read ``SensorHubError`` if a stream is not available, and what ends a source.
+    /// The subscription ends with the loop over the sequence, with its task, or with the last reference to it. A reader
+    /// that is more than 1,000 blocks behind loses the oldest. The sequence ends when all its sources have ended
+    /// (recordings).
+    /// - Throws: While it is read: ``SensorHubError`` if a stream is not available, and the error that ends a source.
     public func updates(
         for requests: [SensorStream: SensorRequest]
     ) -> AsyncThrowingStream<SensorUpdate, any Error> {
@@ -47,54 +48,54 @@ public final class SensorHub: Sendable {
                 continuation.finish(throwing: SensorHubError.notAvailable(missing, sensors()))
                 return
             }
-            guard let asker = subscribe(requests, continuation) else {
+            guard let subscriber = subscribe(requests, continuation) else {
                 continuation.finish()
                 return
             }
-            continuation.onTermination = { _ in self.unsubscribe(asker) }
+            continuation.onTermination = { _ in self.unsubscribe(subscriber) }
         }
     }
 
-    /// - Returns: nil where all sources that would take part have come to their end.
+    /// - Returns: nil if all sources of the requested streams have ended.
     private func subscribe(
         _ requests: [SensorStream: SensorRequest], _ continuation: HubState.Continuation
     ) -> Subscriber? {
         state.withLock { state in
             let awaited = state.inputs(of: requests, from: sources).subtracting(state.ended)
             guard !awaited.isEmpty else { return nil }
-            let asker = state.graph.addSubscriber()
-            state.readers[asker] = HubState.Reader(continuation: continuation, awaited: awaited)
-            state.deliver(state.graph.ask(asker, for: requests))
-            runWhatIsWanted(&state)
+            let subscriber = state.graph.addSubscriber()
+            state.readers[subscriber] = HubState.Reader(continuation: continuation, awaited: awaited)
+            state.deliver(state.graph.setRequests(requests, for: subscriber))
+            updateSources(&state)
             for source in awaited {
                 if let status = state.statuses[source] { continuation.yield(update(status, of: source)) }
             }
-            return asker
+            return subscriber
         }
     }
 
-    private func unsubscribe(_ asker: Subscriber) {
+    private func unsubscribe(_ subscriber: Subscriber) {
         state.withLock { state in
-            guard state.readers.removeValue(forKey: asker) != nil else { return }
-            state.deliver(state.graph.ask(asker, for: [:]))
-            runWhatIsWanted(&state)
+            guard state.readers.removeValue(forKey: subscriber) != nil else { return }
+            state.deliver(state.graph.setRequests([:], for: subscriber))
+            updateSources(&state)
         }
     }
 
-    /// Starts, stops and tunes sources by what is asked of their streams.
-    private func runWhatIsWanted(_ state: inout HubState) {
+    /// Starts, stops and tunes the sources according to the requests.
+    private func updateSources(_ state: inout HubState) {
         let rates = state.graph.sourceRates
         for (index, source) in sources.enumerated() {
-            // In here, so that the last word is the latest.
+            // Under the lock, so that the latest rates are set last.
             source.setRates(rates)
-            let isWanted = source.streams.contains { rates[$0] != nil }
-            if isWanted, state.tasks[index] == nil, !state.ended.contains(index) {
+            let isRequested = source.streams.contains { rates[$0] != nil }
+            if isRequested, state.tasks[index] == nil, !state.ended.contains(index) {
                 let before = state.stopping.removeValue(forKey: index)
                 state.tasks[index] = Task { [self] in
                     await before?.value
                     await run(index)
                 }
-            } else if !isWanted {
+            } else if !isRequested {
                 state.ended.remove(index)
                 state.statuses[index] = nil
                 guard let task = state.tasks.removeValue(forKey: index) else { continue }
@@ -112,16 +113,17 @@ public final class SensorHub: Sendable {
             failure = error
         }
         let done: [HubState.Continuation] = state.withLock { state in
-            // In here, where it is cancelled: by then another run may have begun, which is not at its end.
+            // Under the lock that also cancels the task: after a cancellation a new run may have started, which has not
+            // ended.
             guard !Task.isCancelled else { return [] }
             state.deliver(state.graph.restart(of: Set(sources[index].streams)))
             state.tasks[index] = nil
             if failure == nil { state.ended.insert(index) }
             let done = state.endReaders(of: index, byFailure: failure != nil)
-            runWhatIsWanted(&state)
+            updateSources(&state)
             return done
         }
-        // Without the lock, which the end of a subscription takes.
+        // Outside of the lock, because the termination handlers acquire it.
         for continuation in done { continuation.finish(throwing: failure) }
     }
 
@@ -132,7 +134,7 @@ public final class SensorHub: Sendable {
 
     fileprivate func report(_ status: SourceStatus, of source: Int) {
         state.withLock { state in
-            // The last words of a run that was stopped are not for whoever comes next.
+            // A status of a stopped run does not concern later subscribers.
             guard state.tasks[source] != nil, state.statuses.updateValue(status, forKey: source) != status else {
                 return
             }
@@ -147,17 +149,17 @@ public final class SensorHub: Sendable {
     }
 }
 
-/// What a subscriber of a ``SensorHub`` hears.
+/// An update for a subscriber of a ``SensorHub``.
 public enum SensorUpdate: Sendable {
-    /// Samples of one of the streams asked for.
+    /// Samples of one of the requested streams.
     case samples(SampleBlock)
-    /// The clock was set to another time: what comes next may be earlier than what came before.
+    /// The wall clock was stepped: later samples may have earlier timestamps.
     case clockStepped
-    /// How a source that takes part is now; `streams` are those that it gives.
+    /// The status of a source that provides samples, and all streams of the source.
     case status(SourceStatus, source: String, streams: [SensorStream])
 }
 
-/// Takes the samples of one source.
+/// Passes the samples of one source to the hub.
 private struct HubSink: SampleSink {
     let hub: SensorHub
     let source: Int

@@ -1,10 +1,9 @@
 public import LockstepModel
 public import LockstepSensors
 
-/// Why samples can't be had.
+/// A failed subscription to a ``SensorHub``.
 public enum SensorHubError: Error, Sendable, Hashable {
-    /// No source gives this stream, and it can't be worked out of what they give; the sensors that there are, with the
-    /// problems they have.
+    /// No source provides this stream, and it cannot be derived from others. The existing sensors carry their problems.
     case notAvailable(SensorStream, [SensorDescription])
 }
 
@@ -13,7 +12,7 @@ extension SensorHubError: CustomStringConvertible {
         switch self {
         case .notAvailable(let stream, let sensors):
             let problems = sensors.compactMap { sensor in sensor.problem.map { "\(sensor.name): \($0)" } }
-            let reason = problems.isEmpty ? "no source gives it" : problems.joined(separator: "; ")
+            let reason = problems.isEmpty ? "no source provides it" : problems.joined(separator: "; ")
             return "\(stream) is not available: \(reason)"
         }
     }

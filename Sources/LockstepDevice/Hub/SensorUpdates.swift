@@ -1,7 +1,7 @@
 import LockstepSensors
 
-/// What a sensor gives, as a sequence: each loop over it is a subscription of its own, which begins and ends with the
-/// loop.
+/// The values of a sensor as an asynchronous sequence. Each loop over it is a separate subscription, which starts and ends
+/// with the loop.
 ///
 /// ```swift
 /// for try await sample in manager.accelerometerUpdates() { print(sample.acceleration) }
@@ -10,7 +10,7 @@ public struct SensorUpdates<Element: Sendable>: AsyncSequence, Sendable {
     typealias Transform = (SensorUpdate) throws -> [Element]
 
     let subscribe: @Sendable () -> AsyncThrowingStream<SensorUpdate, any Error>
-    /// Makes what turns updates into elements: a new one, with a memory of its own, for each loop.
+    /// Creates the conversion of updates to elements; each loop has its own state.
     let makeTransform: @Sendable () -> Transform
 
     public struct AsyncIterator: AsyncIteratorProtocol {
@@ -18,8 +18,8 @@ public struct SensorUpdates<Element: Sendable>: AsyncSequence, Sendable {
         let transform: Transform
         var ready: ArraySlice<Element> = []
 
-        /// The next; nil when all sources have come to their end, or the task is cancelled.
-        /// - Throws: ``SensorHubError``; what ends a source.
+        /// Returns the next element; nil when all sources have ended or the task is cancelled.
+        /// - Throws: ``SensorHubError``, or the error that ended a source.
         public mutating func next() async throws -> Element? {
             while true {
                 if let first = ready.popFirst() { return first }

@@ -3,15 +3,17 @@ public import LockstepMotion
 import LockstepSensors
 import Synchronization
 
-/// Where this device is: pushed as a sequence, or pulled as the latest.
+/// The location and heading of this device: as sequences, or polled as the latest value.
 ///
-/// What is passed on is set by ``settings``: how accurate, how far from the last, how old. Fixes that can't be (a
-/// receiver's clock that is 1,024 weeks off, a jump faster than anything moves) never are. That there is no location is
-/// told too, with the reason; it is no end, and the manager goes on.
+/// ``settings`` select which fixes are passed on: by accuracy, distance from the last one, and age. Impossible fixes (a
+/// receiver's clock that is 1,024 weeks off, an implausibly fast jump) never are. Failures to locate the device are
+/// reported with their reason; the manager continues.
 public final class LocationManager: Sendable {
-    private let hub: SensorHub
+    let hub: SensorHub
     private let state = Mutex(LocationFilter.Settings())
-    private let latest = Latest<Known>()
+    private let headingState = Mutex(1.0)
+    private let latest = LatestValue<Known>()
+    let latestHeading = LatestValue<Heading>()
 
     private struct Known: Sendable {
         var current: LocationFix?
@@ -19,78 +21,85 @@ public final class LocationManager: Sendable {
         var error: LocationError?
     }
 
-    /// A manager of a hub's locations, which asks for nothing yet.
+    /// Creates a manager without subscriptions.
     public init(hub: SensorHub) { self.hub = hub }
 
-    /// Whether there is a source of locations; whether it has a fix is another question.
+    /// Whether a source provides locations. It may still have no fix.
     public var isLocationAvailable: Bool { hub.streams.contains(.location) }
 
-    /// What is passed on; for sequences and starts from now on.
+    /// Selects the fixes that are passed on. Changes apply to later sequences and starts.
     public var settings: LocationFilter.Settings {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
     }
-    /// m: less accurate fixes are withheld; nil takes all.
+    /// The worst accepted accuracy in m; nil accepts all.
     public var desiredAccuracy: Double? {
         get { settings.desiredAccuracy }
         set { state.withLock { $0.desiredAccuracy = newValue } }
     }
-    /// m that the device has to move before the next fix is passed on; 0 passes all.
+    /// The distance in m that the device must move before the next fix is passed on; 0 passes all.
     public var distanceFilter: Double {
         get { settings.distanceFilter }
         set { state.withLock { $0.distanceFilter = newValue } }
     }
 
-    /// The latest location since the start; it stays when it gets old: see ``LocationFix/age(at:)``.
+    /// The change of the heading in degrees after which it is passed on; 0 passes all. 1 by default.
+    public var headingFilter: Double {
+        get { headingState.withLock { $0 } }
+        set { headingState.withLock { $0 = newValue } }
+    }
+
+    /// The latest location since the start. It is kept when it gets old: see ``LocationFix/age(at:)``.
     public var location: LocationFix? { latest.value?.current }
-    /// The one before ``location``.
+    /// The location before ``location``.
     public var previousLocation: LocationFix? { latest.value?.previous }
-    /// Why there is no location, if that was the last thing heard.
+    /// The latest failure; nil after a location.
     public var locationError: LocationError? { latest.value?.error }
-    /// What ended the updates of ``location``, if it was not a stop.
+    /// The error that ended the updates of ``location``; nil after a stop.
     public var error: (any Error)? { latest.error }
     /// Whether ``location`` is being updated.
     public var isUpdatingLocation: Bool { latest.isActive }
 
-    /// Begins to keep ``location`` up to date.
+    /// Starts updating ``location``.
     public func startUpdatingLocation() {
         let (hub, settings) = (hub, settings)
         latest.start(
             SensorUpdates {
                 hub.updates(for: [.location: .everything])
             } makeTransform: {
-                var listener = LocationListener(settings)
+                var receiver = LocationReceiver(settings)
                 var known = Known()
                 return { update in
-                    let news = listener.hear(update)
-                    for update in news {
+                    let updates = receiver.receive(update)
+                    for update in updates {
                         switch update {
                         case .location(let current, let previous):
                             known = Known(current: current, previous: previous)
                         case .failed(let error): known.error = error
                         }
                     }
-                    return news.isEmpty ? [] : [known]
+                    return updates.isEmpty ? [] : [known]
                 }
             })
     }
-    /// Ends that; ``location`` stays as it is.
+    /// Stops updating ``location``, which keeps its value.
     public func stopUpdatingLocation() { latest.stop() }
 
-    /// Locations, and why there is none, as they come.
+    /// Returns locations and failures as they occur.
     public func locationUpdates() -> SensorUpdates<LocationUpdate> {
         let (hub, settings) = (hub, settings)
         return SensorUpdates {
             hub.updates(for: [.location: .everything])
         } makeTransform: {
-            var listener = LocationListener(settings)
-            return { listener.hear($0) }
+            var receiver = LocationReceiver(settings)
+            return { receiver.receive($0) }
         }
     }
 
-    /// One location that fits ``settings``, as soon as there is one.
-    /// - Throws: ``LocationError/denied(_:)``; ``SensorHubError``; `CancellationError`; what ends the source. While it
-    ///   is unknown or not reached, it waits: give it a task that can be cancelled.
+    /// Waits for one location that fits ``settings``.
+    ///
+    /// It keeps waiting while the location is unknown or its source is unreachable; cancel the task to stop it.
+    /// - Throws: ``LocationError/denied(_:)``, ``SensorHubError``, `CancellationError`, or the error that ended the source.
     public func requestLocation() async throws -> LocationFix {
         for try await update in locationUpdates() {
             switch update {
@@ -104,16 +113,16 @@ public final class LocationManager: Sendable {
     }
 }
 
-/// What a ``LocationManager`` tells.
+/// An update of a ``LocationManager``.
 public enum LocationUpdate: Sendable, Hashable {
-    /// Where the device is, and where it was when that was last told.
+    /// The location, and the one passed on before it.
     case location(current: LocationFix, previous: LocationFix?)
-    /// There is no location; all but *denied* may pass.
+    /// The location is not available. All reasons except `denied` may be temporary.
     case failed(LocationError)
 }
 
-/// What one reader of locations hears.
-private struct LocationListener {
+/// Converts the updates of a subscription to location updates.
+private struct LocationReceiver {
     private let settings: LocationFilter.Settings
     private var filter: LocationFilter
 
@@ -122,22 +131,22 @@ private struct LocationListener {
         filter = LocationFilter(settings)
     }
 
-    mutating func hear(_ update: SensorUpdate) -> [LocationUpdate] {
+    mutating func receive(_ update: SensorUpdate) -> [LocationUpdate] {
         switch update {
         case .samples(let samples):
-            var news: [LocationUpdate] = []
+            var updates: [LocationUpdate] = []
             for index in samples.times.indices {
                 let time = Timestamp(microseconds: samples.times[index])
                 switch filter.update(time: time, values: samples.values(at: index)) {
                 case .accepted(let previous, let current):
-                    news.append(.location(current: current, previous: previous))
-                case .failed(let error): news.append(.failed(error))
+                    updates.append(.location(current: current, previous: previous))
+                case .failed(let error): updates.append(.failed(error))
                 case .rejected: break
                 }
             }
-            return news
+            return updates
         case .clockStepped:
-            // What comes may be earlier than what was.
+            // Later fixes may have earlier timestamps.
             filter = LocationFilter(settings)
             return []
         case .status(let status, _, _): return status.locationError.map { [.failed($0)] } ?? []

@@ -2,19 +2,19 @@ public import LockstepModel
 public import LockstepMotion
 import LockstepSensors
 
-/// Steps, distance, pace and cadence: live from a start date, and over a past interval.
+/// Steps, distance, pace and cadence: live from a start date, and for a past interval.
 ///
-/// The past comes from a ``SampleHistory``: the store of a collector, or the outbox of this device's agent. Without one
-/// there is only what is counted while a sequence of updates is read.
+/// Past steps come from a ``SampleHistory``: the store of a collector, or the outbox of this device's agent. Without a
+/// history only the steps during a sequence of updates are counted.
 public final class Pedometer: Sendable {
-    /// Rows may end after an interval that they have a part in, by so many µs.
-    private static let longestRow: Int64 = 60_000_000
+    /// The longest time in µs by which a row may extend beyond an interval that it is part of.
+    private static let maxRowDuration: Int64 = 60_000_000
 
     private let hub: SensorHub
     private let history: (any SampleHistory)?
-    private let latest = Latest<PedometerData>()
+    private let latest = LatestValue<PedometerData>()
 
-    /// - Parameter history: this device's past; nil where none is kept.
+    /// - Parameter history: The past samples of this device; nil if none are kept.
     public init(hub: SensorHub, history: (any SampleHistory)? = nil) {
         self.hub = hub
         self.history = history
@@ -22,60 +22,60 @@ public final class Pedometer: Sendable {
 
     /// Whether there is an accelerometer, or a step counter in hardware.
     public var isStepCountingAvailable: Bool { hub.streams.contains(.steps) }
-    /// Whether distances are told: a step counter in hardware alone can't.
+    /// Whether distances are available. A hardware step counter does not provide them.
     public var isDistanceAvailable: Bool { isStepCountingAvailable && !isHardware }
-    /// Whether the pace is told; as distances.
+    /// Whether the pace is available. A hardware step counter does not provide it.
     public var isPaceAvailable: Bool { isDistanceAvailable }
-    /// Whether the cadence is told; as distances.
+    /// Whether the cadence is available. A hardware step counter does not provide it.
     public var isCadenceAvailable: Bool { isDistanceAvailable }
     private var isHardware: Bool { hub.sensors().contains { $0.stream == .steps && $0.problem == nil } }
 
     /// The latest update since the start; nil before the first.
     public var pedometerData: PedometerData? { latest.value }
-    /// What ended the updates of ``pedometerData``, if it was not a stop.
+    /// The error that ended the updates of ``pedometerData``; nil after a stop.
     public var error: (any Error)? { latest.error }
     /// Whether ``pedometerData`` is being updated.
     public var isActive: Bool { latest.isActive }
-    /// Begins to keep ``pedometerData`` up to date.
-    /// - Parameter start: from when on steps are counted, now or in the past.
+    /// Starts updating ``pedometerData``.
+    /// - Parameter start: The time from which steps are counted, now or in the past.
     public func startUpdates(from start: Timestamp) { latest.start(updates(from: start)) }
-    /// Ends that; the latest stays.
+    /// Stops updating ``pedometerData``, which keeps its value.
     public func stopUpdates() { latest.stop() }
 
-    /// All that was walked since `start`, again whenever steps have been taken: first of the past, if there is any.
-    /// - Parameter start: from when on steps are counted, now or in the past.
+    /// Returns the totals since `start`: first those of the past, if there are any, then after each new step.
+    /// - Parameter start: The time from which steps are counted, now or in the past.
     public func updates(from start: Timestamp) -> SensorUpdates<PedometerData> {
         let (hub, history) = (hub, history)
         return SensorUpdates {
             hub.updates(for: [.steps: .everything])
         } makeTransform: {
-            var walked: PedometerData?
+            var total: PedometerData?
             return { update in
-                var news: [SampleBlock] = []
-                // Once, and only now: what comes later is live.
-                if walked == nil, let history {
+                var blocks: [SampleBlock] = []
+                // The history is read once, with the first update: later steps are live.
+                if total == nil, let history {
                     let now = Moment.now().wall
-                    news.append(try history.samples(of: .steps, from: start, to: max(start, now)))
+                    blocks.append(try history.samples(of: .steps, from: start, to: max(start, now)))
                 }
-                var before = walked ?? PedometerData(startDate: start, endDate: start, numberOfSteps: 0, distance: 0)
+                var before = total ?? PedometerData(startDate: start, endDate: start, numberOfSteps: 0, distance: 0)
                 switch update {
-                case .samples(let samples): news.append(samples)
-                // What was walked stays; what comes now may be earlier, and counts.
+                case .samples(let samples): blocks.append(samples)
+                // The total is kept. Later steps count even if their timestamps are earlier.
                 case .clockStepped: before.endDate = min(before.endDate, Moment.now().wall)
                 case .status: break
                 }
-                let after = news.reduce(before) { $0.appending($1) }
-                walked = after
+                let after = blocks.reduce(before) { $0.appending($1) }
+                total = after
                 return after.endDate > before.endDate ? [after] : []
             }
         }
     }
 
-    /// What was walked from `start` to `end`, as far as it is known.
-    /// - Throws: ``PedometerError``; what keeps the past from being read.
+    /// Returns the totals from `start` to `end`, as far as they are known.
+    /// - Throws: ``PedometerError``, or the error of reading the history.
     public func data(from start: Timestamp, to end: Timestamp) throws -> PedometerData {
         guard let history else { throw PedometerError.noHistory }
-        let rows = try history.samples(of: .steps, from: start, to: end + Self.longestRow)
+        let rows = try history.samples(of: .steps, from: start, to: end + Self.maxRowDuration)
         guard let data = PedometerData(rows: rows, from: start, to: end) else {
             throw PedometerError.emptyInterval(start, end)
         }
@@ -83,17 +83,18 @@ public final class Pedometer: Sendable {
     }
 }
 
-/// Why a pedometer can't tell the past.
+/// A failed query of past steps.
 public enum PedometerError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The pedometer was made without a history.
+    /// The pedometer has no history.
     case noHistory
-    /// The interval does not end after it begins.
+    /// The interval does not end after its start.
     case emptyInterval(Timestamp, Timestamp)
 
     public var description: String {
         switch self {
-        case .noHistory: "no past is kept: give the pedometer a history, such as a store or an agent's outbox"
-        case .emptyInterval(let start, let end): "the interval ends (\(end)) not after it begins (\(start))"
+        case .noHistory:
+            "past steps are not available: create the pedometer with a history, such as a store or an outbox"
+        case .emptyInterval(let start, let end): "the end of the interval (\(end)) is not after its start (\(start))"
         }
     }
 }

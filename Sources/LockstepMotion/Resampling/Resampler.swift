@@ -49,11 +49,11 @@ public struct Resampler: Sendable {
         self.stream = stream
         self.rate = rate
         guard rate.isFinite else { return }
-        switch stream {
-        case .steps, .orientation: break
-        case .location: firstSelector = FirstSampleSelector(rate: rate)
-        case .deviceMotion: nearestSelector = NearestSampleSelector(rate: rate)
-        default: decimator = LowPassDecimator(rate: rate, columnCount: stream.columns.count)
+        switch stream.resampling {
+        case .everySample: break
+        case .firstOfInterval: firstSelector = FirstSampleSelector(rate: rate)
+        case .nearest: nearestSelector = NearestSampleSelector(rate: rate)
+        case .lowPass: decimator = LowPassDecimator(rate: rate, columnCount: stream.columns.count)
         }
     }
 

@@ -1,31 +1,30 @@
 import LockstepModel
 
-/// Reports in, fixes out: all reports of one time are one fix.
+/// Combines all reports with the same time to one fix.
 ///
-/// A receiver tells one fix in several sentences, and gpsd reports it after each that adds something. The reports of a
-/// time are gathered until one of another time comes, or none has come for ``deadline``; then they are given as one,
-/// with all that any of them knew. A place without a time belongs to the time that follows within the deadline. A time
-/// that was given is not given again. Times of arrival are µs of any clock that does not run backward; they are
-/// parameters.
+/// A receiver sends one fix in several sentences, and gpsd reports it after each sentence that adds something. The reports
+/// of a time are collected until a report with another time arrives, or none has arrived for ``deadline``. They are then
+/// delivered as one fix with all known values. A position without time belongs to the time that follows within the
+/// deadline. A time is delivered once. Arrival times are parameters, in µs of any monotonic clock.
 package struct FixAssembler: Sendable {
-    /// What came of the reports.
+    /// A result of the reports.
     package enum Output: Sendable, Hashable {
-        /// A fix with all that is known of it, and when its first report arrived.
+        /// A fix with all known values, and the arrival of its first report.
         case fix(PositionReport, arrived: Int64)
-        /// There is no fix; said once, until there is one again.
+        /// The receiver has no fix; reported once until it has one again.
         case noFix(PositionReport, arrived: Int64)
-        /// There was a fix, and none of a new time for `age` µs: said at ``staleAfter`` and each time the age doubles.
+        /// The last fix is `age` µs old; reported at ``staleAfter`` and each time the age has doubled.
         case stale(age: Int64)
     }
 
-    /// How long, in µs, a fix waits for another report of its time.
+    /// How long a fix waits for another report with its time, in µs.
     package let deadline: Int64
-    /// The age of the last fix, in µs, from which on it is stale.
+    /// The age from which the last fix is stale, in µs.
     package let staleAfter: Int64
 
     private var pending: (report: PositionReport, arrived: Int64, last: Int64)?
-    /// Times given lately: a receiver of several systems may tell its times in turns.
-    private var given: [Timestamp] = []
+    /// The times delivered recently: a receiver for several satellite systems may alternate between times.
+    private var delivered: [Timestamp] = []
     private var state = State.unknown
 
     private enum State {
@@ -39,29 +38,29 @@ package struct FixAssembler: Sendable {
         self.staleAfter = staleAfter
     }
 
-    /// Takes a report that arrived at `now`.
+    /// Processes a report that arrived at `now`.
     package mutating func receive(_ report: PositionReport, at now: Int64) -> [Output] {
         var outputs = advance(to: now)
-        if let time = report.time, given.contains(time) { return outputs }
+        if let time = report.time, delivered.contains(time) { return outputs }
         if pending != nil, pending?.report.time == report.time {
             pending?.report.fill(from: report)
             pending?.last = now
         } else if let waiting = pending, waiting.report.time == nil, waiting.report.isFix, report.time != nil {
-            // At the start of a fix a receiver tells the place first and the time in its next sentence.
+            // A receiver may start a fix with the position and send the time in its next sentence.
             var timed = report
             timed.fill(from: waiting.report)
             pending = (timed, waiting.arrived, now)
         } else {
-            outputs += give()
+            outputs += flush()
             pending = (report, now, now)
         }
         return outputs
     }
 
-    /// Lets time go on to `now`.
+    /// Advances the time to `now`.
     package mutating func advance(to now: Int64) -> [Output] {
         var outputs: [Output] = []
-        if let pending, now - pending.last >= deadline { outputs += give() }
+        if let pending, now - pending.last >= deadline { outputs += flush() }
         if case .fix(let arrived, let staleAt) = state, now >= staleAt, pending?.report.isFix != true {
             state = .fix(arrived: arrived, staleAt: now + (now - arrived))
             outputs.append(.stale(age: now - arrived))
@@ -69,20 +68,20 @@ package struct FixAssembler: Sendable {
         return outputs
     }
 
-    /// When ``advance(to:)`` has something to say at the latest, if nothing arrives.
+    /// The time of the next ``advance(to:)`` if no report arrives; nil if there is none.
     package var nextDeadline: Int64? {
-        let giveAt = pending.map { $0.last + deadline }
-        guard case .fix(_, let staleAt) = state, pending?.report.isFix != true else { return giveAt }
-        return min(giveAt ?? staleAt, staleAt)
+        let flushAt = pending.map { $0.last + deadline }
+        guard case .fix(_, let staleAt) = state, pending?.report.isFix != true else { return flushAt }
+        return min(flushAt ?? staleAt, staleAt)
     }
 
-    /// Gives what was gathered: nothing more will come of it, as when the connection has ended.
-    package mutating func give() -> [Output] {
+    /// Returns the pending fix without waiting for more reports, as at the end of a connection.
+    package mutating func flush() -> [Output] {
         guard let (report, arrived, _) = pending else { return [] }
         pending = nil
         if let time = report.time {
-            given.append(time)
-            if given.count > 16 { given.removeFirst() }
+            delivered.append(time)
+            if delivered.count > 16 { delivered.removeFirst() }
         }
         if report.isFix {
             state = .fix(arrived: arrived, staleAt: arrived + staleAfter)

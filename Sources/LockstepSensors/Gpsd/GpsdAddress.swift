@@ -1,11 +1,11 @@
-/// Where a gpsd listens.
+/// The network address of a gpsd.
 public struct GpsdAddress: Sendable, Hashable, CustomStringConvertible {
-    /// A name or an address of IPv4 or IPv6, without brackets.
+    /// A host name or an IPv4 or IPv6 address, without brackets.
     public let host: String
     /// The TCP port.
     public let port: UInt16
 
-    /// The port that gpsd is registered with.
+    /// The registered port of gpsd.
     public static let standardPort: UInt16 = 2947
 
     public init(host: String = "localhost", port: UInt16 = GpsdAddress.standardPort) {
@@ -13,7 +13,7 @@ public struct GpsdAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads `host`, `host:port`, `[address]` or `[address]:port`; nil where it is none of them.
+    /// Parses `host`, `host:port`, `[address]` or `[address]:port`; nil if the text has another form.
     public init?(_ text: String) {
         var rest = Substring(text)
         var host: Substring
@@ -35,6 +35,6 @@ public struct GpsdAddress: Sendable, Hashable, CustomStringConvertible {
         self.init(host: String(host), port: port)
     }
 
-    /// `host:port`, an address of IPv6 in brackets.
+    /// `host:port`, with an IPv6 address in brackets.
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

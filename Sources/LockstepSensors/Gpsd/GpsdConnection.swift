@@ -1,14 +1,14 @@
 import Glibc
 import LockstepModel
 
-/// One TCP connection; closes it when the last reference goes.
+/// A TCP connection to gpsd. The socket is closed with the last reference.
 final class GpsdConnection: Sendable {
-    /// What was received.
+    /// The result of waiting for bytes.
     enum Received: Sendable {
         case bytes([UInt8])
-        /// Nothing until the deadline.
+        /// No bytes until the deadline.
         case deadline
-        /// By gpsd, or because it was woken.
+        /// gpsd closed the connection, or the wait was ended by ``GpsdSockets/wake()``.
         case closed
     }
 
@@ -22,7 +22,7 @@ final class GpsdConnection: Sendable {
         guard socket >= 0 else { throw GpsdConnectionError(errno: errno) }
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         guard fcntl(socket, F_SETFL, O_NONBLOCK) == 0 else { throw GpsdConnectionError(errno: errno) }
-        // A machine that is switched off says nothing: ask after 10 s of silence, give up 15 s later.
+        // A machine that loses power does not close the connection: probe after 10 s of silence, give up 15 s later.
         set(SOL_SOCKET, SO_KEEPALIVE, 1)
         set(Int32(IPPROTO_TCP), TCP_KEEPIDLE, 10)
         set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 5)
@@ -43,14 +43,14 @@ final class GpsdConnection: Sendable {
 
     deinit { if socket >= 0 { close(socket) } }
 
-    /// Sends a short text, all at once.
+    /// Sends a short text as a whole.
     func send(_ text: String) async throws(GpsdConnectionError) {
         try await sockets.perform { () throws(GpsdConnectionError) in
             let bytes = Array(text.utf8)
             let count = Glibc.send(self.socket, bytes, bytes.count, Int32(MSG_NOSIGNAL))
             if count < 0 { throw GpsdConnectionError(errno: errno) }
-            // The buffer of a fresh connection holds kilobytes.
-            if count < bytes.count { throw GpsdConnectionError("the request was not taken") }
+            // The send buffer of a new connection holds kilobytes.
+            if count < bytes.count { throw GpsdConnectionError("the request was not accepted") }
         }
     }
 
@@ -71,14 +71,14 @@ final class GpsdConnection: Sendable {
             repeat { count = recv(socket, buffer.baseAddress, buffer.count, 0) } while count < 0 && errno == EINTR
             filled = max(0, count)
         }
-        // Ready without bytes happens where a checksum was wrong: no bytes, and no end either.
+        // A packet with a wrong checksum makes the socket ready without bytes. It is not the end of the stream.
         if count < 0, errno == EAGAIN { return .bytes([]) }
         if count < 0 { throw GpsdConnectionError(errno: errno) }
         return count == 0 ? .closed : .bytes(bytes)
     }
 
     private func set(_ level: Int32, _ option: Int32, _ value: Int32) {
-        // Where the system has no such option the connection is as good as without.
+        // The connection works without the option if the system lacks it.
         _ = withUnsafePointer(to: value) {
             setsockopt(socket, level, option, $0, socklen_t(MemoryLayout<Int32>.size))
         }
@@ -86,11 +86,11 @@ final class GpsdConnection: Sendable {
 }
 
 extension GpsdSockets {
-    /// How long connecting to one address may take, in µs.
+    /// The time limit for connecting to one address, in µs.
     private static let connectTimeout: Int64 = 10_000_000
 
-    /// Connects to the first of the host's addresses that answers.
-    /// - Throws: ``GpsdConnectionError`` of the last one tried.
+    /// Connects to the first address of the host that answers.
+    /// - Throws: ``GpsdConnectionError`` of the last attempt.
     func connect(to address: GpsdAddress) async throws(GpsdConnectionError) -> GpsdConnection {
         var failure = GpsdConnectionError("no address")
         for place in try await resolve(address) {

@@ -1,20 +1,21 @@
 package import LockstepModel
 
-/// What follows from what gpsd says, as a value: bytes and time in; samples and statuses out.
+/// The state of a conversation with gpsd, as a value: bytes and time in, samples and statuses out.
 ///
-/// It outlives a connection, so that what is repeated after a reconnect is known.
+/// It outlives a connection, so that fixes repeated after a reconnect are recognised.
 package struct GpsdConversation: Sendable {
     package enum Action: Sendable, Equatable {
-        /// Hand over one sample of the `location` stream.
+        /// Deliver one sample of the `location` stream.
         case sample(SampleBlock)
+        /// Report a new status.
         case report(SourceStatus)
     }
 
     package let stamping: Stamping
     package private(set) var assembler: FixAssembler
-    /// Lines that could not be read.
+    /// The number of malformed lines.
     package private(set) var malformedLines = 0
-    /// Fixes that ``Stamping/own`` could not take: not later than the one before, or without a time.
+    /// The number of fixes dropped by ``Stamping/own`` because their time was missing or not later than the previous one.
     package private(set) var droppedFixes = 0
     /// Whether gpsd has introduced itself on this connection.
     package private(set) var isGreeted = false
@@ -28,36 +29,36 @@ package struct GpsdConversation: Sendable {
         self.assembler = assembler
     }
 
-    /// Takes bytes that arrived at `now`, in µs of the boot clock.
+    /// Processes bytes that arrived at `now`, in µs of the boot clock.
     package mutating func receive(_ bytes: some Collection<UInt8>, at now: Int64) -> [Action] {
         var actions: [Action] = []
-        for line in lines.take(bytes) {
+        for line in lines.append(bytes) {
             guard let report = try? GpsdReport(line: line) else {
                 malformedLines += 1
                 continue
             }
-            actions += take(report, at: now)
+            actions += process(report, at: now)
         }
         return actions
     }
 
-    /// Lets time go on to `now`.
+    /// Advances the time to `now`, in µs of the boot clock.
     package mutating func advance(to now: Int64) -> [Action] { act(on: assembler.advance(to: now)) }
 
-    /// Gives what still waits, and forgets the half line: the connection has ended, and this is why.
+    /// Handles the end of the connection: flushes the pending fix and discards the incomplete line.
     package mutating func disconnected(_ reason: String) -> [Action] {
         lines = LineSplitter()
         isGreeted = false
-        return act(on: assembler.give()) + say(.unavailable(reason))
+        return act(on: assembler.flush()) + report(.unavailable(reason))
     }
 
-    private mutating func take(_ report: GpsdReport, at now: Int64) -> [Action] {
+    private mutating func process(_ report: GpsdReport, at now: Int64) -> [Action] {
         switch report {
         case .version:
             isGreeted = true
-            return say(.waiting("no fix"))
-        case .devices(let paths): return paths.isEmpty ? say(.waiting("gpsd has no receiver")) : []
-        case .error(let message): return say(.waiting("gpsd says: \(message)"))
+            return self.report(.waiting("no fix"))
+        case .devices(let paths): return paths.isEmpty ? self.report(.waiting("gpsd has no receiver")) : []
+        case .error(let message): return self.report(.waiting("gpsd reports an error: \(message)"))
         case .position(let position): return act(on: assembler.receive(position, at: now))
         case .sky, .other: return []
         }
@@ -66,31 +67,31 @@ package struct GpsdConversation: Sendable {
     private mutating func act(on outputs: [FixAssembler.Output]) -> [Action] {
         outputs.flatMap { output in
             switch output {
-            case .fix(let report, let arrived): give(report, arrived: arrived, status: .running)
-            case .noFix(let report, let arrived): give(report, arrived: arrived, status: .waiting("no fix"))
-            case .stale(let age): say(.stale("last fix \(age / 1_000_000) s ago"))
+            case .fix(let report, let arrived): deliver(report, arrived: arrived, status: .running)
+            case .noFix(let report, let arrived): deliver(report, arrived: arrived, status: .waiting("no fix"))
+            case .stale(let age): report(.stale("last fix \(age / 1_000_000) s ago"))
             }
         }
     }
 
-    private mutating func give(_ report: PositionReport, arrived: Int64, status: SourceStatus) -> [Action] {
+    private mutating func deliver(_ position: PositionReport, arrived: Int64, status: SourceStatus) -> [Action] {
         guard stamping == .own else {
-            return [.sample(report.sample(at: Timestamp(microseconds: arrived)))] + say(status)
+            return [.sample(position.sample(at: Timestamp(microseconds: arrived)))] + report(status)
         }
-        guard let time = report.time, lastOwn.map({ time > $0 }) ?? true else {
-            guard report.isFix else { return say(status) }
+        guard let time = position.time, lastOwn.map({ time > $0 }) ?? true else {
+            guard position.isFix else { return report(status) }
             droppedFixes += 1
-            // A receiver can go on like this once a second: say it again only when it has become twice as bad.
+            // This may happen once a second, so it is reported again only when the count has doubled.
             guard droppedFixes.nonzeroBitCount == 1 else { return [] }
-            let reason = report.time == nil ? "without a time" : "not later than the one before"
-            return say(.waiting("\(droppedFixes) fixes dropped, the last \(reason)"))
+            let reason = position.time == nil ? "without a time" : "not later than the previous one"
+            return report(.waiting("\(droppedFixes) fixes dropped, the last \(reason)"))
         }
         lastOwn = time
-        return [.sample(report.sample(at: time))] + say(status)
+        return [.sample(position.sample(at: time))] + report(status)
     }
 
-    /// A status is worth saying when it is another than before.
-    private mutating func say(_ new: SourceStatus) -> [Action] {
+    /// Reports a status if it differs from the last one.
+    private mutating func report(_ new: SourceStatus) -> [Action] {
         guard status != new else { return [] }
         status = new
         return [.report(new)]
@@ -98,7 +99,7 @@ package struct GpsdConversation: Sendable {
 }
 
 extension PositionReport {
-    /// The sample of the `location` stream with this timestamp; without position and with `fix` 1 if there is no fix.
+    /// Returns the sample of the `location` stream with this timestamp. Without a fix it has no position and `fix` is 1.
     func sample(at stamp: Timestamp) -> SampleBlock {
         var horizontal = horizontalError
         if horizontal == nil, let eastError, let northError {

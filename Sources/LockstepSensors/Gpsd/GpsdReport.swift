@@ -1,20 +1,20 @@
 internal import FoundationEssentials
 package import LockstepModel
 
-/// One line that gpsd sends, of the classes that matter here (`gpsd_json(5)`).
+/// A line from gpsd, of one of the classes that are used (`gpsd_json(5)`).
 package enum GpsdReport: Sendable, Hashable {
     case version(release: String)
-    /// The receivers that gpsd has, by their paths.
+    /// The paths of the receivers.
     case devices([String])
     case position(PositionReport)
-    /// Satellites that are seen and used, where the report counts them.
+    /// The numbers of satellites seen and used, if the report has them.
     case sky(seen: Int?, used: Int?)
     case error(String)
-    /// A class that is of no use here.
+    /// Another class.
     case other(String)
 
-    /// Reads one line.
-    /// - Throws: `DecodingError` where the line is not a report, or a report of a known class is not as it should be.
+    /// Parses one line.
+    /// - Throws: `DecodingError` if the line is not a report, or a report of a known class is malformed.
     package init(line: some Sequence<UInt8>) throws {
         let data = Data(line)
         let decoder = JSONDecoder()
@@ -42,25 +42,26 @@ package enum GpsdReport: Sendable, Hashable {
     private struct Failure: Decodable { let message: String }
 }
 
-/// What gpsd calls a time-position-velocity report. Only what it knows is there.
+/// A time-position-velocity report of gpsd. Unknown values are nil.
 package struct PositionReport: Sendable, Hashable {
     /// The receiver's time.
     package var time: Timestamp?
-    /// 0 and 1: no fix; 2: without altitude; 3: with it.
+    /// 0 and 1: no fix; 2: without altitude; 3: with altitude.
     package var mode = 0
-    /// Degrees north and east, WGS 84.
+    /// The latitude in degrees, WGS 84, north positive.
     package var latitude: Double?
+    /// The longitude in degrees, WGS 84, east positive.
     package var longitude: Double?
-    /// m above mean sea level.
+    /// The altitude in m above mean sea level.
     package var altitude: Double?
-    /// gpsd's estimates of the error, in m: horizontal, eastward, northward, vertical; 95 % are within.
+    /// The estimated horizontal error in m; 95 % of the errors are smaller. The same holds for the other errors.
     package var horizontalError: Double?
     package var eastError: Double?
     package var northError: Double?
     package var verticalError: Double?
-    /// m/s over ground.
+    /// The speed over ground in m/s.
     package var speed: Double?
-    /// Degrees clockwise from true north.
+    /// The course in degrees clockwise from true north.
     package var course: Double?
 
     package init(time: Timestamp? = nil, mode: Int = 0) {
@@ -68,10 +69,10 @@ package struct PositionReport: Sendable, Hashable {
         self.mode = mode
     }
 
-    /// Whether it says where the receiver is.
+    /// Whether the report has a position.
     package var isFix: Bool { mode >= 2 && latitude != nil && longitude != nil }
 
-    /// Takes from `other`, of the same time, what is not known here.
+    /// Fills unknown values from another report with the same time.
     package mutating func fill(from other: PositionReport) {
         mode = max(mode, other.mode)
         if latitude == nil || longitude == nil { (latitude, longitude) = (other.latitude, other.longitude) }
@@ -103,7 +104,7 @@ extension PositionReport: Decodable {
         mode = try values.decodeIfPresent(Int.self, forKey: .mode) ?? 0
         latitude = try number(.lat)
         longitude = try number(.lon)
-        // gpsd before 3.20 has only `alt`, whose reference depends on the receiver.
+        // Versions of gpsd before 3.20 only have `alt`, whose reference depends on the receiver.
         altitude = try number(.altMSL) ?? number(.alt)
         horizontalError = try number(.eph)
         eastError = try number(.epx)

@@ -3,9 +3,9 @@ import Glibc
 import LockstepModel
 import Synchronization
 
-/// Why there is no connection to gpsd.
+/// A failed or lost connection to gpsd.
 package struct GpsdConnectionError: Error, Hashable {
-    /// What the system says: `Connection refused`.
+    /// The system's reason: `Connection refused`.
     package let reason: String
 
     init(_ reason: String) { self.reason = reason }
@@ -14,13 +14,14 @@ package struct GpsdConnectionError: Error, Hashable {
     static let cancelled = GpsdConnectionError("cancelled")
 }
 
-/// Waits for sockets on a queue of its own, so that no thread of the concurrency pool ever blocks, and can be woken for
-/// good: after ``wake()`` every wait ends at once.
+/// Waits for sockets on its own queue, so that no thread of the concurrency pool blocks.
+///
+/// After ``wake()`` every wait ends at once, permanently.
 final class GpsdSockets: Sendable {
-    /// What a wait ended with.
+    /// The reason why a wait ended.
     enum Readiness { case ready, deadline, woken }
 
-    /// A pipe that is readable once and for all after ``wake()``.
+    /// A pipe that stays readable after ``wake()``.
     private let wakeEnd: Int32
     private let waitEnd: Int32
     private let queue = DispatchQueue(label: "lockstep.gpsd")
@@ -43,23 +44,24 @@ final class GpsdSockets: Sendable {
         close(wakeEnd)
     }
 
-    /// Whether it has been woken, for good.
+    /// Whether ``wake()`` has been called.
     var isWoken: Bool { resolving.withLock { $0.isWoken } }
 
-    /// Ends every wait, now and from now on.
+    /// Ends all current and future waits.
     func wake() {
-        // One byte always fits into an empty pipe.
-        var byte: UInt8 = 1
-        _ = write(wakeEnd, &byte, 1)
+        // Set before the pipe is written: a thread that wakes up must find isWoken set.
         let waiter = resolving.withLock { state in
             defer { state.waiter = nil }
             state.isWoken = true
             return state.waiter
         }
+        // One byte fits into an empty pipe.
+        var byte: UInt8 = 1
+        _ = write(wakeEnd, &byte, 1)
         waiter?.resume(returning: .failure(.cancelled))
     }
 
-    /// Runs `work`, which may wait, on the queue.
+    /// Runs `work`, which may block, on the queue.
     func perform<Value: Sendable>(
         _ work: @escaping @Sendable () throws(GpsdConnectionError) -> Value
     ) async throws(GpsdConnectionError) -> Value {
@@ -72,7 +74,7 @@ final class GpsdSockets: Sendable {
         return try result.get()
     }
 
-    /// Blocks until `socket` is ready for `events`, or `deadline` (µs of the boot clock) has come, or it is woken.
+    /// Blocks until `socket` is ready for `events`, `deadline` (µs of the boot clock) has passed, or it is woken.
     func wait(_ socket: Int32, for events: Int32, until deadline: Int64?) throws(GpsdConnectionError) -> Readiness {
         while true {
             var polled = [
@@ -81,7 +83,7 @@ final class GpsdSockets: Sendable {
             ]
             var timeout: Int32 = -1
             if let deadline {
-                // Rounded up, so that the deadline has come when the wait ends.
+                // Rounded up, so that the deadline has passed when the wait ends.
                 timeout = Int32(min(max(0, deadline - Moment.now().boot + 999) / 1000, 3_600_000))
             }
             let count = poll(&polled, 2, timeout)
@@ -92,7 +94,7 @@ final class GpsdSockets: Sendable {
         }
     }
 
-    /// The addresses of a host; looking up a name can take long and can't be stopped, but is not waited for once woken.
+    /// Returns the addresses of a host. A lookup can take long and cannot be stopped, but ``wake()`` ends the wait for it.
     func resolve(_ address: GpsdAddress) async throws(GpsdConnectionError) -> [SocketAddress] {
         let result = await withCheckedContinuation { continuation in
             let isWoken = resolving.withLock { state in

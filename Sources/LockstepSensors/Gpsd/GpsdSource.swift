@@ -2,26 +2,26 @@ public import LockstepModel
 
 /// The satellite receivers of a gpsd, through its JSON protocol over TCP (`gpsd_json(5)`).
 ///
-/// Gives one `location` sample for each fix, however often gpsd repeats it (see ``FixAssembler``). Columns: `lat`,
-/// `lon`; `alt` is gpsd's `altMSL`, or else `alt`; `hacc` is `eph`, or else the hypotenuse of `epx` and `epy`; `vacc`
-/// is `epv`; gpsd's errors are such that 95 % of fixes are within. `course` is `track`, `fix` is `mode`, and `at` is
-/// the receiver's own time: passed on as it is, even where a receiver is wrong by twenty years.
+/// Provides one `location` sample per fix, however often gpsd repeats it (see ``FixAssembler``). Columns: `lat`, `lon`;
+/// `alt` is gpsd's `altMSL`, otherwise `alt`; `hacc` is `eph`, otherwise the hypotenuse of `epx` and `epy`; `vacc` is
+/// `epv`; 95 % of the errors are smaller than these values. `course` is `track`, `fix` is `mode`, and `at` is the
+/// receiver's own time, unchanged even if the receiver is wrong by twenty years.
 ///
-/// When the fix is lost, or there is none from the start, one sample without position says so, with `fix` 1. The
-/// source reconnects by itself, after 0.5 s to 30 s. While nobody wants locations it hangs up, and gpsd may let the
-/// receiver sleep.
+/// If there is no fix, or the fix is lost, one sample without position and with `fix` 1 is provided. The source reconnects
+/// after 0.5 s to 30 s. While locations are not requested it disconnects, and gpsd may let the receiver sleep.
 public struct GpsdSource: SensorSource {
     public let address: GpsdAddress
     public let stamping: Stamping
-    /// The age of the last fix, in s, from which on the source is reported as stale.
+    /// The age of the last fix from which the source is reported as stale, in s.
     public let staleAfter: Double
 
-    private let interest = Interest()
+    private let demand = DemandSignal()
 
     /// - Parameters:
-    ///   - stamping: ``Stamping/now``: a sample's timestamp is when its first report arrived. ``Stamping/own``: the
-    ///     receiver's time; a fix without one, or not later than the one before, is dropped and counted in the status.
-    ///   - staleAfter: s above 0.
+    ///   - stamping: ``Stamping/now``: a sample's timestamp is the arrival of its first report. ``Stamping/own``: it is the
+    ///     receiver's time; a fix whose time is missing or not later than the previous one is dropped and counted in the
+    ///     status.
+    ///   - staleAfter: s, above 0.
     public init(address: GpsdAddress = GpsdAddress(), stamping: Stamping = .now, staleAfter: Double = 10) {
         self.address = address
         self.stamping = stamping
@@ -33,20 +33,20 @@ public struct GpsdSource: SensorSource {
 
     public var streams: [SensorStream] { [.location] }
 
-    public func setRates(_ rates: [SensorStream: Double]) { interest.set(rates[.location] != nil) }
+    public func setRates(_ rates: [SensorStream: Double]) { demand.set(rates[.location] != nil) }
 
     /// Reads until the task is cancelled.
-    /// - Throws: ``GpsdConnectionError`` only if this process has no file descriptor left to begin with.
+    /// - Throws: ``GpsdConnectionError`` only if no file descriptor is left.
     public func run(into sink: any SampleSink) async throws {
         while !Task.isCancelled {
             let sockets = try GpsdSockets()
             await withTaskCancellationHandler {
-                interest.onLoss { sockets.wake() }
+                demand.onLoss { sockets.wake() }
                 await run(into: sink, through: sockets)
             } onCancel: {
                 sockets.wake()
             }
-            await interest.wait()
+            await demand.wait()
         }
     }
 
@@ -67,12 +67,12 @@ public struct GpsdSource: SensorSource {
             if conversation.isGreeted { backoff.reset() }
             if Task.isCancelled || sockets.isWoken { return }
             await perform(conversation.disconnected("gpsd at \(address): \(reason)"), on: sink)
-            // Only a cancelled task wakes early, and the loop sees that.
+            // Only cancellation ends the sleep early, and the loop checks for it.
             try? await Task.sleep(for: .seconds(backoff.next(using: &generator)))
         }
     }
 
-    /// Until gpsd closes the connection or the task is cancelled.
+    /// Processes reports until gpsd closes the connection or the task is cancelled.
     private func converse(
         on connection: GpsdConnection, _ conversation: inout GpsdConversation, _ sink: any SampleSink
     ) async throws(GpsdConnectionError) {

@@ -1,15 +1,15 @@
-/// Bytes in, whole lines out.
+/// Splits a stream of bytes into lines.
 struct LineSplitter: Sendable {
-    /// A longer line, in bytes, is thrown away and counted. A sky report of a hundred satellites has 10,000.
-    static let longestLine = 262_144
+    /// The longest line in bytes; longer ones are dropped and counted. A sky report of 100 satellites has 10,000.
+    static let maxLineLength = 262_144
 
-    /// Lines that were too long.
+    /// The number of lines dropped because they were too long.
     private(set) var dropped = 0
     private var buffer: [UInt8] = []
     private var isSkipping = false
 
-    /// Takes what was received; gives the lines that are now whole, without their ends and without blank ones.
-    mutating func take(_ bytes: some Collection<UInt8>) -> [[UInt8]] {
+    /// Appends received bytes and returns the lines that are now complete, without line ends and empty lines.
+    mutating func append(_ bytes: some Collection<UInt8>) -> [[UInt8]] {
         var lines: [[UInt8]] = []
         var rest = bytes[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -23,7 +23,7 @@ struct LineSplitter: Sendable {
             rest = rest[rest.index(after: end)...]
         }
         if !isSkipping { buffer += rest }
-        if buffer.count > Self.longestLine {
+        if buffer.count > Self.maxLineLength {
             buffer = []
             isSkipping = true
             dropped += 1

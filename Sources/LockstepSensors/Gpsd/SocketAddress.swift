@@ -1,6 +1,6 @@
 import Glibc
 
-/// An address of a socket, of IPv4 or IPv6.
+/// An IPv4 or IPv6 socket address.
 struct SocketAddress: Sendable {
     let family: Int32
     private let storage: sockaddr_storage
@@ -19,14 +19,14 @@ struct SocketAddress: Sendable {
         self.storage = storage
     }
 
-    /// Calls `body` with the address as the system wants it.
+    /// Calls `body` with the address as a `sockaddr`.
     func withSystemAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         withUnsafePointer(to: storage) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
         }
     }
 
-    /// All stream addresses of a host, in the order to try them. Blocks.
+    /// Returns all stream addresses of a host in the order to try them. Blocks.
     static func lookUp(_ address: GpsdAddress) -> Result<[SocketAddress], GpsdConnectionError> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Why a sensor of the Industrial I/O subsystem, or all of them, can't be read.
+/// A failure to read one or all sensors of the Industrial I/O subsystem.
 public struct IIOError: Error, Hashable, CustomStringConvertible {
     /// What happened, where, and what to do.
     public let description: String
 
-    /// Whether it is about a setting of a buffer, so that a sensor can still be polled.
+    /// Whether only a setting of a buffer failed, so that the sensor can still be polled.
     let isBufferProblem: Bool
 
     package init(_ description: String, isBufferProblem: Bool = false) {
@@ -13,14 +13,14 @@ public struct IIOError: Error, Hashable, CustomStringConvertible {
         self.isBufferProblem = isBufferProblem
     }
 
-    /// What it means that the system refused `path` with `code`, an `errno`.
+    /// The error for a failed system call on `path`, with the cause and advice for `code`, an `errno`.
     package init(path: String, errno code: Int32) {
         let reason = "\(path): \(String(cString: strerror(code)))"
-        isBufferProblem = code == EACCES || code == EPERM || code == EINVAL
+        isBufferProblem = [EACCES, EPERM, EINVAL, ENOTTY].contains(code)
         switch code {
         case EACCES, EPERM: description = "\(reason): \(Self.permissionAdvice(for: path))"
         case EBUSY:
-            description = "\(reason): another program reads the sensor; stop it (iio-sensor-proxy is often the one)"
+            description = "\(reason): another program uses the sensor; stop it (often iio-sensor-proxy)"
         case ENODEV, ENXIO: description = "\(reason): the sensor is gone"
         case EIO, EREMOTEIO, ETIMEDOUT:
             description = "\(reason): the sensor does not answer; check its wiring, address and power"
@@ -28,7 +28,7 @@ public struct IIOError: Error, Hashable, CustomStringConvertible {
         }
     }
 
-    /// A node below /dev and an attribute of sysfs get their rights in different ways.
+    /// Returns advice for a missing permission: nodes in /dev and sysfs attributes need different udev rules.
     private static func permissionAdvice(for path: String) -> String {
         let isNode = path.split(separator: "/").last?.hasPrefix("iio:device") ?? false
         let rule =

@@ -1,81 +1,97 @@
 public import LockstepModel
 
-/// The sensors of this machine that the Linux Industrial I/O subsystem knows: accelerometer, gyroscope, magnetometer and
-/// hardware step counter.
+/// The sensors of this machine in the Linux Industrial I/O subsystem: accelerometer, gyroscope, magnetometer, barometer
+/// and hardware step counter.
 ///
-/// Scans come through a device's buffer where it has one, with the kernel's timestamps; otherwise attributes are read
-/// one after the other, 50 times a second unless told otherwise and 100 times at the most. Values are
-/// (raw + offset) × scale, turned by the mount matrix, in our units: g with (0, 0, -1) at rest face up (the kernel has
-/// +9.8 m/s² there), rad/s, µT. A sensor of which nobody wants anything is switched off.
+/// Devices with a buffer deliver whole scans with kernel timestamps. Other devices are polled through their attributes:
+/// motion sensors 50 times a second by default and at most 100 times, barometers once a second by default. Values are
+/// (raw + offset) × scale, rotated by the mount matrix, in our units: g with (0, 0, -1) at rest face up (the kernel has
+/// +9.8 m/s² there), rad/s, µT, hPa. Sensors without requests are switched off.
 ///
-/// How each sensor is, is reported under the name of the source and the stream: `iio motion/accelerometer`. A device
-/// that goes away is looked for again after 0.5 s to 30 s, and the others go on.
+/// Statuses are reported per stream, under the source's name and the stream: `iio motion/accelerometer`. A device that
+/// disappears is reported as unavailable and used again when it returns, at once where the kernel's device events are
+/// available, otherwise after 0.5 s to 30 s. Other devices continue.
 public struct IIOSource: SensorSource {
-    /// Where sysfs is: devices are in `bus/iio/devices` below it.
+    /// The root of sysfs: devices are in `bus/iio/devices` below it.
     public let sysfsRoot: String
-    /// Where the character devices are.
+    /// The folder of the character devices.
     public let devRoot: String
-    /// How long samples gather before they are handed over, in µs: in the device where it has a buffer.
-    public let gathering: Int64
+    /// How long samples are collected before they are delivered, in µs; in the device if it has a buffer.
+    public let linger: Int64
 
     private let tree: IIOTree
+    private let events: DeviceEvents
     private let selection: IIOSelection
-    private let rates = IIORateRequests()
+    private let requests = IIORateRequests()
 
-    /// Looks which sensors there are; those that appear later are not used.
+    /// Finds the sensors that exist now. Streams that none of them provides are not added later.
     public init(
-        sysfsRoot: String = "/sys", devRoot: String = "/dev", gathering: Int64 = SourceOptions.defaultLinger
+        sysfsRoot: String = "/sys", devRoot: String = "/dev", linger: Int64 = SourceOptions.defaultLinger
     ) {
-        self.sysfsRoot = sysfsRoot
-        self.devRoot = devRoot
-        self.gathering = gathering
-        tree = IIOTree(sysfsRoot: sysfsRoot, devRoot: devRoot)
+        self.init(tree: IIOTree(sysfsRoot: sysfsRoot, devRoot: devRoot), events: .kernel, linger: linger)
+    }
+
+    /// Creates a source with replaced parts of the kernel, for tests.
+    package init(tree: IIOTree, events: DeviceEvents, linger: Int64 = SourceOptions.defaultLinger) {
+        sysfsRoot = tree.sysfsRoot
+        devRoot = tree.devRoot
+        self.linger = linger
+        self.tree = tree
+        self.events = events
         selection = IIOSelection(tree.devices())
     }
 
     /// `iio`.
     public var name: String { "iio" }
 
-    /// Those that a sensor was found for that can be used.
+    /// The streams with a usable sensor.
     public var streams: [SensorStream] { selection.streams }
 
-    /// Every sensor that was found, also those that are not used, with the reason as their problem.
+    /// All sensors found; unused ones have the reason as problem.
     public func sensors() -> [SensorDescription] { selection.descriptions }
 
-    /// Why nothing can be read, with what to do about it; nil where something can.
+    /// Why nothing can be read, with advice; nil if something can.
     public var failure: IIOError? { selection.failure(in: tree) }
 
     public func nativeRate(of stream: SensorStream) -> Double? { selection.nativeRates[stream] }
 
-    public func setRates(_ rates: [SensorStream: Double]) { self.rates.set(rates) }
+    public func setRates(_ rates: [SensorStream: Double]) { requests.set(rates) }
 
-    /// How often its threads have woken: what it costs when there is nothing to do.
-    package var wakeups: Int { rates.wakeups }
+    /// The number of wake-ups of the reading threads, to measure the cost of idling.
+    package var wakeups: Int { requests.wakeups }
 
-    /// Reads until the task is cancelled; buffers are switched off then.
-    /// - Throws: ``IIOError`` if there is no sensor that can be used, or no file descriptor is left.
+    /// Reads until the task is cancelled, then disables the buffers.
+    /// - Throws: ``IIOError`` if no sensor can be used or no file descriptor is left.
     public func run(into sink: any SampleSink) async throws {
         if let failure { throw failure }
         var readers: [IIOReader] = []
-        for part in selection.parts {
-            let others = selection.deviceIDs.subtracting([part.deviceID])
+        for group in selection.groups {
+            let others = selection.deviceIDs.subtracting([group.deviceID])
             readers.append(
                 try IIOReader(
-                    part: part, tree: tree, others: others, rates: rates, sourceName: name, gathering: gathering))
+                    group: group, tree: tree, others: others, requests: requests, sourceName: name, linger: linger))
         }
+        let eventReader = try DeviceEventReader(events)
         let wakers = readers.map(\.waker)
-        rates.add(wakers)
-        defer { rates.remove(wakers) }
+        requests.add(wakers)
+        defer { requests.remove(wakers) }
         sink.report(.running, from: name)
-        await withTaskGroup { group in
+        await withTaskGroup { tasks in
             for reader in readers {
-                group.addTask {
-                    // Within each task: its own cancellation is then known when its reader wakes.
+                // The handler is inside the task, so that the task is already cancelled when its reader wakes.
+                tasks.addTask {
                     await withTaskCancellationHandler {
                         await reader.run(into: sink)
                     } onCancel: {
                         reader.waker.wake()
                     }
+                }
+            }
+            tasks.addTask { [requests] in
+                await withTaskCancellationHandler {
+                    await eventReader.run(subsystem: "iio") { requests.wakeAll() }
+                } onCancel: {
+                    eventReader.waker.wake()
                 }
             }
         }

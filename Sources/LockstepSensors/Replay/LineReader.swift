@@ -1,23 +1,24 @@
 import Glibc
 
-/// Reads a file line by line, with a buffer of fixed size; owns the file.
+/// Reads a file line by line with a buffer of fixed size. Owns the file.
 struct LineReader: ~Copyable {
-    /// A line longer than this, in bytes, is not one of a recording.
-    static let longestLine = 65_536
+    /// The longest line of a recording, in bytes.
+    static let maxLineLength = 65_536
 
     let file: String
-    /// Number of the line that was read last, from 1.
+    /// The number of the line read last, from 1.
     private(set) var line = 0
 
     private let descriptor: Int32
-    /// Where in the file the next piece is read.
+    /// The file offset of the next read.
     private var offset = 0
     private var buffer: [UInt8] = []
-    /// Where in `buffer` the next line begins.
+    /// The start of the next line in `buffer`.
     private var position = 0
-    /// Whether the whole file is in `buffer` or behind it.
+    /// Whether the end of the file has been read.
     private var isRead = false
 
+    /// Opens a regular file.
     init(file: String) throws(ReplayError) {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -34,31 +35,32 @@ struct LineReader: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The next line without its end (LF or CR LF) and, at the beginning of the file, without a byte order mark; nil
-    /// after the last.
+    /// Returns the next line without its end (LF or CR LF), and the first line without byte order mark; nil after the
+    /// last line.
     mutating func next() throws(ReplayError) -> ArraySlice<UInt8>? {
         while true {
             if let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) { return take(to: end) }
             if isRead { return position < buffer.count ? take(to: buffer.count) : nil }
-            guard buffer.count - position < Self.longestLine else {
-                throw ReplayError(file: file, line: line + 1, reason: "longer than \(Self.longestLine) bytes: not CSV")
+            guard buffer.count - position < Self.maxLineLength else {
+                throw ReplayError(
+                    file: file, line: line + 1, reason: "longer than \(Self.maxLineLength) bytes: not CSV")
             }
             try fill()
         }
     }
 
-    /// Whether only blank lines follow.
+    /// Returns whether only blank lines follow.
     mutating func isAtEnd() throws(ReplayError) -> Bool {
         while !isRead, buffer[position...].allSatisfy(isBlank) { try fill() }
         return buffer[position...].allSatisfy(isBlank)
     }
 
-    /// The last line that is not blank, read from the end of the file; does not move what ``next()`` reads.
+    /// Returns the last line that is not blank, without changing the position of ``next()``.
     func last() throws(ReplayError) -> ArraySlice<UInt8>? {
         var tail: [UInt8] = []
         var size = stat()
         guard fstat(descriptor, &size) == 0 else { throw failure() }
-        var place = max(0, Int(size.st_size) - Self.longestLine)
+        var place = max(0, Int(size.st_size) - Self.maxLineLength)
         while true {
             let piece = try read(at: place)
             if piece.isEmpty { break }
@@ -90,7 +92,7 @@ struct LineReader: ~Copyable {
 
     private func read(at offset: Int) throws(ReplayError) -> [UInt8] {
         var result = 0
-        let piece = [UInt8](unsafeUninitializedCapacity: Self.longestLine) { bytes, count in
+        let piece = [UInt8](unsafeUninitializedCapacity: Self.maxLineLength) { bytes, count in
             repeat {
                 result = pread(descriptor, bytes.baseAddress, bytes.count, off_t(offset))
             } while result < 0 && errno == EINTR
@@ -105,5 +107,5 @@ struct LineReader: ~Copyable {
     }
 }
 
-/// Spaces, tabs and ends of lines.
+/// Returns whether a byte is a space, a tab or a line end.
 private func isBlank(_ byte: UInt8) -> Bool { byte <= UInt8(ascii: " ") }

@@ -2,16 +2,16 @@ public import LockstepModel
 
 /// A whole recording in memory, for analysis.
 public struct Recording: Sendable {
-    /// µs, as in the file, a row each; not decreasing.
+    /// The times of the rows in µs, as in the file; non-decreasing.
     public let times: [Int64]
-    /// What the file holds, a block a stream, with the file's times.
+    /// One block per stream, with the file's times.
     public let blocks: [SampleBlock]
 
     private let extras: [String: [Double]]
 
     /// Reads a file.
-    /// - Parameter extras: headers of columns to read beside those of the streams, such as a reference.
-    /// - Throws: ``ReplayError`` at the first thing that is wrong.
+    /// - Parameter extras: The headers of additional columns to read, such as a reference.
+    /// - Throws: ``ReplayError`` at the first error in the file.
     public init(file: String, extras names: [String] = []) throws(ReplayError) {
         var reader = try RecordingReader.open(file, extras: names)
         var times: [Int64] = []
@@ -34,9 +34,9 @@ public struct Recording: Sendable {
         self.extras = named
     }
 
-    /// The samples of a stream; nil where the file has none.
+    /// Returns the samples of a stream; nil if the file has none.
     public func samples(of stream: SensorStream) -> SampleBlock? { blocks.first { $0.stream == stream } }
 
-    /// An extra column, a value a row, not a number where the row's field is empty; nil where the header lacks it.
+    /// Returns an additional column with one value per row, NaN where the field is empty; nil if the header lacks it.
     public func column(_ name: String) -> [Double]? { extras[name] }
 }

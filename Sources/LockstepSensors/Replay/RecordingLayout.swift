@@ -1,36 +1,36 @@
 package import LockstepModel
 import LockstepMotion
 
-/// Which field of a recording's rows is which column of which stream, as its header says.
+/// The assignment of a recording's fields to streams and columns, from its header.
 package struct RecordingLayout: Sendable {
-    /// One stream that the recording holds.
+    /// A stream in the recording.
     package struct Part: Sendable {
         package let stream: SensorStream
-        /// For each column of the stream the field that holds it, if any does.
+        /// The field of each column of the stream, or nil.
         let fields: [Int?]
-        /// What a field's number is multiplied by.
+        /// The factor from the recorded unit to ours.
         let scale: Double
-        /// Whether a required column that no header names is 0 instead of missing.
+        /// Whether a required column without a field is 0 instead of missing.
         let fillsWithZero: Bool
     }
 
-    /// What the headers are that a recording can have, for people.
+    /// The supported headers, for error texts.
     static let known = """
         t_us with x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g (accelerometer), gx_rad_s,gy_rad_s,gz_rad_s (gyroscope), \
-        mx_uT,my_uT,mz_uT (magnetometer), lat,lon[,alt,hacc,vacc,speed,course,fix,at] (location)
+        mx_uT,my_uT,mz_uT (magnetometer), lat,lon[,alt,hacc,vacc,speed,course,fix,at] (location), pressure_hPa (pressure)
         """
 
-    /// How many fields a row has.
+    /// The number of fields in a row.
     let fieldCount: Int
     /// The field of the time in µs.
     let timeField: Int
     package let parts: [Part]
-    /// For each extra column that was asked for the field that holds it, if any does.
+    /// The field of each additional column, or nil.
     let extraFields: [Int?]
 
-    /// The layout that a header names.
-    /// - Parameter extras: headers of other columns that the caller wants to have.
-    /// - Throws: ``ReplayError`` where the header names no time, no stream, or a field twice.
+    /// Parses a header.
+    /// - Parameter extras: The headers of additional columns.
+    /// - Throws: ``ReplayError`` if the header has no time, no stream, or a name twice.
     package init(header: String, file: String, extras: [String] = []) throws(ReplayError) {
         func refuse(_ reason: String) -> ReplayError { ReplayError(file: file, line: 1, reason: reason) }
         let names = header.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingSpaces() }
@@ -50,12 +50,12 @@ package struct RecordingLayout: Sendable {
         fieldCount = names.count
     }
 
-    /// One way to write a stream.
+    /// A supported set of headers for a stream.
     private struct Form {
         let stream: SensorStream
-        /// For each column of the stream its header; nil for a column that this form has not.
+        /// The header of each column of the stream; nil for a column that the form lacks.
         let names: [String?]
-        /// How many of `names` must be there.
+        /// The number of leading names that are required.
         let required: Int
         let scale: Double
         let fillsWithZero: Bool
@@ -78,7 +78,8 @@ package struct RecordingLayout: Sendable {
         }
     }
 
-    /// m/s² are the specific force that a bare accelerometer chip gives, +1 g up at rest; ours is -1 g.
+    /// Recordings in m/s² hold the specific force that a bare accelerometer chip measures: +1 g upward at rest, where ours
+    /// is -1 g.
     private static let specificForce = -1 / standardGravity
 
     private static let forms: [Form] = [
@@ -86,16 +87,17 @@ package struct RecordingLayout: Sendable {
         Form(.accelerometer, ["ax_g", "ay_g", "az_g"]),
         Form(.accelerometer, ["ax_m_s2", "ay_m_s2", "az_m_s2"], scale: specificForce),
         Form(.accelerometer, ["x_m_s2", "y_m_s2", "z_m_s2"], scale: specificForce),
-        // Of a magnitude alone all is put on one axis: enough for whatever does not ask for a direction.
+        // A magnitude is assigned to one axis, which suffices for algorithms that ignore the direction.
         Form(.accelerometer, [nil, nil, "magnitude_g"], scale: -1, fillsWithZero: true),
         Form(.gyroscope, ["gx_rad_s", "gy_rad_s", "gz_rad_s"]),
         Form(.magnetometer, ["mx_uT", "my_uT", "mz_uT"]),
         Form(.location, SensorStream.location.columns.map(\.name), required: 2),
+        Form(.pressure, ["pressure_hPa"], required: 1),
     ]
 }
 
 extension [RecordingLayout.Part] {
-    /// The first way that a stream is written in.
+    /// Keeps the first part of each stream.
     fileprivate func removingRepeats() -> [RecordingLayout.Part] {
         reduce(into: []) { kept, part in
             if !kept.contains(where: { $0.stream == part.stream }) { kept.append(part) }

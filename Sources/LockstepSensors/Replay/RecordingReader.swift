@@ -1,7 +1,7 @@
-/// Reads a recording row by row; owns the file.
+/// Reads a recording row by row. Owns the file.
 struct RecordingReader: ~Copyable {
     let layout: RecordingLayout
-    /// Time of the last row, in µs, as it stands in the file.
+    /// The time of the last row in the file, in µs.
     let lastTime: Int64
 
     private var lines: LineReader
@@ -13,8 +13,8 @@ struct RecordingReader: ~Copyable {
         self.lines = lines
     }
 
-    /// Opens `file` and reads its header and its end.
-    /// - Parameter extras: headers of columns to read beside those of the streams.
+    /// Opens `file` and reads its header and its last row.
+    /// - Parameter extras: The headers of additional columns to read.
     /// - Throws: ``ReplayError``
     static func open(_ file: String, extras: [String] = []) throws(ReplayError) -> RecordingReader {
         var lines = try LineReader(file: file)
@@ -28,15 +28,15 @@ struct RecordingReader: ~Copyable {
         do {
             return RecordingReader(layout: layout, lastTime: try layout.time(ofRow: last), lines: lines)
         } catch {
-            throw ReplayError(file: file, line: nil, reason: "the last line is not whole: \(error.reason)")
+            throw ReplayError(file: file, line: nil, reason: "the last line is incomplete: \(error.reason)")
         }
     }
 
-    /// The next row; nil after the last.
-    /// - Throws: ``ReplayError`` with the line that is wrong.
+    /// Returns the next row; nil after the last.
+    /// - Throws: ``ReplayError`` with the number of the malformed line.
     mutating func next() throws(ReplayError) -> RecordingRow? {
         guard let line = try lines.next() else { return nil }
-        // A blank line is the file's end; in the middle it is a row without fields, which is an error.
+        // Blank lines are accepted only at the end of the file.
         if line.allSatisfy({ $0 <= UInt8(ascii: " ") }), try lines.isAtEnd() { return nil }
         let row: RecordingRow
         do {

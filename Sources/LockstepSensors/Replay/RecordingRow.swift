@@ -1,18 +1,18 @@
 import LockstepModel
 
-/// One row of a recording.
+/// A row of a recording.
 package struct RecordingRow: Sendable {
-    /// As it stands in the file, in µs.
+    /// The time in the file, in µs.
     package let time: Int64
-    /// For each part of the layout the values of its stream's columns; nil where the row has none.
+    /// The column values for each part of the layout; nil where the row has no sample of its stream.
     package let values: [[Double]?]
-    /// For each extra column of the layout its value; not a number where it is empty or missing.
+    /// The values of the additional columns; NaN where they are empty or missing.
     package let extras: [Double]
 }
 
 extension RecordingLayout {
-    /// Reads one row.
-    /// - Throws: the reason, in words, why it can't be one.
+    /// Parses one row.
+    /// - Throws: The reason why it is malformed.
     package func row(_ line: ArraySlice<UInt8>) throws(RowError) -> RecordingRow {
         let fields = line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard fields.count == fieldCount else {
@@ -27,7 +27,7 @@ extension RecordingLayout {
         return RecordingRow(time: try time(fields[timeField]), values: values, extras: extras)
     }
 
-    /// The time of a row, without looking at the rest.
+    /// Parses only the time of a row.
     func time(ofRow line: ArraySlice<UInt8>) throws(RowError) -> Int64 {
         let fields = line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard fields.count == fieldCount else {
@@ -45,7 +45,7 @@ extension RecordingLayout {
 
     private func time(_ field: ArraySlice<UInt8>) throws(RowError) -> Int64 {
         let text = text(field)
-        // A time beyond this would not be a whole number elsewhere, and sums of two could overflow.
+        // Larger times are not exact as a Double, and sums of two could overflow.
         guard let time = Int64(text), time.magnitude < 1 << 53 else {
             throw RowError("t_us is '\(text)', not a whole number of µs")
         }
@@ -54,7 +54,7 @@ extension RecordingLayout {
 }
 
 extension RecordingLayout.Part {
-    /// The values of one row; nil where all its fields are empty.
+    /// Returns the values of one row; nil if all its fields are empty.
     fileprivate func values(_ row: [ArraySlice<UInt8>]) throws(RowError) -> [Double]? {
         var values: [Double] = []
         var firstMissing: String?
@@ -84,7 +84,7 @@ extension RecordingLayout.Part {
     }
 }
 
-/// Why a row can't be read; the reader adds file and line.
+/// The reason why a row is malformed. The reader adds file and line.
 package struct RowError: Error {
     let reason: String
     init(_ reason: String) { self.reason = reason }

@@ -1,10 +1,10 @@
-/// Why a recording can't be played.
+/// A recording that cannot be played.
 public struct ReplayError: Error, Hashable, CustomStringConvertible {
-    /// The file as it was named.
+    /// The path of the file as given.
     public let file: String
-    /// The line of the file, from 1, where it is known.
+    /// The number of the malformed line, from 1; nil if the error concerns the whole file.
     public let line: Int?
-    /// What is wrong, in words.
+    /// What is wrong.
     public let reason: String
 
     public var description: String {

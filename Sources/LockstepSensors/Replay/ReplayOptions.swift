@@ -1,13 +1,14 @@
-/// How fast a recording is played.
+/// The playback speed of a recording.
 public enum ReplaySpeed: Sendable, Hashable {
-    /// So many times as fast as it was recorded; above 0.
+    /// A factor relative to the recorded speed, above 0.
     case times(Double)
-    /// As fast as the receiver takes it.
+    /// As fast as the consumer accepts the samples.
     case maximum
 
+    /// The recorded speed.
     public static let realTime = ReplaySpeed.times(1)
 
-    /// Reads `max`, or a number above 0.
+    /// Parses `max` or a number above 0.
     public init?(_ text: String) {
         if text == "max" {
             self = .maximum
@@ -19,10 +20,10 @@ public enum ReplaySpeed: Sendable, Hashable {
     }
 }
 
-/// What the timestamps of a source are that has a time of its own.
+/// The timestamps of a source that has a clock of its own.
 public enum Stamping: String, Sendable, Hashable, CaseIterable {
-    /// The present of this machine: when a fix arrived; a recording, moved to the present with its spacing kept.
+    /// This machine's time: the arrival of a fix, or a recording shifted to the present with its intervals unchanged.
     case now
-    /// The source's own time as it stands.
+    /// The source's own time, unchanged.
     case own
 }

@@ -2,87 +2,88 @@ public import LockstepModel
 
 /// A recording, read row by row from a CSV file with a header.
 ///
-/// `t_us` is the time in µs; the other headers say what a row holds:
+/// `t_us` is the time in µs; the other headers define the streams:
 ///
 /// | headers | stream |
 /// |---|---|
-/// | `x_g,y_g,z_g` or `ax_g,…` | accelerometer, as it stands |
-/// | `ax_m_s2,ay_m_s2,az_m_s2` or `x_m_s2,…` | accelerometer: specific force in m/s², +9.8 up at rest, turned to our -1 g |
-/// | `magnitude_g` | accelerometer of which only the magnitude is known, put on the z axis |
+/// | `x_g,y_g,z_g` or `ax_g,…` | accelerometer, unchanged |
+/// | `ax_m_s2,ay_m_s2,az_m_s2` or `x_m_s2,…` | accelerometer: specific force in m/s², +9.8 up at rest, converted to our -1 g |
+/// | `magnitude_g` | accelerometer with a known magnitude only, assigned to the z axis |
 /// | `gx_rad_s,gy_rad_s,gz_rad_s` | gyroscope |
 /// | `mx_uT,my_uT,mz_uT` | magnetometer |
 /// | `lat,lon` and any of `alt,hacc,vacc,speed,course,fix,at` | location |
+/// | `pressure_hPa` | pressure |
 ///
-/// Other columns are passed over. A stream whose fields are all empty in a row has no sample there; an empty field of
-/// a location is null. LF, CR LF, a byte order mark and blank lines at the end are accepted.
+/// Other columns are ignored. A stream whose fields are all empty in a row has no sample there; an empty field of a
+/// location is null. LF, CR LF, a byte order mark and blank lines at the end are accepted.
 public struct ReplaySource: SensorSource {
-    /// The file as it was named.
+    /// The path of the file as given.
     public let file: String
     public let speed: ReplaySpeed
     public let stamping: Stamping
-    /// How long rows gather before they are handed over, in µs: the shortest pause while waiting for what is due.
-    public let gathering: Int64
+    /// How long rows are collected before they are delivered, in µs: the shortest pause between deliveries.
+    public let linger: Int64
     public let streams: [SensorStream]
 
-    /// Rows are handed over when there are so many, or when the next is not yet due.
+    /// The number of rows that are delivered at once, unless the next row is not yet due.
     private static let blockRows = 500
 
-    /// Opens the recording to see what it holds.
-    /// - Throws: ``ReplayError`` if the file can't be read, is empty, has no header that names a stream, or no rows.
+    /// Opens the recording to determine its streams.
+    /// - Throws: ``ReplayError`` if the file cannot be read, is empty, or has no stream in its header or no rows.
     public init(
         file: String, speed: ReplaySpeed = .realTime, stamping: Stamping = .now,
-        gathering: Int64 = SourceOptions.defaultLinger
+        linger: Int64 = SourceOptions.defaultLinger
     ) throws(ReplayError) {
         let reader = try RecordingReader.open(file)
         self.file = file
         self.speed = speed
         self.stamping = stamping
-        self.gathering = gathering
+        self.linger = linger
         streams = reader.layout.parts.map(\.stream)
     }
 
     /// `replay:FILE`.
     public var name: String { "replay:\(file)" }
 
-    /// Plays the recording once and returns; reports ``SourceStatus/ended`` if it came to the end.
-    /// - Throws: ``ReplayError`` at the first row that is wrong; the rows before it have been handed over.
+    /// Plays the recording once; reports ``SourceStatus/ended`` at its end.
+    /// - Throws: ``ReplayError`` at the first malformed row, after delivering the rows before it.
     public func run(into sink: any SampleSink) async throws {
         var reader = try RecordingReader.open(file)
         var pending = PendingRows(layout: reader.layout, clock: stamping == .own ? .own : .boot)
         var timing: ReplayTiming?
         sink.report(.running, from: name)
-        while let row = try await Self.next(of: &reader, orHandOver: &pending, to: sink) {
+        while let row = try await Self.next(of: &reader, orDeliver: &pending, to: sink) {
             var schedule =
                 timing
                 ?? ReplayTiming(
                     speed: speed, stamping: stamping, began: Moment.now().boot, first: row.time, last: reader.lastTime)
-            if let pause = schedule.pause(before: row.time, at: Moment.now().boot, gathering: gathering) {
-                await pending.handOver(to: sink)
+            if let pause = schedule.pause(before: row.time, at: Moment.now().boot, linger: linger) {
+                await pending.deliver(to: sink)
                 try? await Task.sleep(for: .microseconds(pause))
             }
             if Task.isCancelled { return }
             pending.append(row, stamp: schedule.stamp(row.time))
-            if pending.rows >= Self.blockRows { await pending.handOver(to: sink) }
+            if pending.rows >= Self.blockRows { await pending.deliver(to: sink) }
             timing = schedule
         }
-        await pending.handOver(to: sink)
+        await pending.deliver(to: sink)
         sink.report(.ended, from: name)
     }
 
-    /// The next row; where it is wrong, what was read before it is handed over first.
+    /// Returns the next row. If it is malformed, delivers the pending rows before throwing.
     private static func next(
-        of reader: inout RecordingReader, orHandOver pending: inout PendingRows, to sink: any SampleSink
+        of reader: inout RecordingReader, orDeliver pending: inout PendingRows, to sink: any SampleSink
     ) async throws -> RecordingRow? {
         do {
             return try reader.next()
         } catch {
-            await pending.handOver(to: sink)
+            await pending.deliver(to: sink)
             throw error
         }
     }
 }
 
-/// Rows that were read and not yet handed over.
+/// Rows that have been read and not delivered yet.
 private struct PendingRows {
     let clock: SampleClock
     private(set) var rows = 0
@@ -101,7 +102,7 @@ private struct PendingRows {
         rows += 1
     }
 
-    mutating func handOver(to sink: any SampleSink) async {
+    mutating func deliver(to sink: any SampleSink) async {
         for index in blocks.indices where !blocks[index].isEmpty {
             let block = blocks[index]
             blocks[index] = SampleBlock(stream: block.stream)

@@ -1,11 +1,12 @@
-/// When the rows of a recording are due, and what they are stamped with: pure arithmetic in µs.
+/// Computes when the rows of a recording are delivered and their timestamps, in µs.
 package struct ReplayTiming: Sendable {
     package let speed: ReplaySpeed
     package let stamping: Stamping
-    /// The boot clock when the replay began.
+    /// The start of the replay on the boot clock.
     package let began: Int64
-    /// Time of the first and of the last row as they stand in the file.
+    /// The time of the first row in the file.
     package let first: Int64
+    /// The time of the last row in the file.
     package let last: Int64
 
     private var lastStamp = Int64.min
@@ -18,30 +19,30 @@ package struct ReplayTiming: Sendable {
         self.last = last
     }
 
-    /// When, on the boot clock, the row of `time` is due; nil where there is nothing to wait for.
-    package func due(_ time: Int64) -> Int64? {
+    /// Returns when the row with `time` is delivered, on the boot clock; nil if at once.
+    package func deadline(_ time: Int64) -> Int64? {
         guard case .times(let factor) = speed else { return nil }
         return began + Self.whole(Double(time - first) / factor)
     }
 
-    /// How long, in µs, to wait for the row of `time`; nil where it is due.
+    /// Returns how long to wait before the row with `time`; nil if it is due.
     /// - Parameters:
-    ///   - boot: the present on the boot clock.
-    ///   - gathering: the shortest wait: rows that are due by then come together.
-    package func pause(before time: Int64, at boot: Int64, gathering: Int64) -> Int64? {
-        guard let due = due(time), due > boot else { return nil }
-        return max(due - boot, gathering)
+    ///   - boot: The current time on the boot clock.
+    ///   - linger: The shortest wait, so that rows are delivered together.
+    package func pause(before time: Int64, at boot: Int64, linger: Int64) -> Int64? {
+        guard let deadline = deadline(time), deadline > boot else { return nil }
+        return max(deadline - boot, linger)
     }
 
-    /// The stamp of the row of `time`: rows of the same time are put 1 µs apart.
+    /// Returns the timestamp of the row with `time`. Rows with equal times are 1 µs apart.
     package mutating func stamp(_ time: Int64) -> Int64 {
         let stamp = stamping == .own ? time : anchor + (time - first)
         lastStamp = lastStamp == .min ? stamp : max(stamp, lastStamp + 1)
         return lastStamp
     }
 
-    /// The stamp of the first row where stamps are moved to the present. A recording played faster than it was
-    /// recorded begins in the past, so that it ends at the present and no row lies in the future.
+    /// The timestamp of the first row of a recording that is shifted to the present. A recording that is played faster
+    /// than recorded starts in the past, so that no row lies in the future.
     private var anchor: Int64 {
         let duration = max(0, last - first)
         let playing =
@@ -52,7 +53,7 @@ package struct ReplayTiming: Sendable {
         return began + min(0, playing - duration)
     }
 
-    /// Rounded down, and within what can be added to a clock: a speed of 1e-300 must wait, not trap.
+    /// Rounds down and limits the value, so that a speed of 1e-300 waits instead of trapping.
     private static func whole(_ microseconds: Double) -> Int64 {
         Int64(min(max(microseconds, -9e15), 9e15).rounded(.down))
     }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// SplitMix64 (Steele, Lea & Flood 2014): small, fast, and the same on every machine.
+/// The SplitMix64 generator (Steele, Lea & Flood 2014): small, fast and identical on every machine.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(seed: UInt64) { state = seed }
 
-    /// A generator of its own for draw `index` of `lane`: what it gives depends on nothing drawn before.
+    /// An independent generator for draw `index` of `lane`, so that a value does not depend on earlier draws.
     package init(seed: UInt64, lane: UInt64, index: Int64 = 0) {
         var mixer = SeededGenerator(seed: seed ^ (lane &* 0xD1B5_4A32_D192_ED03))
         state = mixer.next() ^ UInt64(bitPattern: index)
@@ -23,15 +23,15 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
 }
 
 extension RandomNumberGenerator {
-    /// Two independent draws of the standard normal distribution (Box & Muller 1958).
+    /// Returns two independent draws from the standard normal distribution (Box & Muller 1958).
     mutating func gaussianPair() -> (Double, Double) {
-        // The upper end is left out by `0..<1`; turned round, so that no logarithm of zero is taken.
+        // 1 - u is never 0, so the logarithm is finite.
         let radius = (-2 * log(1 - Double.random(in: 0..<1, using: &self))).squareRoot()
         let angle = Double.random(in: 0..<(2 * .pi), using: &self)
         return (radius * cos(angle), radius * sin(angle))
     }
 
-    /// Three independent draws of the standard normal distribution.
+    /// Returns three independent draws from the standard normal distribution.
     mutating func gaussianVector() -> SIMD3<Double> {
         let first = gaussianPair()
         let second = gaussianPair()

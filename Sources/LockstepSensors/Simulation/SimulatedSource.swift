@@ -1,62 +1,65 @@
 public import LockstepModel
 
-/// A walking body in place of hardware: a person who stands 3 s, walks about 28 s, and again, round a circle in a park.
+/// A simulated walker instead of hardware: stands for 3 s, walks for about 28 s along a circle in a park, and repeats.
 ///
-/// Accelerometer, gyroscope and magnetometer at ``rate`` unless told otherwise, location once a second, on an exact grid of the boot clock
-/// that begins when ``run(into:)`` is called. The same seed gives the same values, with the noise of plausible sensors;
-/// a gyroscope bias is not simulated. After a suspend, or a receiver that was behind for longer, it goes on with the
-/// last 10 s: older samples are left out.
+/// The native rates are ``rate`` for accelerometer, gyroscope and magnetometer, and 1 Hz for location and pressure. The
+/// battery is sampled on change and every five minutes. Samples lie on an exact grid of the boot clock that begins when
+/// ``run(into:)`` is called. The same seed yields the same values, with plausible sensor noise; a gyroscope bias is not
+/// simulated. After a suspend, or after the consumer was behind for more than 10 s, samples older than 10 s are skipped.
 public struct SimulatedSource: SensorSource {
-    /// Chooses person, place, way of carrying, and noise.
+    /// Selects the person, the place, how the device is carried, and the noise.
     public let seed: UInt64
-    /// Samples a second of the motion streams.
+    /// The native rate of the motion streams, in samples/s.
     public let rate: Double
-    /// How long samples gather before they are handed over, in µs.
-    public let gathering: Int64
+    /// How long samples are collected before they are delivered, in µs.
+    public let linger: Int64
 
-    /// How often it looks whether something is wanted again.
+    /// How often requests are checked while nothing is requested.
     private static let idleInterval = Duration.milliseconds(250)
 
-    private let wanted = RequestedRates()
+    private let requested = RequestedRates()
 
-    /// A simulated source.
+    /// Creates a simulated person.
     /// - Parameters:
-    ///   - rate: samples a second of each motion stream: above 0, at most 10,000.
-    ///   - gathering: how long samples gather before they are handed over, in µs, 1,000 at the least.
-    /// - Precondition: `rate` is within its bounds.
-    public init(seed: UInt64 = 1, rate: Double = 100, gathering: Int64 = SourceOptions.defaultLinger) {
-        precondition(rate > 0 && rate <= 10_000, "a rate of \(rate) samples a second can't be simulated")
+    ///   - rate: The native rate of each motion stream in samples/s: above 0, at most 10,000.
+    ///   - linger: How long samples are collected before they are delivered, in µs, at least 1,000.
+    /// - Precondition: `rate` is within its range.
+    public init(seed: UInt64 = 1, rate: Double = 100, linger: Int64 = SourceOptions.defaultLinger) {
+        precondition(rate > 0 && rate <= 10_000, "cannot simulate \(rate) samples/s")
         self.seed = seed
         self.rate = rate
-        // Nothing wakes it when a sample is due: it looks every so often.
-        self.gathering = max(gathering, 1000)
+        // The loop polls at this interval.
+        self.linger = max(linger, 1000)
     }
 
     /// `simulate:SEED`.
     public var name: String { "simulate:\(seed)" }
 
-    public var streams: [SensorStream] { [.accelerometer, .gyroscope, .magnetometer, .location] }
+    public var streams: [SensorStream] { SimulatedSensor.streams }
 
     public func sensors() -> [SensorDescription] {
         streams.map {
             SensorDescription(
-                name: name, stream: $0, rates: $0 == .location ? 1...1 : 0.001...10_000, access: "simulated")
+                name: name, stream: $0, rates: SimulatedSensor.rates(of: $0), access: "simulated")
         }
     }
 
-    public func nativeRate(of stream: SensorStream) -> Double? { stream == .location ? nil : rate }
+    public func nativeRate(of stream: SensorStream) -> Double? {
+        let isFixed = SimulatedSensor.rates(of: stream).map { $0.lowerBound == $0.upperBound } ?? true
+        return isFixed ? nil : SimulatedSensor.nativeRate(of: stream, motionRate: rate)
+    }
 
-    public func setRates(_ rates: [SensorStream: Double]) { wanted.set(rates) }
+    public func setRates(_ rates: [SensorStream: Double]) { requested.set(rates) }
 
-    /// Gives samples as they become due, until the task is cancelled; it never throws.
+    /// Delivers samples until the task is cancelled; never throws.
     public func run(into sink: any SampleSink) async {
         var schedule = SimulationSchedule(body: WalkingBody(seed: seed), rate: rate, start: Moment.now().boot)
         sink.report(.running, from: name)
         while !Task.isCancelled {
-            if let rates = wanted.takeChange() { schedule.setRates(rates) }
+            if let rates = requested.takeChange() { schedule.setRates(rates) }
             for block in schedule.take(through: Moment.now().boot) { await sink.accept(block, clock: .boot) }
-            // Only a cancelled task wakes early, and the loop sees that.
-            try? await Task.sleep(for: schedule.isIdle ? Self.idleInterval : .microseconds(gathering))
+            // Only cancellation ends the sleep early, and the loop checks for it.
+            try? await Task.sleep(for: schedule.isIdle ? Self.idleInterval : .microseconds(linger))
         }
     }
 }

@@ -1,41 +1,47 @@
 package import LockstepModel
 import LockstepMotion
 
-/// Which samples of a simulated body are due, as a value: time in, blocks out.
+/// The schedule of a simulated body's samples, as a value: time in, blocks out.
 ///
-/// Every stream has its grid of times from the start, so nothing drifts; at the same rate sample `n` of a stream has the
-/// same values whenever it is asked for.
+/// Each stream has a fixed grid of times that begins at the start, so nothing drifts. At a given rate, sample `n` of a
+/// stream always has the same values.
 package struct SimulationSchedule: Sendable {
-    /// A sample older than this when it comes up, in µs, is left out: after a suspend nobody wants a flood of what was
-    /// not measured.
-    package static let longestDelay: Int64 = 10_000_000
+    /// Samples that are overdue by more than this, in µs, are skipped: after a suspend they would be a burst of values
+    /// that no sensor measured.
+    package static let maxDelay: Int64 = 10_000_000
 
     package let body: WalkingBody
-    /// Time of the first sample of each stream, in µs.
+    /// The time of the first sample of each stream, in µs.
     package let start: Int64
-    /// Samples a second of accelerometer, gyroscope and magnetometer.
+    /// The native rate of accelerometer, gyroscope and magnetometer, in samples/s.
     package let rate: Double
-    /// Samples a second of the streams that are wanted.
+    /// The rates of the requested streams, in samples/s.
     private var rates: [SensorStream: Double]
-    /// The number of the next sample of each stream, on the grid of its rate.
+    /// The index of the next sample of each stream on its grid.
     private var next: [SensorStream: Int64] = [:]
-    /// All up to this time, in µs, has been given.
+    /// All samples up to this time, in µs, have been returned.
     private var takenThrough: Int64
+    private var batteryChanges = BatteryChanges()
 
     package init(body: WalkingBody, rate: Double, start: Int64) {
         self.body = body
         self.rate = rate
         self.start = start
         takenThrough = start - 1
-        rates = [.accelerometer: rate, .gyroscope: rate, .magnetometer: rate, .location: 1]
+        rates = [:]
+        setRates(Dictionary(uniqueKeysWithValues: SimulatedSensor.streams.map { ($0, .infinity) }))
     }
 
-    /// Goes on with these rates, in samples a second: of motion at the most 10,000, and ``rate`` where infinite; of
-    /// locations one.
-    package mutating func setRates(_ wanted: [SensorStream: Double]) {
+    /// Continues with these rates, in samples/s. Infinite rates become the native rate, and each rate is limited to what
+    /// the simulated sensor supports.
+    package mutating func setRates(_ requested: [SensorStream: Double]) {
         var rates: [SensorStream: Double] = [:]
-        for (stream, wanted) in wanted where wanted > 0 {
-            rates[stream] = stream == .location ? 1 : wanted.isInfinite ? rate : min(wanted, 10_000)
+        for (stream, requested) in requested where requested > 0 {
+            guard let supported = SimulatedSensor.rates(of: stream), let native = nativeRate(of: stream) else {
+                continue
+            }
+            let rate = requested.isInfinite ? native : requested
+            rates[stream] = min(max(rate, supported.lowerBound), supported.upperBound)
         }
         for (stream, rate) in rates where rate != self.rates[stream] {
             next[stream] = Self.end(elapsed: takenThrough - start, rate: rate)
@@ -43,43 +49,69 @@ package struct SimulationSchedule: Sendable {
         self.rates = rates
     }
 
-    /// Whether anything is wanted.
+    /// Whether no stream is requested.
     package var isIdle: Bool { rates.isEmpty }
 
-    /// The samples with times up to `now` that were not yet given, a block a stream; none of them is empty.
+    /// Returns the samples up to `now` that have not been returned yet: one block per stream, none of them empty.
     package mutating func take(through now: Int64) -> [SampleBlock] {
         defer { takenThrough = max(takenThrough, now) }
+        let body = body
         return [
             axes(
                 .accelerometer, through: now, lane: 1, noise: WalkingBody.accelerometerNoise, body.accelerometer),
             axes(.gyroscope, through: now, lane: 2, noise: WalkingBody.gyroscopeNoise, body.rotationRate),
             axes(.magnetometer, through: now, lane: 3, noise: WalkingBody.magnetometerNoise, body.magnetometer),
-            locations(through: now),
+            rows(.location, through: now) { body.fix(at: $0, index: $1) },
+            rows(.pressure, through: now) { [body.pressure(at: $0, index: $1)] },
+            batteries(through: now),
         ].filter { !$0.isEmpty }
     }
 
-    /// The numbers of the samples that are due; they count as given.
-    private mutating func due(_ stream: SensorStream, through now: Int64) -> (indices: Range<Int64>, rate: Double) {
+    /// Returns the indices of the samples up to `now` and marks them as returned.
+    private mutating func takeIndices(_ stream: SensorStream, through now: Int64) -> (
+        indices: Range<Int64>, rate: Double
+    ) {
         guard let rate = rates[stream] else { return (0..<0, 1) }
         let elapsed = now - start
         let end = Self.end(elapsed: elapsed, rate: rate)
-        let oldest = Int64((Double(elapsed - Self.longestDelay) * rate / 1e6).rounded(.up))
+        let oldest = Int64((Double(elapsed - Self.maxDelay) * rate / 1e6).rounded(.up))
         let first = max(next[stream] ?? 0, oldest)
         next[stream] = max(next[stream] ?? 0, end)
         return (first..<max(first, end), rate)
     }
 
-    /// How many samples there are up to a time.
+    /// Returns the number of samples up to a time.
     private static func end(elapsed: Int64, rate: Double) -> Int64 {
         elapsed < 0 ? 0 : Int64((Double(elapsed) * rate / 1e6 + 1e-6).rounded(.down)) + 1
     }
 
-    private mutating func locations(through now: Int64) -> SampleBlock {
-        var block = SampleBlock(stream: .location)
-        for index in due(.location, through: now).indices {
+    /// Returns the native rate of a stream in samples/s; nil if it is not simulated.
+    private func nativeRate(of stream: SensorStream) -> Double? {
+        SimulatedSensor.nativeRate(of: stream, motionRate: rate)
+    }
+
+    private mutating func rows(
+        _ stream: SensorStream, through now: Int64, _ values: (_ seconds: Double, _ index: Int64) -> [Double]
+    ) -> SampleBlock {
+        let (indices, rate) = takeIndices(stream, through: now)
+        var block = SampleBlock(stream: stream)
+        for index in indices {
+            let seconds = Double(index) / rate
             block.append(
-                time: Timestamp(microseconds: start + index * 1_000_000),
-                values: body.fix(at: Double(index), index: index))
+                time: Timestamp(microseconds: start + Int64((seconds * 1e6).rounded())), values: values(seconds, index))
+        }
+        return block
+    }
+
+    /// The battery is read once a second; only changes and a repetition every five minutes are samples.
+    private mutating func batteries(through now: Int64) -> SampleBlock {
+        var block = SampleBlock(stream: .battery)
+        for index in takeIndices(.battery, through: now).indices {
+            let time = start + index * 1_000_000
+            let reading = body.battery(at: Double(index))
+            if batteryChanges.isSample(reading, at: time) {
+                block.append(time: Timestamp(microseconds: time), values: reading.values)
+            }
         }
         return block
     }
@@ -87,7 +119,7 @@ package struct SimulationSchedule: Sendable {
     private mutating func axes(
         _ stream: SensorStream, through now: Int64, lane: UInt64, noise: Double, _ value: (Double) -> SIMD3<Double>
     ) -> SampleBlock {
-        let (indices, rate) = due(stream, through: now)
+        let (indices, rate) = takeIndices(stream, through: now)
         var block = SampleBlock(stream: stream)
         for index in indices {
             let seconds = Double(index) / rate

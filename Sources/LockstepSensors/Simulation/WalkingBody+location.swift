@@ -1,24 +1,24 @@
 import Glibc
 import LockstepMotion
 
-/// A satellite receiver on the body.
+// The fixes of a satellite receiver on the body.
 extension WalkingBody {
-    /// Accuracy that its fixes state, in m: 95 % of them are at most this far off.
+    /// The stated accuracy of fixes in m: 95 % of them have a smaller error.
     package static let horizontalAccuracy = 5.0
     package static let verticalAccuracy = 8.0
 
-    /// Where the body is on the earth, WGS 84: degrees north and east, m above mean sea level.
+    /// Returns the position on the earth, WGS 84: degrees north and east, m above mean sea level.
     package func geodetic(at time: Double) -> (latitude: Double, longitude: Double, altitude: Double) {
         geodetic(offset: position(at: time))
     }
 
-    /// Fix `index`, taken at `time` s: the values of the `location` stream, in the order of its columns.
+    /// Returns the values of fix `index` at `time` s, in the order of the columns of the `location` stream.
     ///
-    /// The course is not known while the body stands; the receiver's own time is not known at all.
+    /// The course is unknown while the body stands, and the receiver's own time always.
     package func fix(at time: Double, index: Int64) -> [Double] {
         let error = noise(lane: 4, index: index)
         let motion = noise(lane: 5, index: index)
-        // 95 % of a two-dimensional normal distribution lie within 2.448 standard deviations, of a one-dimensional
+        // 95 % of a two-dimensional normal distribution are within 2.448 standard deviations, and of a one-dimensional
         // one within 1.960.
         let horizontal = Self.horizontalAccuracy / 2.448
         let vertical = Self.verticalAccuracy / 1.960
@@ -32,8 +32,8 @@ extension WalkingBody {
         ]
     }
 
-    /// The place `offset` m east, north and up of the start, on the plane that touches the ellipsoid there: over the
-    /// few hundred metres of a walk it is right to centimetres.
+    /// Returns the position `offset` m east, north and up of the start, on the tangent plane of the ellipsoid. Within the
+    /// few hundred metres of a walk the error is in the order of centimetres.
     private func geodetic(offset: SIMD3<Double>) -> (latitude: Double, longitude: Double, altitude: Double) {
         let majorAxis = 6_378_137.0
         let eccentricitySquared = 0.006_694_379_990_14

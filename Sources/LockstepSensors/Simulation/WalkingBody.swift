@@ -1,16 +1,17 @@
 import Glibc
 package import LockstepMotion
 
-/// A walking body with known truth: where it is, how it is turned and how many steps it has taken at any time.
+/// A walking body with known ground truth: its position, attitude and step count at any time.
 ///
-/// It walks a circle, stands still for a while, and walks on. The whole motion is a closed formula that is twice
-/// continuously differentiable, so what the sensors give (`WalkingBody+sensors.swift`) agrees with the truth here. Times are s since it began; vectors of the earth are east, north, up.
+/// It alternates between standing and walking along a circle. The motion is a closed formula that is twice continuously
+/// differentiable, so the sensor readings (`WalkingBody+sensors.swift`) agree with the ground truth. Times are in s since
+/// the start; vectors of the earth are east, north, up.
 package struct WalkingBody: Sendable, Hashable {
     package let seed: UInt64
     package let person: WalkingPerson
     package let pace: WalkingPace
 
-    /// The body of `seed`: the same seed is the same person, place, motion and noise.
+    /// Creates the body of a seed: equal seeds have the same person, place, motion and noise.
     package init(seed: UInt64) { self.init(seed: seed, person: WalkingPerson(seed: seed)) }
 
     package init(seed: UInt64, person: WalkingPerson) {
@@ -19,37 +20,37 @@ package struct WalkingBody: Sendable, Hashable {
         pace = WalkingPace(cadence: person.cadence)
     }
 
-    /// Whole steps taken since the beginning.
+    /// Returns the number of whole steps since the start.
     package func steps(at time: Double) -> Int {
         let (cycle, local) = pace.split(time)
-        // A hair more, so that rounding does not take the last step of a walk away.
+        // The small addition keeps rounding from losing the last step of a walk.
         return cycle * pace.stepsPerCycle + Int((pace.phase(local) + 1e-9).rounded(.down))
     }
 
-    /// Metres walked since the beginning, along the circle.
+    /// Returns the distance walked along the circle since the start, in m.
     package func distance(at time: Double) -> Double {
         let (cycle, local) = pace.split(time)
         return person.stepLength * (Double(cycle * pace.stepsPerCycle) + pace.phase(local))
     }
 
-    /// Speed along the circle, in m/s.
+    /// Returns the speed along the circle, in m/s.
     package func speed(at time: Double) -> Double {
         person.stepLength * person.cadence * pace.envelope(pace.split(time).time)
     }
 
-    /// Course over ground, in rad clockwise from north, 0…2π.
+    /// Returns the course over ground in rad clockwise from north, 0…2π.
     package func course(at time: Double) -> Double {
         let (cycle, local) = pace.split(time)
         return course(cycle: cycle, local: local)
     }
 
-    /// Where the device is, in m east, north and up of where it began, with the swinging of each step.
+    /// Returns the position of the device in m east, north and up of the start, including the swing of each step.
     package func position(at time: Double) -> SIMD3<Double> {
         let (cycle, local) = pace.split(time)
         return position(cycle: cycle, local: local)
     }
 
-    /// How the device is turned: takes a vector of the device (x right, y top edge, z out of the screen) to the earth
+    /// Returns the attitude: the rotation from the device axes (x right, y top edge, z out of the screen) to the earth
     /// (east, north, up).
     package func attitude(at time: Double) -> Quaternion {
         let (cycle, local) = pace.split(time)
@@ -69,7 +70,7 @@ extension WalkingBody {
         let phase = pace.phase(local)
         let course = course(cycle: cycle, local: local)
         let sway = person.sway * envelope * sin(.pi * phase)
-        // A clockwise circle has its middle on the right hand; swaying to the right brings it nearer.
+        // The centre of a clockwise circle is on the right, so swaying to the right reduces the radius.
         let radius = person.radius - sway
         return SIMD3(
             person.radius * cos(person.startCourse) - radius * cos(course),

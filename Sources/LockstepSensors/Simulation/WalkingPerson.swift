@@ -1,27 +1,30 @@
-/// Who walks, where, and how the device is carried: what a seed chooses.
+/// The parameters that a seed selects: the person, the place, and how the device is carried.
 package struct WalkingPerson: Sendable, Hashable {
-    /// Steps a second at full stride: 1.6…2.1.
+    /// The cadence at full stride in steps/s: 1.6…2.1.
     package var cadence: Double
-    /// Length of a step in m: 0.6…0.8.
+    /// The step length in m: 0.6…0.8.
     package var stepLength: Double
-    /// How far the body rises and falls with each step, in m from the middle.
+    /// The amplitude of the vertical movement with each step, in m.
     package var bob: Double
-    /// How far it sways to the side with each pair of steps, in m from the middle.
+    /// The amplitude of the sideways movement with each pair of steps, in m.
     package var sway: Double
-    /// Turning of the device while walking, about its x, y and z axis, in rad from the middle.
+    /// The amplitudes of the rotation about the device axes while walking, in rad.
     package var wobble: SIMD3<Double>
-    /// How the device is held: turned about its own x axis (top edge up) and then y axis, in rad. (0, 0) is face up.
+    /// The rotation of the held device about its x axis (top edge up), in rad; with a roll of 0, 0 is face up.
     package var pitch: Double
+    /// The rotation about its y axis, after the pitch, in rad.
     package var roll: Double
-    /// Radius of the circle that is walked, in m, clockwise.
+    /// The radius of the circle in m; it is walked clockwise.
     package var radius: Double
-    /// Course at the start, in rad clockwise from north.
+    /// The course at the start, in rad clockwise from north.
     package var startCourse: Double
-    /// Where the walk starts: ° north, ° east, m above mean sea level.
+    /// The latitude of the start in degrees, north positive.
     package var latitude: Double
+    /// The longitude of the start in degrees, east positive.
     package var longitude: Double
+    /// The altitude of the start in m above mean sea level.
     package var altitude: Double
-    /// Angle from true to magnetic north, in rad, east positive.
+    /// The angle from true to magnetic north in rad, east positive.
     package var declination: Double
 
     package init(seed: UInt64) {
@@ -37,15 +40,15 @@ package struct WalkingPerson: Sendable, Hashable {
         radius = draw(20...60)
         startCourse = draw(0...(2 * .pi))
         let park = Self.parks[Int.random(in: Self.parks.indices, using: &generator)]
-        // A few hundred metres about the middle, so that a fleet does not walk in one spot.
+        // Spread over a few hundred metres, so that a fleet does not walk in one spot.
         latitude = park.latitude + draw(-0.002...0.002)
         longitude = park.longitude + draw(-0.002...0.002)
         altitude = park.altitude
         declination = park.declination * .pi / 180
     }
 
-    /// Places where walking in a circle surprises nobody, with the declination of the magnetic field in ° (WMM 2025,
-    /// rounded).
+    /// Parks to walk in: degrees north and east, m above mean sea level, and the magnetic declination in degrees (WMM
+    /// 2025, rounded).
     private static let parks: [(latitude: Double, longitude: Double, altitude: Double, declination: Double)] = [
         (48.1537, 11.5922, 515, 4), (51.5074, -0.1657, 30, 1), (40.7812, -73.9665, 40, -12.5),
         (35.7148, 139.7737, 20, -8), (-33.8642, 151.2166, 25, 13), (-34.5711, -58.4173, 15, -10),

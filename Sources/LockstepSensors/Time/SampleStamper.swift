@@ -1,15 +1,15 @@
 public import LockstepModel
 
-/// Gives samples their timestamps, strictly increasing within a stream: a tie moves up by 1 µs.
+/// Assigns timestamps that strictly increase within a stream: ties are moved by 1 µs.
 public struct SampleStamper: Sendable {
     private var last: [SensorStream: Int64] = [:]
 
     public init() {}
 
-    /// Forgets what was: after a step of the clock, timestamps may start lower.
+    /// Starts a new epoch, after a clock step: timestamps may be lower than before.
     public mutating func startEpoch() { last.removeAll() }
 
-    /// Puts a block with boot times on the time line; in the stream `steps` the column `start` as well.
+    /// Converts a block with boot times to the time line, including the column `start` of the stream `steps`.
     public mutating func stamp(_ block: SampleBlock, on line: TimeLine) -> SampleBlock {
         var newest = last[block.stream] ?? .min
         var columns = block.columns
@@ -20,7 +20,7 @@ public struct SampleStamper: Sendable {
             newest = max(line.timestamp(boot: boot).microseconds, newest == .min ? .min : newest + 1)
             times.append(newest)
             if let startColumn, let start = Int64(exactly: columns[startColumn][index]) {
-                // The line may have slewed since the last sample: intervals stay disjoint all the same.
+                // The line may have slewed since the last sample, but intervals must stay disjoint.
                 let stamped = max(line.timestamp(boot: start).microseconds, before)
                 columns[startColumn][index] = Double(min(stamped, newest - 1))
             }

@@ -2,24 +2,26 @@ public import LockstepModel
 
 /// The agent's time line: runs on the boot clock and is anchored to wall time.
 ///
-/// A small change of the wall clock is followed by slewing, at most 1 µs a millisecond, so that the line stays steady
-/// and strictly increases. A step of the wall clock moves the anchor at once: the caller then opens a new epoch.
+/// Small wall-clock corrections are followed by slewing, at most 1 µs per ms, so that the line strictly increases. A step
+/// of the wall clock moves the anchor at once, and the caller starts a new epoch.
 public struct TimeLine: Sendable {
-    /// µs that the wall clock may differ from the line before it counts as stepped.
+    /// The largest difference between wall clock and line that is slewed, in µs; a larger one is a step.
     public static let stepThreshold: Int64 = 500_000
-    /// µs of difference that are left alone: reading one clock after the other costs some, and steps between samples
-    /// stay even.
+    /// The difference that is ignored, in µs: it covers the delay between reading two clocks, and keeps the intervals
+    /// between samples even.
     static let deadBand: Int64 = 200
-    /// µs of slewing for a second of boot time: the rate of 1,000 ppm.
+    /// The slew rate in µs per second of boot time (1,000 ppm).
     static let slewPerSecond: Int64 = 1000
 
+    /// The result of a comparison with the wall clock.
     public enum Observation: Sendable, Hashable {
+        /// The wall clock was not stepped.
         case steady
-        /// The wall clock was stepped by so many µs.
+        /// The wall clock was stepped, by this many µs.
         case stepped(by: Int64)
     }
 
-    /// Wall time less boot time, as the line has it.
+    /// The wall time of the line minus boot time, in µs.
     private var offset: Int64
     private var observedAt: Int64
     private var isSlewing = false
@@ -29,7 +31,7 @@ public struct TimeLine: Sendable {
         observedAt = moment.boot
     }
 
-    /// Compares the line with the wall clock; to be called every second or so.
+    /// Compares the line with the wall clock. Should be called about once a second.
     public mutating func observe(_ moment: Moment) -> Observation {
         let error = moment.wall.microseconds - moment.boot - offset
         let elapsed = max(0, moment.boot - observedAt)
@@ -44,15 +46,15 @@ public struct TimeLine: Sendable {
             return .steady
         }
         let room = elapsed * Self.slewPerSecond / 1_000_000
-        // Less than a microsecond of room is kept for the next call.
+        // Fractions of a microsecond are accumulated for the next call.
         guard room > 0 else { return .steady }
         offset += min(max(error, -room), room)
         observedAt = moment.boot
-        // Noise keeps the difference from ever being nothing: arriving once is enough.
+        // Because of noise the difference never stays 0: reaching it once ends the slew.
         if abs(error) <= room { isSlewing = false }
         return .steady
     }
 
-    /// The timestamp of a boot time in µs.
+    /// Returns the timestamp of a boot time in µs.
     public func timestamp(boot: Int64) -> Timestamp { Timestamp(microseconds: boot + offset) }
 }

@@ -15,8 +15,9 @@ struct PublishingRatesTests {
     func foreground() {
         let asked = requests(in: .foreground)
         #expect(asked.count == SensorStream.builtIn.count)
-        #expect(asked[.deviceMotion] == SensorRequest(rate: PublishingRates.deviceMotionRate))
-        #expect(asked.filter { $0.key != .deviceMotion }.values.allSatisfy { $0 == .everything })
+        #expect(asked[.deviceMotion] == SensorRequest(rate: 50))
+        #expect(asked[.heading] == SensorRequest(rate: 10))
+        #expect(asked.filter { $0.key.defaultRate == nil }.values.allSatisfy { $0 == .everything })
     }
 
     @Test("in background is steps, and location where it has changed significantly")
@@ -24,7 +25,8 @@ struct PublishingRatesTests {
         #expect(
             requests(in: .background) == [
                 .steps: .everything,
-                .location: SensorRequest(rate: .infinity, distance: PublishingRates.significantChange),
+                .location: SensorRequest(rate: .infinity, distance: 500),
+                .pressure: SensorRequest(rate: 0.1), .altitude: SensorRequest(rate: 0.1), .battery: .everything,
             ])
     }
 
@@ -43,7 +45,10 @@ struct PublishingRatesTests {
         #expect(foreground[.gyroscope] == nil)
         #expect(foreground[.accelerometer] == SensorRequest(rate: 20))
         #expect(foreground[.magnetometer] == .everything)
-        #expect(requests(rates, in: .background) == [.steps: .everything, .accelerometer: SensorRequest(rate: 1)])
+        let background = requests(rates, in: .background)
+        #expect(background[.steps] == .everything)
+        #expect(background[.accelerometer] == SensorRequest(rate: 1))
+        #expect(background[.location] == nil)
         let quiet = PublishingRates(foreground: [.steps: SensorRequest(rate: 0)])
         #expect(requests(quiet, in: .background)[.steps] == nil)
     }

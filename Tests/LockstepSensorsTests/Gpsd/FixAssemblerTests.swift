@@ -13,7 +13,7 @@ struct FixAssemblerTests {
         return report
     }
 
-    @Test("a repeated time is one fix with all that any report knew")
+    @Test("reports with the same time form one fix with all known values")
     func repeatsMerge() {
         var assembler = FixAssembler()
         var first = report(5, mode: 2)
@@ -30,7 +30,7 @@ struct FixAssemblerTests {
         #expect(take(&assembler, first, 1_000_001).isEmpty)
     }
 
-    @Test("a fix is given at its deadline, counted from its last report, and a repeat after that is nothing new")
+    @Test("a fix is delivered at the deadline after its last report, and later repetitions are ignored")
     func deadline() {
         var assembler = FixAssembler()
         _ = assembler.receive(report(5), at: 0)
@@ -43,7 +43,7 @@ struct FixAssemblerTests {
         #expect(advance(&assembler, 2_000_000).isEmpty)
     }
 
-    @Test("a report without a fix that has the time of a fix does not take it away, in either order")
+    @Test("a report without fix does not cancel a fix with the same time, in either order")
     func noFixOfSameTime() {
         for reports in [
             [report(5), report(5, mode: 1, latitude: nil)], [report(5, mode: 1, latitude: nil), report(5)],
@@ -54,7 +54,7 @@ struct FixAssemblerTests {
         }
     }
 
-    @Test("a place that comes before its time is the same fix; without a time it is one of its own")
+    @Test("a position before its time belongs to the same fix; without a time it is a separate fix")
     func placeBeforeTime() {
         var assembler = FixAssembler()
         var place = report(nil, latitude: 49)
@@ -68,7 +68,7 @@ struct FixAssemblerTests {
         #expect(take(&assembler, report(6), 1_300_000) == [.fix(place, arrived: 1_000_000)])
     }
 
-    @Test("no fix is said once, when it is lost or never was, and again after the next loss")
+    @Test("a missing fix is reported once, and again after the next loss")
     func noFix() {
         var assembler = FixAssembler(deadline: 10)
         var outputs: [FixAssembler.Output] = []
@@ -77,7 +77,7 @@ struct FixAssemblerTests {
             report(3), report(4), report(5, mode: 1, latitude: nil), report(6, mode: 1, latitude: nil), report(7),
         ]
         for (index, report) in reports.enumerated() { outputs += assembler.receive(report, at: Int64(index * 100)) }
-        outputs += assembler.give()
+        outputs += assembler.flush()
         #expect(
             outputs == [
                 .noFix(reports[0], arrived: 0), .fix(reports[3], arrived: 300), .fix(reports[4], arrived: 400),
@@ -85,7 +85,7 @@ struct FixAssemblerTests {
             ])
     }
 
-    @Test("a fix that gets old is stale after ten seconds, then each time its age has doubled, until there is another")
+    @Test("an old fix is stale after ten seconds and whenever its age has doubled, until the next fix")
     func stale() {
         var assembler = FixAssembler()
         _ = assembler.receive(report(5), at: 0)
@@ -101,7 +101,7 @@ struct FixAssemblerTests {
         #expect(advance(&assembler, 34_000_000).isEmpty)
     }
 
-    @Test("without a fix nothing gets stale")
+    @Test("without a fix nothing becomes stale")
     func noFixIsNotStale() {
         var assembler = FixAssembler()
         _ = assembler.receive(report(5), at: 0)
@@ -111,21 +111,22 @@ struct FixAssemblerTests {
         #expect(advance(&assembler, 60_000_000).isEmpty)
     }
 
-    @Test("an older time is a fix of its own, and times told in turns are each given once")
+    @Test("an older time is a separate fix, and alternating times are delivered once each")
     func outOfOrder() {
         var assembler = FixAssembler()
         var outputs: [FixAssembler.Output] = []
         for (index, second) in [5, 4, 5, 4, 600_000_000, 6].enumerated() {
             outputs += assembler.receive(report(Int64(second)), at: Int64(index * 1000))
         }
-        outputs += assembler.give()
+        outputs += assembler.flush()
         let times = outputs.compactMap { output -> Int64? in
             if case .fix(let report, _) = output { report.time.map { $0.microseconds / 1_000_000 } } else { nil }
         }
         #expect(times == [5, 4, 600_000_000, 6])
     }
 
-    @Test("the logs' fixes are as many as their times", .enabled(if: sharedData != nil), arguments: GpsdCheckFile.logs)
+    @Test(
+        "the receiver logs have as many fixes as times", .enabled(if: sharedData != nil), arguments: GpsdCheckFile.logs)
     func checkFiles(log: String) throws {
         let check = try GpsdCheckFile(log)
         #expect(!check.reports.isEmpty)
@@ -134,7 +135,7 @@ struct FixAssemblerTests {
         for (index, report) in check.reports.enumerated() {
             outputs += assembler.receive(report, at: Int64(index) * 100_000)
         }
-        outputs += assembler.give()
+        outputs += assembler.flush()
         let fixes = outputs.compactMap { output -> PositionReport? in
             if case .fix(let report, _) = output { report } else { nil }
         }
@@ -149,7 +150,7 @@ struct FixAssemblerTests {
         }
     }
 
-    // What changes the assembler can't stand within `#expect`.
+    // Mutating calls are not allowed within `#expect`.
 
     private func take(
         _ assembler: inout FixAssembler, _ report: PositionReport, _ now: Int64

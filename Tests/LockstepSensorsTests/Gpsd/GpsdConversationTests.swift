@@ -28,7 +28,7 @@ struct GpsdConversationTests {
         return #"{"class":"TPV","mode":\#(mode),"time":"1970-01-01T00:00:0\#(second).000Z"\#(place)}"#
     }
 
-    @Test("every column has its value, in our order and units")
+    @Test("every column has its value in our order and units")
     func columns() {
         var conversation = GpsdConversation(stamping: .now)
         #expect(say(&conversation, version) == [.report(.waiting("no fix"))])
@@ -45,7 +45,7 @@ struct GpsdConversationTests {
         #expect(advance(&conversation, 700_000) == [sample(at: 400_000, [1, 2, 51, 7, nil, nil, nil, 2, nil])])
     }
 
-    @Test("lines that can't be read are counted and passed over, classes of no use are not counted")
+    @Test("malformed lines are counted and skipped, unused classes are not counted")
     func malformed() {
         var conversation = GpsdConversation(stamping: .now)
         for line in [
@@ -62,7 +62,7 @@ struct GpsdConversationTests {
         #expect(advance(&conversation, 300_000).count == 2)
     }
 
-    @Test("bytes may come in any pieces")
+    @Test("bytes may arrive in any pieces")
     func pieces() {
         var conversation = GpsdConversation(stamping: .now)
         var actions: [Action] = []
@@ -73,7 +73,7 @@ struct GpsdConversationTests {
         #expect(actions.count == 3)
     }
 
-    @Test("a line without end is thrown away, and the next one is read")
+    @Test("an endless line is dropped and the next one is read")
     func endless() {
         var conversation = GpsdConversation(stamping: .now)
         for _ in 0..<100 { _ = conversation.receive([UInt8](repeating: 65, count: 10_000), at: 0) }
@@ -81,7 +81,7 @@ struct GpsdConversationTests {
         #expect(say(&conversation, version) == [.report(.waiting("no fix"))])
     }
 
-    @Test("gpsd without a receiver, and gpsd's own errors, are said")
+    @Test("a gpsd without receiver, and errors of gpsd, are reported")
     func statuses() {
         var conversation = GpsdConversation(stamping: .now)
         _ = say(&conversation, version)
@@ -89,10 +89,10 @@ struct GpsdConversationTests {
             say(&conversation, #"{"class":"DEVICES","devices":[]}"#) == [.report(.waiting("gpsd has no receiver"))])
         #expect(
             say(&conversation, #"{"class":"ERROR","message":"Unrecognized request"}"#)
-                == [.report(.waiting("gpsd says: Unrecognized request"))])
+                == [.report(.waiting("gpsd reports an error: Unrecognized request"))])
     }
 
-    @Test("a lost fix is one sample without position, and a status")
+    @Test("a lost fix is reported as one sample without position and as a status")
     func lost() {
         var conversation = GpsdConversation(stamping: .now)
         _ = say(&conversation, position(5))
@@ -115,7 +115,7 @@ struct GpsdConversationTests {
         #expect(advance(&conversation, 13_300_000).last == .report(.running))
     }
 
-    @Test("with its own time, a fix that is not later than the one before is dropped and counted")
+    @Test("with the receiver's time, a fix that is not later than the previous one is dropped and counted")
     func ownTime() {
         var conversation = GpsdConversation(stamping: .own, assembler: FixAssembler(deadline: 0))
         var actions: [Action] = []
@@ -129,7 +129,7 @@ struct GpsdConversationTests {
         #expect(
             actions == [
                 sample(at: 5_000_000, place + [3, 5_000_000]), .report(.running),
-                .report(.waiting("1 fixes dropped, the last not later than the one before")),
+                .report(.waiting("1 fixes dropped, the last not later than the previous one")),
                 .report(.waiting("2 fixes dropped, the last without a time")),
                 sample(at: 6_000_000, [nil, nil, nil, nil, nil, nil, nil, 1, 6_000_000]), .report(.waiting("no fix")),
                 sample(at: 7_000_000, place + [3, 7_000_000]), .report(.running),
@@ -137,14 +137,14 @@ struct GpsdConversationTests {
         #expect(conversation.droppedFixes == 2)
     }
 
-    @Test("with its own time, no fix without a time is only a status")
+    @Test("with the receiver's time, a missing fix without time is only a status")
     func ownTimeNoFix() {
         var conversation = GpsdConversation(stamping: .own, assembler: FixAssembler(deadline: 0))
         _ = say(&conversation, #"{"class":"TPV","mode":1}"#)
         #expect(advance(&conversation, 1) == [.report(.waiting("no fix"))])
     }
 
-    @Test("an end of the connection gives what waits, is said once, and what is repeated afterwards is known")
+    @Test("the end of a connection flushes the pending fix, is reported once, and repeated fixes are recognised later")
     func disconnected() {
         var conversation = GpsdConversation(stamping: .now)
         _ = say(&conversation, version + "\n" + position(5))
@@ -158,7 +158,7 @@ struct GpsdConversationTests {
         #expect(advance(&conversation, 5_000_000).isEmpty)
     }
 
-    @Test("waits between attempts double from half a second to half a minute, with chance")
+    @Test("the retry backoff doubles from half a second to half a minute, with jitter")
     func backoff() {
         var generator = SeededGenerator(seed: 1)
         var backoff = Backoff()

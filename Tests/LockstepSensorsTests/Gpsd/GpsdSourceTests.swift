@@ -9,7 +9,7 @@ import Testing
 struct GpsdSourceTests {
     static let isPossible = sharedData != nil && GpsFake.isInstalled
 
-    /// Long, for the machine may be busy with other tests; without an end to the waits it would be forever.
+    /// Long, because the machine may be busy with other tests.
     static let promptly = Duration.seconds(30)
 
     private func source(_ port: UInt16, stamping: Stamping = .now) -> GpsdSource {
@@ -17,18 +17,18 @@ struct GpsdSourceTests {
     }
 
     @Test(
-        "fixes of real receivers through the real gpsd are those of its regression tests, each once",
+        "fixes of real receivers through the real gpsd match its regression tests, each once",
         .enabled(if: isPossible), .timeLimit(.minutes(10)),
         arguments: ["bu303-moving", "bu353s4", "quectel", "sirfstarv-nmea"])
     func receivers(log: String) async throws {
         let check = try GpsdCheckFile(log)
-        let wanted = check.times.count / 2
+        let minCount = check.times.count / 2
         let port = try freePort()
         let seen = try await withRunning(source(port)) { sink in
             try await GpsFake.with(log: sharedFile("gps/\(log).log"), port: port, delay: 0.05, sink: sink) {
                 #expect(
                     await sink.wait {
-                        Set($0.samples(.location).columns[8].filter { !$0.isNaN }).count >= wanted
+                        Set($0.samples(.location).columns[8].filter { !$0.isNaN }).count >= minCount
                     }, "\(sink.seen.statuses)")
                 return sink.seen
             }
@@ -40,7 +40,7 @@ struct GpsdSourceTests {
             GpsdCheckFile.withoutRollover($0.time?.microseconds ?? 0)
         }
         let timed = samples.times.indices.map { samples.values(at: $0) }.filter { !$0[8].isNaN && $0[7] >= 2 }
-        #expect(timed.count >= wanted)
+        #expect(timed.count >= minCount)
         #expect(Set(timed.map { $0[8] }).count == timed.count)
         for fix in timed {
             let same = try #require(expected[GpsdCheckFile.withoutRollover(Int64(fix[8]))])
@@ -49,7 +49,7 @@ struct GpsdSourceTests {
     }
 
     @Test(
-        "when gpsd dies it is said once, and when it returns fixes come again", .enabled(if: isPossible),
+        "a dead gpsd is reported once, and fixes resume when it returns", .enabled(if: isPossible),
         .timeLimit(.minutes(10)))
     func reconnect() async throws {
         let port = try freePort()
@@ -73,7 +73,7 @@ struct GpsdSourceTests {
         }
     }
 
-    @Test("without gpsd the source says where and why, and ends promptly when cancelled")
+    @Test("without gpsd the source reports where and why, and ends promptly when cancelled")
     func refused() async throws {
         let port = try freePort()
         let clock = ContinuousClock()
@@ -88,7 +88,7 @@ struct GpsdSourceTests {
         #expect(seen.blocks.isEmpty)
     }
 
-    @Test("a server that never says a word does not hold up a cancellation", .timeLimit(.minutes(10)))
+    @Test("a silent server does not delay a cancellation", .timeLimit(.minutes(10)))
     func silent() async throws {
         let server = try SilentServer()
         let port = server.port
@@ -96,7 +96,7 @@ struct GpsdSourceTests {
         let running = Task {
             try await GpsdSource(address: GpsdAddress(host: "127.0.0.1", port: port)).run(into: RecordingSink())
         }
-        // Once it has asked it waits for words.
+        // After its request the source waits for reports.
         let connection = try await server.asked()
         defer { close(connection) }
         let cancelled = clock.now
@@ -106,8 +106,10 @@ struct GpsdSourceTests {
         _ = consume server
     }
 
-    @Test("while nobody wants locations it hangs up, and it comes back when someone does", .timeLimit(.minutes(10)))
-    func unwanted() async throws {
+    @Test(
+        "the source disconnects while locations are not requested and reconnects when they are",
+        .timeLimit(.minutes(10)))
+    func withoutRequests() async throws {
         let server = try SilentServer()
         let port = server.port
         let source = GpsdSource(address: GpsdAddress(host: "127.0.0.1", port: port))
@@ -127,7 +129,7 @@ struct GpsdSourceTests {
         _ = consume server
     }
 
-    @Test("a host that does not exist is said as such")
+    @Test("an unknown host is reported as such")
     func unknownHost() async throws {
         let source = GpsdSource(address: GpsdAddress(host: "no.such.host.invalid", port: 1))
         let statuses = try await withRunning(source) { sink in
@@ -139,7 +141,7 @@ struct GpsdSourceTests {
 }
 
 extension PositionReport {
-    /// Whether latitude and longitude are these, within so many degrees each.
+    /// Returns whether latitude and longitude are within `tolerance` degrees of these.
     fileprivate func isNear(latitude: Double, longitude: Double, within tolerance: Double) -> Bool {
         guard let north = self.latitude, let east = self.longitude else { return false }
         return abs(north - latitude) <= tolerance && abs(east - longitude) <= tolerance

@@ -7,7 +7,7 @@ import Testing
 struct IIOBufferTests {
     private let device = "iio:device0"
 
-    @Test("scans come through with their own times, in our units, turned by the mount matrix")
+    @Test("scans are delivered with their own times, in our units, rotated by the mount matrix")
     func scans() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(
@@ -33,7 +33,7 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("only what is wanted is switched on, at the nearest rate, on the boot clock, and off again at the end")
+    @Test("only requested channels are enabled, at the nearest rate and on the boot clock, and disabled at the end")
     func settings() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(
@@ -42,7 +42,7 @@ struct IIOBufferTests {
             let source = fake.source
             source.setRates([.accelerometer: 30])
             try await withRunning(source) { sink in
-                // The file said 1 already: the clock is set between off and on.
+                // The buffer was enabled before: the clock is set between disabling and enabling it.
                 try await fake.wait(device, "current_timestamp_clock", for: "boottime")
                 try await fake.wait(device, "buffer/enable", for: "1")
                 let settings = [
@@ -66,7 +66,7 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("big ends, shifts, signs and padding are as the types say; half a scan waits for its rest")
+    @Test("byte order, shift, sign and padding follow the types, and an incomplete scan waits for its rest")
     func layout() async throws {
         try await withFakeIIO { fake in
             let more = Dictionary(
@@ -84,7 +84,7 @@ struct IIOBufferTests {
                 let samples = sink.seen.samples(.accelerometer)
                 #expect(samples.columns == [[1, 1], [2048, 2048], [-1, -1]])
                 #expect(samples.times == [boot, boot + 7])
-                // -2048 is the least that 12 bits can say.
+                // -2048 is the smallest value of 12 bits.
                 #expect(
                     await sink.wait {
                         $0.statuses.last
@@ -96,7 +96,7 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("a clock that is the boot clock already stays")
+    @Test("a clock that already is the boot clock is kept")
     func bootClock() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"], more: ["current_timestamp_clock": "boottime"])
@@ -106,7 +106,7 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("a device with no trigger yet gets its own")
+    @Test("a device without current trigger gets its own")
     func trigger() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"], more: ["trigger/current_trigger": ""])
@@ -118,7 +118,7 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("a clock that can be stepped is not used: samples are stamped on arrival, and that is said")
+    @Test("a clock that can be stepped is not used: samples are stamped on arrival, which is reported")
     func arrival() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
@@ -155,13 +155,14 @@ struct IIOBufferTests {
                 #expect(
                     await sink.wait {
                         $0.statuses.contains(
-                            .degraded("iio:device0 (bmi160): 1 sample dropped whose time went backward"))
+                            .degraded("iio:device0 (bmi160): 1 sample dropped because of timestamps that went backward")
+                        )
                     })
             }
         }
     }
 
-    @Test("a device whose file ends is reported, looked for again, and taken up again")
+    @Test("a device whose file ends is reported, found again and used again")
     func gone() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
@@ -171,7 +172,7 @@ struct IIOBufferTests {
                 try writer.writeScan(1, 2, 3, at: Moment.now().boot)
                 #expect(await sink.wait { $0.samples(.accelerometer).count == 1 })
                 writer.end()
-                let reason = "unavailable: iio:device0 (bmi160): \(fake.dev)/iio:device0 has ended: the sensor is gone"
+                let reason = "unavailable: iio:device0 (bmi160): the sensor is gone: \(fake.dev)/iio:device0 has ended"
                 #expect(await sink.wait { $0.statuses.last?.description == reason })
                 #expect(fake.text(device, "buffer/enable") == "0")
                 let again = try fake.makeNode(device)
@@ -182,12 +183,12 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("a buffer that refuses its settings leaves the sensor to be polled, and that is said")
+    @Test("a sensor whose buffer rejects its settings is polled, which is reported")
     func refused() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
             _ = try fake.makeNode(device)
-            // A file of the kernel's that takes no 0.
+            // A kernel file that rejects 0.
             try fake.link(device, "buffer/enable", to: "/proc/self/clear_refs")
             try await withRunning(fake.source) { sink in
                 #expect(await sink.wait { $0.samples(.accelerometer).count >= 2 && $0.statuses.last != .running })
@@ -198,7 +199,7 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("a buffer that gives nothing is reported once, and is heard when it does")
+    @Test("a silent buffer is reported once and used when it delivers scans")
     func silence() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
@@ -206,26 +207,27 @@ struct IIOBufferTests {
             let source = fake.source
             try await withRunning(source) { sink in
                 let silent = SourceStatus.waiting(
-                    "iio:device0 (bmi160) says nothing: is the interrupt or trigger of its buffer connected?")
+                    "iio:device0 (bmi160) delivers no scans: check that the interrupt or trigger of its buffer is connected"
+                )
                 #expect(await sink.wait { $0.statuses.last == silent })
-                // It looks now and then whether the device is still there.
+                // It occasionally checks that the device still exists.
                 #expect(source.wakeups <= 10)
                 try writer.writeScan(1, 2, 3, at: Moment.now().boot)
                 #expect(await sink.wait { $0.statuses.last == .running })
-                let stale = SourceStatus.stale("iio:device0 (bmi160) says nothing for 5 s")
+                let stale = SourceStatus.stale("iio:device0 (bmi160) has delivered no scans for 5 s")
                 #expect(await sink.wait { $0.statuses.last == stale })
             }
         }
     }
 
-    @Test("scans gather in the buffer for as long as they may, and no longer than a chip's memory lasts")
-    func gathering() async throws {
+    @Test("scans are collected in the buffer during the linger, limited by the FIFO of the chip")
+    func linger() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
             _ = try fake.makeNode(device)
             for (memory, watermark) in [(nil, "20"), ("32", "16"), ("1", "1")] {
                 if let memory { try fake.add(device, ["buffer/hwfifo_watermark_max": memory]) }
-                let source = fake.source(gathering: 100_000)
+                let source = fake.source(linger: 100_000)
                 source.setRates([.accelerometer: 200])
                 try await withRunning(source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
                 #expect(fake.text(device, "buffer/watermark") == watermark)
@@ -234,23 +236,23 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("a buffer whose depth is fixed wakes its reader when it is half full")
+    @Test("a buffer with a fixed length wakes its reader when it is half full")
     func fixedLength() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
             _ = try fake.makeNode(device)
-            // A file of the kernel's that tells a small number, and takes none.
+            // A kernel file that holds a small number and cannot be written.
             try fake.link(device, "buffer/length", to: "/proc/sys/kernel/cap_last_cap")
             let length = try #require(Int(fake.text(device, "buffer/length")))
             #expect(length < 100)
-            let source = fake.source(gathering: 1_000_000)
+            let source = fake.source(linger: 1_000_000)
             source.setRates([.accelerometer: 200])
             try await withRunning(source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
             #expect(fake.text(device, "buffer/watermark") == "\(length / 2)")
         }
     }
 
-    @Test("the reader wakes once for all that has come, and not between")
+    @Test("the reader wakes once for all available scans")
     func wakeups() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Polled IIO sensors")
 struct IIOPolledTests {
-    @Test("values come in our units, at the boot clock's time")
+    @Test("values have our units and boot clock times")
     func values() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()
@@ -23,7 +23,7 @@ struct IIOPolledTests {
         }
     }
 
-    @Test("the rate is the one that is asked, and 100 a second at the most")
+    @Test("the rate is the requested one, at most 100 Hz")
     func rates() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()
@@ -32,7 +32,7 @@ struct IIOPolledTests {
             try await withRunning(source) { sink in
                 #expect(await sink.wait { $0.samples(.accelerometer).count >= 30 })
                 let times = sink.seen.samples(.accelerometer).times
-                // On a grid: a look that was late does not move those that follow.
+                // Readings lie on a grid: a late one does not shift the following ones.
                 let elapsed = Double(times[29] - times[0])
                 #expect(elapsed > 280_000, "30 samples in \(elapsed) µs")
             }
@@ -45,22 +45,22 @@ struct IIOPolledTests {
         }
     }
 
-    @Test("samples are handed over no more often than they are to gather")
-    func gathering() async throws {
+    @Test("samples are delivered no more often than the linger allows")
+    func linger() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()
-            let source = fake.source(gathering: 300_000)
+            let source = fake.source(linger: 300_000)
             source.setRates([.accelerometer: 100])
             let before = Moment.now().boot
             try await withRunning(source) { sink in
                 #expect(await sink.wait { $0.blocks.count >= 4 })
-                // Each ends a period early: the sample that follows is of the next.
+                // Each ends one period early, because the next sample belongs to the next interval.
                 #expect(sink.seen.blocks[3].times[0] - before >= 3 * 290_000)
             }
         }
     }
 
-    @Test("a sensor that measures slower than it is polled is set faster")
+    @Test("a sensor that measures more slowly than it is polled is set to a faster rate")
     func hardwareRate() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()
@@ -76,7 +76,7 @@ struct IIOPolledTests {
         }
     }
 
-    @Test("sensors that share a rate get that of the fastest, in whatever order they are")
+    @Test("sensors that share a rate get the fastest requested one, in any order")
     func sharedRate() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()
@@ -95,7 +95,7 @@ struct IIOPolledTests {
         }
     }
 
-    @Test("a sensor that nobody wants sleeps without waking, and begins when somebody does")
+    @Test("a sensor without requests causes no wake-ups and starts with the first request")
     func idle() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()
@@ -103,7 +103,7 @@ struct IIOPolledTests {
             let source = fake.source
             source.setRates([:])
             try await withRunning(source) { sink in
-                // Another source is the clock by which time goes on.
+                // Another source serves as a clock.
                 try await withRunning(SimulatedSource(rate: 100)) { clock in
                     #expect(await clock.wait { $0.samples(.accelerometer).count >= 100 })
                 }
@@ -112,14 +112,14 @@ struct IIOPolledTests {
                 source.setRates([.accelerometer: 100])
                 #expect(await sink.wait { $0.samples(.accelerometer).count >= 20 })
                 source.setRates([:])
-                // One for each sample, and some for the changes.
+                // One per sample, and some for the changes.
                 let count = sink.seen.samples(.accelerometer).count
                 #expect(source.wakeups <= count + 60, "\(source.wakeups) wakeups for \(count) samples")
             }
         }
     }
 
-    @Test("zeros on all axes are reported and not published, until the sensor wakes up")
+    @Test("zeros on all axes are reported and not published until the sensor reads something else")
     func zeros() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()
@@ -137,7 +137,7 @@ struct IIOPolledTests {
         }
     }
 
-    @Test("a gyroscope that has moved may rest, also after its rate has changed")
+    @Test("a gyroscope that has moved may read zero, also after a rate change")
     func resting() async throws {
         try await withFakeIIO { fake in
             try fake.add(
@@ -152,7 +152,7 @@ struct IIOPolledTests {
                 #expect(await sink.wait { $0.samples(.gyroscope).count > 0 })
                 try fake.set("iio:device0", "in_anglvel_x_raw", "0")
                 source.setRates([.gyroscope: 100])
-                // Only the session that follows sets the rate, so that what comes from then on is its own.
+                // Only the next session sets the rate, so later samples belong to it.
                 try await fake.wait("iio:device0", "sampling_frequency", for: "100")
                 let before = sink.seen.samples(.gyroscope).count
                 #expect(await sink.wait { $0.samples(.gyroscope).count >= before + 3 })
@@ -160,7 +160,7 @@ struct IIOPolledTests {
         }
     }
 
-    @Test("a sensor that goes away is reported, the others go on, and it is taken up again, under another number too")
+    @Test("a sensor that disappears is reported while others continue, and it is used again under any number")
     func gone() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()

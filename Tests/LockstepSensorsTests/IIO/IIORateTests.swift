@@ -3,11 +3,11 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-@Suite("The rates that buffered IIO sensors are set to")
+@Suite("Rates of buffered IIO sensors")
 struct IIORateTests {
     private let device = "iio:device0"
 
-    @Test("a timer that triggers is set to the rate as well as the device")
+    @Test("a timer trigger and the device are set to the rate")
     func timer() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"], more: ["trigger/current_trigger": "t0"])
@@ -18,12 +18,12 @@ struct IIORateTests {
             try await withRunning(source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
             #expect(fake.text(device, "sampling_frequency") == "200")
             #expect(fake.text("trigger0", "sampling_frequency") == "200")
-            // 50 ms of what there is.
+            // 50 ms at the available rate.
             #expect(fake.text(device, "buffer/watermark") == "10")
         }
     }
 
-    @Test("a timer does not fire more often than is wanted")
+    @Test("a timer trigger is not faster than requested")
     func slowTimer() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"], more: ["trigger/current_trigger": "t0"])
@@ -37,7 +37,7 @@ struct IIORateTests {
         }
     }
 
-    @Test("the own rate is the one that was found, not the one that was set last")
+    @Test("the native rate is the one found first, not the one set last")
     func nativeRate() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
@@ -55,7 +55,7 @@ struct IIORateTests {
         }
     }
 
-    @Test("of a sensor whose rate nobody knows each scan wakes the reader")
+    @Test("each scan of a sensor with unknown rate wakes the reader")
     func unknown() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"], more: ["buffer/watermark": "7"])

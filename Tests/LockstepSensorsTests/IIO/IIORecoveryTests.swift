@@ -3,11 +3,11 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-@Suite("Buffered IIO sensors that go and come back")
+@Suite("Buffered IIO sensors that disappear and return")
 struct IIORecoveryTests {
     private let device = "iio:device0"
 
-    @Test("a device that is unplugged while its file stays silent is noticed, and taken up again")
+    @Test("a device that is unplugged while its file stays silent is noticed and used again")
     func unplugged() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
@@ -16,7 +16,7 @@ struct IIORecoveryTests {
                 try await fake.wait(device, "buffer/enable", for: "1")
                 try writer.writeScan(1, 2, 3, at: Moment.now().boot)
                 #expect(await sink.wait { $0.samples(.accelerometer).count == 1 })
-                // The file neither ends nor has an error: that is how the kernel's poll treats a device that has gone.
+                // The file neither ends nor fails, as poll() of the kernel treats an unregistered device.
                 try fake.unplug(device)
                 #expect(
                     await sink.wait {
@@ -30,7 +30,7 @@ struct IIORecoveryTests {
         }
     }
 
-    @Test("a buffer that someone else has switched off is switched on again")
+    @Test("a buffer that another program disabled is enabled again")
     func switchedOff() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
@@ -40,8 +40,7 @@ struct IIORecoveryTests {
                 try await fake.wait(device, "buffer/enable", for: "1")
                 try fake.set(device, "buffer/enable", "0")
                 let reason =
-                    "unavailable: iio:device0 (bmi160): its buffer was switched off: stop the other program that uses "
-                    + "the sensor"
+                    "unavailable: iio:device0 (bmi160): another program disabled its buffer; stop that program"
                 #expect(await sink.wait { $0.statuses.last?.description == reason })
                 try await fake.wait(device, "buffer/enable", for: "1")
             }

@@ -4,18 +4,18 @@ import SensorTestSupport
 import Synchronization
 import Testing
 
-@Suite("Buffered IIO sensors that are set up anew")
+@Suite("Reconfiguration of buffered IIO sensors")
 struct IIORestartTests {
     private let device = "iio:device0"
 
-    @Test("what the buffer holds when it is stopped is not lost")
+    @Test("scans in the buffer are not lost when it is stopped")
     func rest() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
             let writer = try fake.makeNode(device)
             let source = fake.source
             let sink = OnceSink {
-                // The reader is busy here: what is written now is still there when it looks at the rates.
+                // The reader is busy here, so scans written now are still in the buffer when it checks the rates.
                 try? writer.writeScan(4, 5, 6, at: Moment.now().boot)
                 source.setRates([:])
             }
@@ -29,7 +29,7 @@ struct IIORestartTests {
         }
     }
 
-    @Test("a wish that comes to the same rate does not stop the buffer")
+    @Test("a request with the same effective rate does not stop the buffer")
     func same() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
@@ -38,7 +38,7 @@ struct IIORestartTests {
             source.setRates([.accelerometer: 100])
             try await withRunning(source) { sink in
                 try await fake.wait(device, "buffer/enable", for: "1")
-                // Setting up would write it anew.
+                // A reconfiguration would overwrite it.
                 try fake.set(device, "buffer/watermark", "77")
                 source.setRates([.accelerometer: .infinity])
                 try writer.writeScan(1, 2, 3, at: Moment.now().boot)
@@ -49,7 +49,7 @@ struct IIORestartTests {
     }
 }
 
-/// Does something while it is given its first samples.
+/// Runs an action while it receives its first samples.
 private final class OnceSink: SampleSink {
     let record = RecordingSink()
     private let isFirst = Atomic(true)

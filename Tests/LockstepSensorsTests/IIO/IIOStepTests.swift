@@ -5,7 +5,7 @@ import Testing
 
 @Suite("IIO step counters")
 struct IIOStepTests {
-    @Test("steps are counted from the first reading on, and a counter that begins anew loses nothing")
+    @Test("steps are counted from the first reading, and a reset counter loses nothing")
     func steps() async throws {
         try await withFakeIIO { fake in
             try fake.add("iio:device0", ["name": "bmi160", "in_steps_input": "1000", "in_steps_en": "0"])
@@ -25,17 +25,17 @@ struct IIOStepTests {
         }
     }
 
-    @Test("a reading that is no count makes no steps")
+    @Test("an invalid reading does not count as steps")
     func wrongSteps() async throws {
         try await withFakeIIO { fake in
             try fake.add("iio:device0", ["name": "bmi160", "in_steps_input": "-5", "in_steps_en": "0"])
             try await withRunning(fake.source) { sink in
-                // From then on who reads it counts.
+                // Later readings are counted.
                 try await fake.wait("iio:device0", "in_steps_en", for: "1")
                 try await fake.waitForReading("iio:device0", "in_steps_input")
                 try fake.set("iio:device0", "in_steps_input", "9000")
                 #expect(await sink.wait { $0.statuses.count >= 2 })
-                // Not before the real count is the baseline, which the status tells.
+                // Only after the valid count is the baseline, which the status shows.
                 try fake.set("iio:device0", "in_steps_input", "9004")
                 #expect(await sink.wait { !$0.samples(.steps).isEmpty })
                 #expect(sink.seen.samples(.steps).columns[1] == [4])

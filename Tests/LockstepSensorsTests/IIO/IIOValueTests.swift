@@ -2,10 +2,10 @@ import LockstepModel
 import LockstepSensors
 import Testing
 
-@Suite("The layout of IIO scans")
+@Suite("IIO scan layout")
 struct ScanTests {
     @Test(
-        "a type text says order, sign, bits and shift",
+        "a type has byte order, sign, bits and shift",
         arguments: [
             ("le:s16/16>>0", false, true, 16, 16, 1, 0), ("be:u12/16>>4", true, false, 12, 16, 1, 4),
             ("le:s64/64>>0", false, true, 64, 64, 1, 0), ("be:s20/32X3>>12", true, true, 20, 32, 3, 12),
@@ -22,7 +22,7 @@ struct ScanTests {
     }
 
     @Test(
-        "a text that is no type is refused",
+        "an invalid type is rejected",
         arguments: [
             "", "s16/16>>0", "le:16/16>>0", "le:s16>>0", "le:s16/16", "le:s17/16>>0", "le:s12/16>>5", "le:s0/16>>0",
             "le:s16/24>>0", "le:s16/16X0>>0", "le:s16/16>>0 ", "me:s16/16>>0", "le:s16/16>>-1",
@@ -32,7 +32,7 @@ struct ScanTests {
     }
 
     @Test(
-        "a value is shifted down, cut to its bits, and keeps its sign",
+        "a value is shifted, reduced to its bits and sign-extended",
         arguments: [
             ("le:s16/16>>0", [0x01, 0x80], -32767), ("be:s16/16>>0", [0x80, 0x01], -32767),
             ("le:u16/16>>0", [0x01, 0x80], 32769), ("le:s12/16>>4", [0xFF, 0x7F], 2047),
@@ -47,7 +47,7 @@ struct ScanTests {
         #expect(type.value(in: ([0xAA] + bytes + [0xCC]).dropFirst()) == value)
     }
 
-    @Test("64 bits are exact, signed and unsigned")
+    @Test("64-bit values are exact, signed and unsigned")
     func wide() throws {
         let signed = try #require(ScanType("le:s64/64>>0"))
         #expect(signed.integer(in: [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]) == .max)
@@ -58,7 +58,7 @@ struct ScanTests {
         #expect(signed.range.lowerBound == -0x1p63)
     }
 
-    @Test("the ends of a range are those of the bits that count")
+    @Test("the range follows from the significant bits")
     func ranges() {
         #expect(ScanType("le:s12/16>>4")?.range == -2048...2047)
         #expect(ScanType("le:u12/16>>4")?.range == 0...4095)
@@ -68,7 +68,7 @@ struct ScanTests {
         ScanLayout.Element(name: name, index: index, type: try #require(ScanType(text)))
     }
 
-    @Test("each element begins at a multiple of its size, in the order of the index")
+    @Test("each element is aligned to its size, in the order of the index")
     func alignment() throws {
         let layout = ScanLayout([
             try element("timestamp", 3, "le:s64/64>>0"), try element("accel_z", 2, "le:s16/16>>0"),
@@ -79,7 +79,7 @@ struct ScanTests {
         #expect(layout.byteCount == 16)
     }
 
-    @Test("the whole is a multiple of the largest element")
+    @Test("a scan is aligned to its largest element")
     func padding() throws {
         let wide = ScanLayout([try element("a", 0, "le:s32/32>>0"), try element("b", 1, "le:s8/8>>0")])
         #expect(wide["b"]?.offset == 4 && wide.byteCount == 8)
@@ -93,7 +93,7 @@ struct ScanTests {
 
 @Suite("Mount matrices")
 struct MountMatrixTests {
-    @Test("a rotation takes the sensor's axes to those of the device")
+    @Test("a rotation converts sensor axes to device axes")
     func rotation() throws {
         let matrix = try MountMatrix("0, 1, 0; -1, 0, 0; 0, 0, 1")
         #expect(matrix.apply(SIMD3(1, 2, 3)) == SIMD3(2, -1, 3))
@@ -107,12 +107,13 @@ struct MountMatrixTests {
     }
 
     @Test(
-        "what is no rotation is refused with what to do",
+        "a matrix that is not a rotation is rejected with advice",
         arguments: [
-            ("1, 0, 0; 0, 2, 0; 0, 0, 1", "is no rotation"), ("0, 0, 0; 0, 0, 0; 0, 0, 0", "is no rotation"),
-            ("1, 0, 0; 1, 0, 0; 0, 0, 1", "is no rotation"), ("1, 0; 0, 1", "is no matrix of 3 by 3 numbers"),
-            ("", "is no matrix"), ("1, 0, 0; 0, x, 0; 0, 0, 1", "is no matrix"),
-            ("1, 0, 0; 0, nan, 0; 0, 0, 1", "is no matrix"), ("1, 0, 0; 0, 1, 0; 0, 0, 1; 0, 0, 0", "is no matrix"),
+            ("1, 0, 0; 0, 2, 0; 0, 0, 1", "is not a rotation"), ("0, 0, 0; 0, 0, 0; 0, 0, 0", "is not a rotation"),
+            ("1, 0, 0; 1, 0, 0; 0, 0, 1", "is not a rotation"), ("1, 0; 0, 1", "is not a 3 by 3 matrix"),
+            ("", "is not a 3 by 3 matrix"), ("1, 0, 0; 0, x, 0; 0, 0, 1", "is not a 3 by 3 matrix"),
+            ("1, 0, 0; 0, nan, 0; 0, 0, 1", "is not a 3 by 3 matrix"),
+            ("1, 0, 0; 0, 1, 0; 0, 0, 1; 0, 0, 0", "is not a 3 by 3 matrix"),
         ])
     func refused(text: String, reason: String) throws {
         let error = try #require(throws: IIOError.self) { _ = try MountMatrix(text) }
@@ -122,9 +123,9 @@ struct MountMatrixTests {
     }
 }
 
-@Suite("The rates of IIO sensors")
+@Suite("Supported IIO rates")
 struct SamplingRateTests {
-    @Test("of a list the nearest at or above what is wanted, else the fastest, in the kernel's own words")
+    @Test("a list yields the lowest rate at or above the requested one, otherwise the fastest, with the kernel's text")
     func list() throws {
         let rates = try #require(SamplingRates("100.000000 12.500000 50 25"))
         #expect(rates.bounds == 12.5...100)
@@ -134,7 +135,7 @@ struct SamplingRateTests {
         #expect(rates.choose(1000)?.text == "100.000000")
     }
 
-    @Test("of a range the next step")
+    @Test("a range yields the next step")
     func range() throws {
         let rates = try #require(SamplingRates("[0.5 0.5 100]"))
         #expect(rates.bounds == 0.5...100)
@@ -147,12 +148,12 @@ struct SamplingRateTests {
         #expect(SamplingRates("0 100")?.bounds == 100...100)
     }
 
-    @Test("what has no rate is none", arguments: ["", "0", "x", "[1 2]", "[3 1 2]", "[]", "-1 5", "inf"])
+    @Test("a text without rate is rejected", arguments: ["", "0", "x", "[1 2]", "[3 1 2]", "[]", "-1 5", "inf"])
     func none(text: String) {
         #expect(SamplingRates(text) == nil)
     }
 
-    @Test("a rate is written without an exponent")
+    @Test("a rate is formatted without exponent")
     func texts() {
         #expect(SamplingRates.text(of: 0.00001) == "0.00001")
         #expect(SamplingRates.text(of: 6667) == "6667")
@@ -160,7 +161,7 @@ struct SamplingRateTests {
     }
 }
 
-@Suite("The units of IIO sensors")
+@Suite("Unit conversion of IIO sensors")
 struct AxisConversionTests {
     @Test("9.8 m/s² upward at rest is -1 g")
     func acceleration() {
@@ -171,7 +172,7 @@ struct AxisConversionTests {
         #expect(values[0] == 0 && values[0].sign == .plus && abs(values[2] + 1) < 1e-4)
     }
 
-    @Test("gauss become µT, rad/s stay")
+    @Test("gauss become µT, rad/s are unchanged")
     func others() {
         let field = UnitConversion(
             scale: SIMD3(repeating: 0.0015), offset: .zero, mount: nil, factor: IIOQuantity.field.factor)
@@ -182,7 +183,7 @@ struct AxisConversionTests {
         #expect(rotation.values(of: SIMD3(1000, 990, -1000)) == [1, 2, -3])
     }
 
-    @Test("the mount matrix turns what was scaled")
+    @Test("the mount matrix rotates scaled values")
     func mount() throws {
         let conversion = UnitConversion(
             scale: SIMD3(0.001, 0.002, 0.003), offset: .zero, mount: try MountMatrix("0, 1, 0; -1, 0, 0; 0, 0, 1"),
@@ -190,7 +191,7 @@ struct AxisConversionTests {
         #expect(conversion.values(of: SIMD3(1000, 1000, 1000)) == [2, -1, 3])
     }
 
-    @Test("no count of 16 bits is lost by rounding")
+    @Test("rounding preserves every 16-bit count")
     func resolution() {
         let scale = 9.80665 / 16384
         let conversion = UnitConversion(
@@ -204,9 +205,9 @@ struct AxisConversionTests {
     }
 }
 
-@Suite("Counted steps")
+@Suite("Step deltas")
 struct StepDeltaTests {
-    @Test("the first reading is the baseline, later ones give rows of what was added")
+    @Test("the first reading is the baseline, later ones yield the difference")
     func deltas() throws {
         var deltas = StepDeltas()
         let baseline = deltas.update(count: 1000, at: 10)
@@ -221,7 +222,7 @@ struct StepDeltaTests {
         #expect(next?.columns[0] == [2_000_010])
     }
 
-    @Test("a smaller count is that of a counter that began anew")
+    @Test("a smaller count belongs to a reset counter")
     func reset() {
         var deltas = StepDeltas()
         _ = deltas.update(count: 1000, at: 10)
@@ -233,7 +234,7 @@ struct StepDeltaTests {
         #expect(after?.columns[1] == [2])
     }
 
-    @Test("two readings of one time are one")
+    @Test("a second reading with the same time is ignored")
     func ties() {
         var deltas = StepDeltas()
         _ = deltas.update(count: 1, at: 10)
@@ -243,7 +244,7 @@ struct StepDeltaTests {
         #expect(row?.columns[1] == [2])
     }
 
-    @Test("only a whole number from 0 up is a count")
+    @Test("only a whole number from 0 is a count")
     func counts() {
         #expect([0, 7, 4e9].map(StepDeltas.count) == [0, 7, 4_000_000_000])
         #expect([-1, 0.5, 1e300, .nan, .infinity].map(StepDeltas.count) == [nil, nil, nil, nil, nil])

@@ -3,11 +3,11 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-@Suite("The times of IIO scans")
+@Suite("Timestamps of IIO scans")
 struct ScanStamperTests {
     private let second: Int64 = 1_000_000_000
 
-    @Test("boot clock times are taken as they are")
+    @Test("boot clock times are unchanged")
     func boot() {
         var stamper = ScanStamper(clock: .boot, began: 0)
         let stamps = stamper.stamp(own: [9 * second, 9 * second + 1500], count: 2, at: moment(boot: 9_100_000))
@@ -15,7 +15,7 @@ struct ScanStamperTests {
         #expect(stamper.note == nil)
     }
 
-    @Test("monotonic times have the time of suspend added")
+    @Test("the time of suspend is added to monotonic times")
     func monotonic() {
         var stamper = ScanStamper(clock: .awake, began: 0)
         let stamps = stamper.stamp(own: [9 * second], count: 1, at: moment(boot: 14_100_000, asleep: 5_000_000))
@@ -33,7 +33,7 @@ struct ScanStamperTests {
         }
     }
 
-    @Test("scans without times are spread over the time since the last")
+    @Test("scans without timestamps are spread over the time since the last one")
     func arrival() {
         var stamper = ScanStamper(clock: .arrival("so"), began: 1000)
         let first = stamper.stamp(own: nil, count: 4, at: moment(boot: 1400))
@@ -44,7 +44,7 @@ struct ScanStamperTests {
         #expect(tight == [.time(1501), .time(1502), .time(1503)])
     }
 
-    @Test("after a pause scans are not spread over the pause")
+    @Test("scans after a pause are not spread over the pause")
     func pause() {
         var stamper = ScanStamper(clock: .arrival("so"), began: 0, rate: 100)
         let first = stamper.stamp(own: nil, count: 2, at: moment(boot: 1_000_000))
@@ -53,7 +53,7 @@ struct ScanStamperTests {
         #expect(next == [.time(1_015_000), .time(1_030_000)])
     }
 
-    @Test("a time that is not later than the one before is dropped")
+    @Test("a scan that is not later than the previous one is dropped")
     func backward() {
         var stamper = ScanStamper(clock: .boot, began: 0)
         let stamps = stamper.stamp(
@@ -62,7 +62,7 @@ struct ScanStamperTests {
         #expect(stamper.note == nil)
     }
 
-    @Test("times that stay behind are given up, and nothing more is lost")
+    @Test("timestamps that stay behind are abandoned, and nothing more is lost")
     func givenUp() {
         var stamper = ScanStamper(clock: .boot, began: 0)
         _ = stamper.stamp(own: [9 * second], count: 1, at: moment(boot: 9_000_000))
@@ -70,10 +70,10 @@ struct ScanStamperTests {
             own: Array(repeating: 8 * second, count: 12), count: 12, at: moment(boot: 9_100_000))
         #expect(stamps.prefix(10).allSatisfy { $0 == .dropped })
         #expect(stamps.suffix(2) == [.time(9_050_000), .time(9_100_000)])
-        #expect(stamper.note == "stamped on arrival, because its own times go backward")
+        #expect(stamper.note == "stamped on arrival, because its own timestamps go backward")
     }
 
-    @Test("a trigger that tells no times loses nothing")
+    @Test("a trigger without timestamps loses nothing")
     func noTimes() {
         var stamper = ScanStamper(clock: .boot, began: 0)
         let stamps = stamper.stamp(own: [0, 0], count: 2, at: moment(boot: 100))
@@ -81,10 +81,10 @@ struct ScanStamperTests {
         #expect(stamper.note == nil)
         let next = stamper.stamp(own: [0], count: 1, at: moment(boot: 150))
         #expect(next == [.time(150)])
-        #expect(stamper.note == "stamped on arrival, because its trigger tells no times")
+        #expect(stamper.note == "stamped on arrival, because its trigger provides no timestamps")
     }
 
-    @Test("a time that is missing once costs that scan and no more")
+    @Test("a single missing timestamp costs only that scan")
     func missingTime() {
         var stamper = ScanStamper(clock: .boot, began: 0)
         for number in 1...5 {
@@ -97,14 +97,14 @@ struct ScanStamperTests {
         #expect(stamper.note == nil)
     }
 
-    @Test("times of another clock are given up")
+    @Test("timestamps of another clock are abandoned")
     func implausible() {
         var stamper = ScanStamper(clock: .boot, began: 99_000_000)
         _ = stamper.stamp(own: Array(repeating: 1, count: 10), count: 10, at: moment(boot: 100_000_000))
-        #expect(stamper.note == "stamped on arrival, because its own times are 100 s off")
+        #expect(stamper.note == "stamped on arrival, because its own timestamps are 100 s off")
     }
 
-    @Test("scans that waited through a suspend keep their own times")
+    @Test("scans that waited during a suspend keep their own times")
     func suspended() {
         var stamper = ScanStamper(clock: .boot, began: 9_000_000)
         let times = (1...12).map { 9_000_000 + Int64($0) * 10_000 } + [3_609_000_000]
@@ -113,14 +113,14 @@ struct ScanStamperTests {
         #expect(stamper.note == nil)
     }
 
-    @Test("a scan from before the buffer is no scan of this one")
+    @Test("a scan from before the start of the buffer is dropped")
     func older() {
         var stamper = ScanStamper(clock: .boot, began: 9_000_000)
         let stamps = stamper.stamp(own: [7 * second, 9 * second], count: 2, at: moment(boot: 9_100_000))
         #expect(stamps == [.dropped, .time(9_000_000)])
     }
 
-    @Test("of monotonic times only those after a suspend have it added")
+    @Test("the time of suspend is added only to monotonic times after it")
     func monotonicSuspend() {
         var stamper = ScanStamper(clock: .awake, began: 8_900_000)
         let first = stamper.stamp(own: [9 * second], count: 1, at: moment(boot: 9_020_000))

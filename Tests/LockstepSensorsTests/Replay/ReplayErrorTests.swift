@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepSensors
 
-@Suite("Replay: what is wrong with a file is said with file and line")
+@Suite("Replay errors")
 struct ReplayErrorTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let text: String
@@ -36,12 +36,12 @@ struct ReplayErrorTests {
             reason: "time goes back, from 20 to 19 µs"),
         Case(
             text: "t_us,x_g,y_g,z_g\n10,0,0,1\n20,0,", line: nil,
-            reason: "the last line is not whole: 3 fields where the header has 4"),
+            reason: "the last line is incomplete: 3 fields where the header has 4"),
         Case(
             text: String(repeating: "x", count: 200_000), line: 1, reason: "longer than 65536 bytes: not CSV"),
     ]
 
-    @Test("clear errors", arguments: cases)
+    @Test("an error names the file, the line and the reason", arguments: cases)
     func error(_ wrong: Case) async throws {
         try await withFile(wrong.text) { file in
             let error = try await #require(throws: ReplayError.self) {
@@ -54,7 +54,7 @@ struct ReplayErrorTests {
         }
     }
 
-    @Test("a missing file and a folder are refused")
+    @Test("a missing file and a folder are rejected")
     func noFile() {
         #expect(throws: ReplayError(file: "/nowhere/a.csv", line: nil, reason: "No such file or directory")) {
             _ = try ReplaySource(file: "/nowhere/a.csv")
@@ -64,7 +64,7 @@ struct ReplayErrorTests {
         }
     }
 
-    @Test("the rows before the wrong one are given")
+    @Test("the rows before a malformed one are delivered")
     func before() async throws {
         try await withFile("t_us,x_g,y_g,z_g\n0,0,0,1\n1,0,0,1\n2,0,1\n3,0,0,1") { file in
             let sink = RecordingSink()

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Replay")
 struct ReplayTests {
-    /// Plays a text as it stands in a file.
+    /// Plays a text from a file.
     private func playOwn(_ text: String) async throws -> RecordingSink.Seen {
         try await withFile(text) { try await play(ReplaySource(file: $0, speed: .maximum, stamping: .own)) }
     }
 
-    @Test("every row comes out as it stands, in order", .enabled(if: sharedData != nil))
+    @Test("every row is delivered unchanged and in order", .enabled(if: sharedData != nil))
     func rowByRow() async throws {
         let file = sharedFile("walks/Samsung_Jamie_Hard_InHand_1.csv")
         let rows = try contents(of: file).split(separator: "\n").dropFirst().map { $0.split(separator: ",") }
@@ -26,7 +26,7 @@ struct ReplayTests {
         for column in 0..<3 { #expect(samples.columns[column] == rows.compactMap { Double($0[column + 1]) }) }
     }
 
-    @Test("m/s² of specific force become g of our sign, and other streams stand as they are")
+    @Test("specific force in m/s² becomes g with our sign, and other streams are unchanged")
     func units() async throws {
         let seen = try await playOwn(
             """
@@ -43,7 +43,9 @@ struct ReplayTests {
         }
     }
 
-    @Test("a recording of three sensors at rest reads -1 g and the field of the earth", .enabled(if: sharedData != nil))
+    @Test(
+        "a recording of three sensors at rest shows -1 g and the earth's magnetic field",
+        .enabled(if: sharedData != nil))
     func broad() async throws {
         let source = try ReplaySource(
             file: sharedFile("orientation/10_undisturbed_slow_translation_A.csv"), speed: .maximum, stamping: .own)
@@ -55,7 +57,7 @@ struct ReplayTests {
         #expect(seen.samples(.magnetometer).count == acceleration.count)
     }
 
-    @Test("location and motion share a file: what is empty in a row has no sample, or is null")
+    @Test("location and motion share a file, and empty fields are missing samples or null")
     func mixed() async throws {
         let seen = try await playOwn(
             """
@@ -82,13 +84,13 @@ struct ReplayTests {
         #expect(seen.samples(.accelerometer).values(at: 0) == [0, 0, 1])
     }
 
-    @Test("rows of the same time are put 1 µs apart")
+    @Test("rows with equal times are 1 µs apart")
     func ties() async throws {
         let seen = try await playOwn("t_us,x_g,y_g,z_g\n5,1,0,0\n5,2,0,0\n5,3,0,0\n6,4,0,0\n900,5,0,0")
         #expect(seen.samples(.accelerometer).times == [5, 6, 7, 8, 900])
     }
 
-    @Test("at full speed a recording ends at the present, with its spacing kept")
+    @Test("at full speed a recording ends now, with unchanged intervals")
     func fullSpeed() async throws {
         let rows = (0..<2000).map { "\(1_000_000 + $0 * 9_000),0,0,-1" }.joined(separator: "\n")
         let before = Moment.now().boot
@@ -103,7 +105,7 @@ struct ReplayTests {
         #expect(seen.blocks.allSatisfy { $0.count <= 500 })
     }
 
-    @Test("ten times as fast, no sample lies in the future and the last is of the present")
+    @Test("at ten times the speed no sample lies in the future and the last one is current")
     func tenTimes() async throws {
         let rows = (0...200).map { "\($0 * 20_000),0,0,-1" }.joined(separator: "\n")
         let before = Moment.now().boot
@@ -117,43 +119,43 @@ struct ReplayTests {
         #expect(try (before + 400_000...after).contains(#require(times.last)))
     }
 
-    @Test("rows that are due are handed over together, no more often than they are to gather, with their own stamps")
-    func gathering() async throws {
+    @Test("due rows are delivered together, no more often than the linger allows, with their own timestamps")
+    func linger() async throws {
         let rows = (0...100).map { "\($0 * 10_000),0,0,-1" }.joined(separator: "\n")
         let seen = try await withFile("t_us,x_g,y_g,z_g\n\(rows)\n") {
-            try await play(ReplaySource(file: $0, gathering: 250_000))
+            try await play(ReplaySource(file: $0, linger: 250_000))
         }
-        // The first row at once, then four pauses at the most until the last is due.
+        // The first row is delivered at once, then at most four pauses follow.
         #expect(seen.blocks.count <= 5)
         let times = seen.samples(.accelerometer).times
         #expect(times.count == 101)
         #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 10_000 })
     }
 
-    @Test("rows are waited for until the first of them is due, and for as long as they gather at the least")
+    @Test("the wait lasts until the next row is due, and at least for the linger")
     func pauses() {
         let timing = ReplayTiming(speed: .times(2), stamping: .now, began: 1_000, first: 70, last: 60_000_070)
-        func pause(before time: Int64) -> Int64? { timing.pause(before: time, at: 1_000_000, gathering: 70_000) }
-        // At twice the speed, of what is recorded until 1,998,070 all is due.
+        func pause(before time: Int64) -> Int64? { timing.pause(before: time, at: 1_000_000, linger: 70_000) }
+        // At twice the speed, all rows recorded until 1,998,070 are due.
         #expect(pause(before: 1_998_070) == nil)
         #expect(pause(before: 1_998_072) == 70_000)
         #expect(pause(before: 2_298_070) == 150_000)
         let unhurried = ReplayTiming(speed: .maximum, stamping: .now, began: 1_000, first: 70, last: 60_000_070)
-        #expect(unhurried.pause(before: 2_298_070, at: 1_000_000, gathering: 70_000) == nil)
+        #expect(unhurried.pause(before: 2_298_070, at: 1_000_000, linger: 70_000) == nil)
     }
 
-    @Test("stamps at any speed are never later than the time the row is due", arguments: [0.25, 1, 3, 100])
+    @Test("at any speed a timestamp is not later than the time of delivery", arguments: [0.25, 1, 3, 100])
     func timing(factor: Double) {
         var timing = ReplayTiming(speed: .times(factor), stamping: .now, began: 1_000, first: 70, last: 60_000_070)
         for time in stride(from: Int64(70), through: 60_000_070, by: 999_983) {
-            let due = timing.due(time) ?? 0
+            let deadline = timing.deadline(time) ?? 0
             let stamp = timing.stamp(time)
-            #expect(stamp <= due + 1)
+            #expect(stamp <= deadline + 1)
         }
-        #expect(timing.due(60_000_070) == 1_000 + Int64(60_000_000 / factor))
+        #expect(timing.deadline(60_000_070) == 1_000 + Int64(60_000_000 / factor))
     }
 
-    @Test("a cancelled replay ends at once and does not say that it came to its end")
+    @Test("a cancelled replay stops at once and does not report its end")
     func cancellation() async throws {
         let statuses = try await withFile("t_us,x_g,y_g,z_g\n0,0,0,-1\n3600000000,0,0,-1\n") { file in
             let clock = ContinuousClock()
@@ -169,7 +171,7 @@ struct ReplayTests {
         #expect(statuses == [.running])
     }
 
-    @Test("a recording is read whole, with columns that are no stream's")
+    @Test("a recording is read as a whole, with additional columns")
     func whole() async throws {
         try await withFile("t_us,magnitude_g,qw,movement\n0,1.5,,0\n40000,0.5,0.25,1\n") { file in
             let recording = try Recording(file: file, extras: ["qw", "movement", "missing"])

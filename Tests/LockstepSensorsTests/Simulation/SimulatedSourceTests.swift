@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepSensors
 
-@Suite("Simulated source")
+@Suite("The simulated source")
 struct SimulatedSourceTests {
-    @Test("samples lie on an exact grid of the boot clock, and none in the future")
+    @Test("samples lie on an exact grid of the boot clock and not in the future")
     func grid() async throws {
         let source = SimulatedSource(seed: 4)
         #expect(source.name == "simulate:4")
@@ -25,16 +25,16 @@ struct SimulatedSourceTests {
         }
     }
 
-    @Test("samples are handed over no more often than they are to gather")
-    func gathering() async throws {
-        try await withRunning(SimulatedSource(gathering: 500_000)) { sink in
+    @Test("samples are delivered no more often than the linger allows")
+    func linger() async throws {
+        try await withRunning(SimulatedSource(linger: 500_000)) { sink in
             #expect(await sink.wait { $0.samples(.accelerometer).count >= 100 })
-            // The one of the start, and 50 of each half of a second.
+            // The first sample, then 50 samples per half second.
             #expect(sink.seen.blocks.count { $0.stream == .accelerometer } <= 3)
         }
     }
 
-    @Test("any rate keeps its grid without drift")
+    @Test("a grid at any rate does not drift")
     func otherRate() {
         var schedule = SimulationSchedule(body: WalkingBody(seed: 1), rate: 30, start: 500)
         let times = schedule.take(through: 8_000_500)[0].times
@@ -43,7 +43,7 @@ struct SimulatedSourceTests {
         #expect(times.last == 8_000_500)
     }
 
-    @Test("after a long pause only the last ten seconds are given, on the same grid")
+    @Test("after a long pause only the last ten seconds are delivered, on the same grid")
     func skipsAhead() {
         var schedule = SimulationSchedule(body: WalkingBody(seed: 1), rate: 100, start: 0)
         _ = schedule.take(through: 1_000_000)
@@ -58,12 +58,12 @@ struct SimulatedSourceTests {
         #expect(next[0].times == [3_600_010_000])
     }
 
-    @Test("before its start there is nothing")
+    @Test("nothing is delivered before the start")
     func beforeStart() {
         var schedule = SimulationSchedule(body: WalkingBody(seed: 1), rate: 100, start: 1000)
         let early = schedule.take(through: 999)
         let first = schedule.take(through: 1000)
         #expect(early.isEmpty)
-        #expect(first.map(\.count) == [1, 1, 1, 1])
+        #expect(first.map(\.count) == [1, 1, 1, 1, 1, 1])
     }
 }

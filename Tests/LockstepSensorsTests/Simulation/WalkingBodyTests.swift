@@ -16,12 +16,13 @@ struct WalkingBodyTests {
         SIMD3(block.columns[0][index], block.columns[1][index], block.columns[2][index])
     }
 
-    @Test("the same seed gives the same samples, in one go or in pieces", arguments: seeds)
+    @Test("equal seeds yield equal samples, at once or in pieces", arguments: seeds)
     func reproducible(seed: UInt64) {
         var whole = schedule(seed)
         let expected = whole.take(through: 9_990_000)
-        #expect(expected.map(\.stream) == [.accelerometer, .gyroscope, .magnetometer, .location])
-        #expect(expected.map(\.count) == [1000, 1000, 1000, 10])
+        #expect(
+            expected.map(\.stream) == [.accelerometer, .gyroscope, .magnetometer, .location, .pressure, .battery])
+        #expect(expected.map(\.count) == [1000, 1000, 1000, 10, 10, 1])
 
         var pieces = schedule(seed)
         let sink = stride(from: Int64(0), through: 9_990_000, by: 37_000).flatMap { pieces.take(through: $0) }
@@ -34,7 +35,7 @@ struct WalkingBodyTests {
         }
     }
 
-    @Test("different seeds are different people with different noise")
+    @Test("different seeds are different persons with different noise")
     func seedsDiffer() {
         #expect(Set(Self.seeds.map { WalkingPerson(seed: $0) }).count == Self.seeds.count)
         let still = Self.seeds.map { seed in
@@ -43,7 +44,7 @@ struct WalkingBodyTests {
         #expect(Set(still).count == Self.seeds.count)
     }
 
-    @Test("at rest the magnitude is 1 g, and face up it reads (0, 0, -1)")
+    @Test("at rest the magnitude is 1 g, and face up the reading is (0, 0, -1)")
     func rest() {
         var person = WalkingPerson(seed: 3)
         var tilted = SimulationSchedule(body: WalkingBody(seed: 3, person: person), rate: 100, start: 0)
@@ -58,7 +59,7 @@ struct WalkingBodyTests {
         #expect(length(mean - SIMD3(0, 0, -1)) < 0.001)
     }
 
-    @Test("the gyroscope's samples, integrated over a cycle, give the attitude", arguments: seeds)
+    @Test("integrated gyroscope samples of a cycle yield the attitude", arguments: seeds)
     func gyroscope(seed: UInt64) {
         let body = WalkingBody(seed: seed)
         var schedule = schedule(seed)
@@ -78,7 +79,7 @@ struct WalkingBodyTests {
         #expect(worst < 0.01)
     }
 
-    @Test("the accelerometer, turned to the earth and integrated twice, gives the position", arguments: seeds)
+    @Test("accelerometer samples rotated to the earth and integrated twice yield the position", arguments: seeds)
     func accelerometer(seed: UInt64) {
         let body = WalkingBody(seed: seed)
         let step = 0.002
@@ -98,7 +99,7 @@ struct WalkingBodyTests {
         #expect(length(position - body.position(at: 2)) > 3)
     }
 
-    @Test("the magnetometer, turned to the earth, points north and down by as much as the place asks")
+    @Test("magnetometer samples rotated to the earth have the declination and inclination of the place")
     func magnetometer() {
         let body = WalkingBody(seed: 5)
         for time in [0.0, 5.3, 20.7, 100.1] {
@@ -107,7 +108,7 @@ struct WalkingBodyTests {
         #expect((25...62).contains(length(body.earthField)))
     }
 
-    @Test("steps only grow, an even number a cycle, and the distance goes with them", arguments: seeds)
+    @Test("steps only increase, by an even number per cycle, and the distance follows", arguments: seeds)
     func truth(seed: UInt64) {
         let body = WalkingBody(seed: seed)
         let cycle = body.pace.cycle
@@ -129,7 +130,7 @@ struct WalkingBodyTests {
         #expect((24...26).contains(body.pace.walk))
     }
 
-    @Test("nothing jumps where a cycle ends, and months later it is as smooth")
+    @Test("the motion is smooth at the end of a cycle, also after months")
     func seams() {
         let body = WalkingBody(seed: 8)
         for cycle in [1.0, 2.0, 300_000.0] {
@@ -141,7 +142,7 @@ struct WalkingBodyTests {
         }
     }
 
-    @Test("fixes are as near to the truth as they say")
+    @Test("the errors of fixes match their stated accuracy")
     func fixes() {
         let body = WalkingBody(seed: 9)
         var outside = 0

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import SensorTestSupport
 
-/// Waits until a descriptor can be read; on a thread of its own, for who writes may need this one.
+/// Waits until a descriptor is readable, on its own thread, because the writer may need this one.
 /// - Throws: `FileError` with the reason where it can't be within two minutes.
 func awaitInput(of descriptor: Int32, else reason: String) async throws {
     let isThere = await withCheckedContinuation { continuation in

@@ -1,7 +1,7 @@
 import Glibc
 import SensorTestSupport
 
-/// Tells what happens to a file from now on (inotify).
+/// Reports events of a file from now on (inotify).
 struct FileWatch: ~Copyable {
     enum Event {
         case read, change
@@ -22,10 +22,10 @@ struct FileWatch: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Waits until it has happened since the watch began, or since the last call.
+    /// Waits for an event since the start of the watch or the last call.
     func wait() async throws {
         try await awaitInput(of: descriptor, else: "nothing happened to \(path)")
-        // Several events may be one by now; those that are left count for the next call.
+        // The kernel may merge events; remaining ones count for the next call.
         var events = [UInt8](repeating: 0, count: 4096)
         _ = read(descriptor, &events, events.count)
     }

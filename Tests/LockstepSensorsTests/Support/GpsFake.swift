@@ -2,14 +2,14 @@ import Foundation
 import LockstepSensors
 import SensorTestSupport
 
-/// gpsfake with a gpsd of its own that plays a receiver's log, over and over.
+/// gpsfake with its own gpsd, which repeats a receiver's log.
 struct GpsFake {
     static let program = "/usr/bin/gpsfake"
     static var isInstalled: Bool { access(program, X_OK) == 0 && access("/usr/sbin/gpsd", X_OK) == 0 }
 
-    /// Runs gpsfake while `body` runs, which begins when fixes arrive.
+    /// Runs gpsfake during `body`, which starts when fixes arrive.
     ///
-    /// One start of gpsfake 3.22 in some fifty does not hand its receiver over to its gpsd; then it is started anew.
+    /// About one start of gpsfake 3.22 in fifty does not pass its receiver to gpsd; it is then started again.
     static func with<Result>(
         log: String, port: UInt16, delay: Double, sink: RecordingSink, body: () async throws -> Result
     ) async throws -> Result {
@@ -23,14 +23,14 @@ struct GpsFake {
     }
 
     private let process: pid_t
-    /// Where gpsfake leaves its socket.
+    /// The folder of gpsfake's socket.
     private let folder: String
 
     private init(log: String, port: UInt16, delay: Double) throws {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A process group of its own, so that its gpsd can be stopped with it.
+        // In its own process group, so that its gpsd can be stopped with it.
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -39,7 +39,7 @@ struct GpsFake {
             posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
         }
         func copy(_ text: String) -> UnsafeMutablePointer<CChar>? { strdup(text) }
-        // Bounded by `timeout`, for nobody stops them where the test's process is killed.
+        // Limited by `timeout` in case the test process is killed.
         let command = ["timeout", "--kill-after=2", "150", Self.program, "-c", "\(delay)", "-q", "-P", "\(port)", log]
         let arguments = command.map(copy)
         folder = FileManager.default.temporaryDirectory.path + "/lockstep-gpsfake-\(port)"
@@ -62,7 +62,7 @@ struct GpsFake {
     }
 }
 
-/// A socket on a free port of this machine that listens and never answers.
+/// A listening socket on a free port of this machine that never answers.
 struct SilentServer: ~Copyable {
     let port: UInt16
     private let descriptor: Int32
@@ -86,19 +86,19 @@ struct SilentServer: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Waits until someone has connected.
-    func connected() async throws { try await awaitInput(of: descriptor, else: "nobody connected") }
+    /// Waits until a client has connected.
+    func connected() async throws { try await awaitInput(of: descriptor, else: "no client connected") }
 
-    /// Waits until someone has connected and said something.
+    /// Waits until a client has connected and sent something.
     /// - Returns: the connection, for the caller to close.
     func asked() async throws -> Int32 {
         try await connected()
         let connection = accept(descriptor, nil, nil)
-        try await awaitInput(of: connection, else: "nobody said anything")
+        try await awaitInput(of: connection, else: "the client sent nothing")
         return connection
     }
 
-    /// Waits until someone has connected, and until that connection is closed at the other end.
+    /// Waits until a client has connected and closed its connection.
     func closed() async throws {
         try await connected()
         let connection = accept(descriptor, nil, nil)
@@ -117,5 +117,5 @@ struct SilentServer: ~Copyable {
     }
 }
 
-/// A port that nobody listened on a moment ago.
+/// A port that was free a moment ago.
 func freePort() throws -> UInt16 { try SilentServer().port }

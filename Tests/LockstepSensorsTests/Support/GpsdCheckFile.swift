@@ -3,7 +3,7 @@ import SensorTestSupport
 
 @testable import LockstepSensors
 
-/// What gpsd gave for a receiver's log when its regression tests were written.
+/// The expected output of gpsd for a receiver's log, from its regression tests.
 struct GpsdCheckFile {
     static let logs = [
         "GPSmap-76S", "bu303-moving", "bu303-stillfix", "bu353s4", "mt3339", "navisys-gr701w", "quectel",
@@ -25,6 +25,6 @@ struct GpsdCheckFile {
     /// The times of its fixes.
     var times: Set<Timestamp> { Set(reports.filter(\.isFix).compactMap(\.time)) }
 
-    /// Time within the 1024 weeks after which GPS counts from 0: gpsd guesses which it is from the clock of the machine.
+    /// The time within a GPS week cycle of 1,024 weeks: gpsd guesses the cycle from the machine's clock.
     static func withoutRollover(_ microseconds: Int64) -> Int64 { microseconds % (1024 * 7 * 86_400_000_000) }
 }

@@ -7,7 +7,7 @@ import Testing
 struct SampleStamperTests {
     private let line = TimeLine(at: moment(boot: 0))
 
-    @Test("puts boot times on the time line and keeps the values")
+    @Test("converts boot times to the time line and keeps the values")
     func stamping() {
         var stamper = SampleStamper()
         let stamped = stamper.stamp(block([10, 20]), on: line)
@@ -17,14 +17,14 @@ struct SampleStamperTests {
                     stream: .accelerometer, times: [start + 10, start + 20], columns: block([1, 2]).columns))
     }
 
-    @Test("moves a tie up by a microsecond, also over blocks")
+    @Test("moves ties by 1 µs, also across blocks")
     func ties() {
         var stamper = SampleStamper()
         #expect(stamper.stamp(block([10, 10, 10, 11, 20]), on: line).times.map { $0 - start } == [10, 11, 12, 13, 20])
         #expect(stamper.stamp(block([20, 5, 21, 30]), on: line).times.map { $0 - start } == [21, 22, 23, 30])
     }
 
-    @Test("lets streams have the same times")
+    @Test("allows equal times in different streams")
     func streams() {
         var stamper = SampleStamper()
         #expect(stamper.stamp(block([10]), on: line).times == [start + 10])
@@ -32,14 +32,14 @@ struct SampleStamperTests {
         #expect(stamper.stamp(block([10]), on: line).times == [start + 11])
     }
 
-    @Test("takes an empty block")
+    @Test("accepts an empty block")
     func empty() {
         var stamper = SampleStamper()
         #expect(stamper.stamp(block([]), on: line).isEmpty)
         #expect(stamper.stamp(block([3]), on: line).times == [start + 3])
     }
 
-    @Test("puts the start of counted steps on the time line too")
+    @Test("converts the start of counted steps too")
     func stepStarts() {
         var stamper = SampleStamper()
         let unknown = Double.nan
@@ -54,7 +54,7 @@ struct SampleStamperTests {
         #expect(first.columns[1] == [3])
         let next = stamper.stamp(row(2000, 3000), on: line)
         #expect(next.columns[0] == [Double(start + 2000)])
-        // Intervals stay disjoint where the line has moved back meanwhile, and are never empty.
+        // Intervals stay disjoint and non-empty even if the line has moved back.
         let earlier = TimeLine(at: moment(boot: 0, offset: -500))
         let slewed = stamper.stamp(row(3000, 4000), on: earlier)
         #expect(slewed.times == [start + 3500] && slewed.columns[0] == [Double(start + 3000)])
@@ -62,7 +62,7 @@ struct SampleStamperTests {
         #expect(tie.times == [start + 3501] && tie.columns[0] == [Double(start + 3500)])
     }
 
-    @Test("may go back in a new epoch only")
+    @Test("goes back only in a new epoch")
     func epochs() {
         var stamper = SampleStamper()
         _ = stamper.stamp(block([1000]), on: line)
@@ -74,7 +74,7 @@ struct SampleStamperTests {
 
 @Suite("The suspend detector")
 struct SuspendDetectorTests {
-    @Test("tells when the machine slept, and since when")
+    @Test("reports a suspend and its start")
     func suspend() {
         var detector = SuspendDetector(at: moment(boot: 0))
         #expect(detector.observe(moment(boot: 1_000_000)) == nil)
@@ -83,7 +83,7 @@ struct SuspendDetectorTests {
         #expect(detector.observe(moment(boot: 20_000_000, asleep: 9_000_000)) == 11_000_000)
     }
 
-    @Test("says nothing of a stop of less than a second, nor of a long time awake")
+    @Test("ignores stops below one second and long times awake")
     func short() {
         var detector = SuspendDetector(at: moment(boot: 0))
         #expect(detector.observe(moment(boot: 2_000_000, asleep: 999_999)) == nil)

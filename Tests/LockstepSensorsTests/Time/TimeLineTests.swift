@@ -14,7 +14,7 @@ struct TimeLineTests {
         }
     }
 
-    @Test("leaves a difference of 200 µs alone", arguments: [200, -200, 1, -1] as [Int64])
+    @Test("ignores a difference of 200 µs", arguments: [200, -200, 1, -1] as [Int64])
     func deadBand(_ offset: Int64) {
         var line = TimeLine(at: moment(boot: 0))
         for second in 1...50 as ClosedRange<Int64> {
@@ -24,7 +24,7 @@ struct TimeLineTests {
     }
 
     @Test(
-        "slews a greater difference to nothing, by 1 µs a millisecond",
+        "slews a larger difference by 1 µs per ms until it is gone",
         arguments: [201, -201, 10_000, -10_000, 400_000] as [Int64])
     func slewing(_ offset: Int64) {
         var line = TimeLine(at: moment(boot: 0))
@@ -36,7 +36,7 @@ struct TimeLineTests {
     }
 
     @Test(
-        "slews within its rate, and arrives, however often it looks",
+        "slews within its rate and arrives, however often it is observed",
         arguments: [100, 999, 1000, 1500, 33_333, 5_000_000] as [Int64])
     func frequency(_ interval: Int64) {
         var line = TimeLine(at: moment(boot: 0))
@@ -56,7 +56,7 @@ struct TimeLineTests {
     }
 
     @Test(
-        "moves at once with a step of more than half a second, and says by how much",
+        "follows a step of more than half a second at once and reports its size",
         arguments: [500_001, -500_001, 3_600_000_000] as [Int64])
     func steps(_ offset: Int64) {
         var line = TimeLine(at: moment(boot: 0))
@@ -65,13 +65,13 @@ struct TimeLineTests {
         #expect(line.observe(moment(boot: 3_000_000, offset: offset)) == .steady)
     }
 
-    @Test("does not step at half a second", arguments: [500_000, -500_000] as [Int64])
+    @Test("does not treat half a second as a step", arguments: [500_000, -500_000] as [Int64])
     func threshold(_ offset: Int64) {
         var line = TimeLine(at: moment(boot: 0))
         #expect(line.observe(moment(boot: 1_000_000, offset: offset)) == .steady)
     }
 
-    @Test("stands still for no look and goes on after a look without time between")
+    @Test("continues between observations and after two observations at the same time")
     func noTime() {
         var line = TimeLine(at: moment(boot: 0))
         for _ in 0..<100 { #expect(line.observe(moment(boot: 0, offset: 5000)) == .steady) }
@@ -80,7 +80,7 @@ struct TimeLineTests {
         #expect(line.timestamp(boot: 0).microseconds == start + 1000)
     }
 
-    @Test("never goes back from one look to the next, and gives samples timestamps that strictly increase")
+    @Test("never goes back between observations and yields strictly increasing timestamps")
     func randomCorrections() {
         var (random, seed) = seeded("time line")
         for _ in 0..<50 {

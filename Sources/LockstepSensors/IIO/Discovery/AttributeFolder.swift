@@ -1,19 +1,24 @@
 import Glibc
 
-/// A folder of sysfs: short texts, read and written whole.
+/// A folder of sysfs attributes: short texts that are read and written as a whole.
 package struct AttributeFolder: Sendable, Hashable {
     package let path: String
 
     package init(_ path: String) { self.path = path }
 
+    /// The last component of the path.
+    package var name: String { path.split(separator: "/").last.map(String.init) ?? path }
+
+    /// The path of an attribute.
     package subscript(name: String) -> String { "\(path)/\(name)" }
 
+    /// Returns whether an attribute exists.
     package func contains(_ name: String) -> Bool { access(self[name], F_OK) == 0 }
 
-    /// The text of an attribute without white space around it; nil where it can't be read.
+    /// Returns the trimmed text of an attribute; nil if it cannot be read.
     package func text(_ name: String) -> String? { try? read(name) }
 
-    /// The text of an attribute without white space around it.
+    /// Returns the trimmed text of an attribute.
     /// - Throws: ``IIOError`` that names the file.
     package func read(_ name: String) throws(IIOError) -> String {
         try AttributeFile(self[name]).text()
@@ -22,7 +27,7 @@ package struct AttributeFolder: Sendable, Hashable {
     /// Replaces the text of an attribute.
     /// - Throws: ``IIOError`` that names the file.
     package func write(_ name: String, _ text: String) throws(IIOError) {
-        // Truncated, for the plain files of a tree that is not the kernel's.
+        // The truncation matters for plain files, as in tests.
         let descriptor = open(self[name], O_WRONLY | O_CLOEXEC | O_TRUNC)
         guard descriptor >= 0 else { throw IIOError(path: self[name], errno: errno) }
         defer { close(descriptor) }
@@ -32,12 +37,12 @@ package struct AttributeFolder: Sendable, Hashable {
         }
     }
 
-    /// Why an attribute can't be opened for `mode` (`R_OK`, `W_OK`); nil where it can.
+    /// Returns why an attribute cannot be opened for `mode` (`R_OK`, `W_OK`); nil if it can.
     package func refusal(_ name: String, _ mode: Int32) -> IIOError? {
         access(self[name], mode) == 0 ? nil : IIOError(path: self[name], errno: errno)
     }
 
-    /// The names in the folder; none where it can't be read.
+    /// The names in the folder; empty if it cannot be read.
     package var names: [String] {
         guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }
@@ -51,7 +56,7 @@ package struct AttributeFolder: Sendable, Hashable {
         return names
     }
 
-    /// The folders called `prefix` and a number, by their numbers.
+    /// Returns the names that consist of `prefix` and a number, sorted by number.
     package func numbered(_ prefix: String) -> [(number: Int, name: String)] {
         names.compactMap { name in
             guard name.hasPrefix(prefix), let number = Int(name.dropFirst(prefix.count)), number >= 0 else {
@@ -62,7 +67,7 @@ package struct AttributeFolder: Sendable, Hashable {
     }
 }
 
-/// An attribute that is kept open and read again and again; closes it when the last reference goes.
+/// An attribute that stays open for repeated reading. The descriptor is closed with the last reference.
 final class AttributeFile: Sendable {
     private let path: String
     private let descriptor: Int32
@@ -76,7 +81,7 @@ final class AttributeFile: Sendable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// What it says now, without white space around it.
+    /// Returns the trimmed current text.
     func text() throws(IIOError) -> String {
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, filled in
@@ -92,11 +97,11 @@ final class AttributeFile: Sendable {
         return String(decoding: bytes[first...last], as: UTF8.self)
     }
 
-    /// The number that it says now.
+    /// Returns the current number.
     func number() throws(IIOError) -> Double {
         let text = try text()
         guard let number = Double(text), number.isFinite else {
-            throw IIOError(text.isEmpty ? "\(path) is empty: the sensor is gone" : "\(path): '\(text)' is no number")
+            throw IIOError(text.isEmpty ? "the sensor is gone: \(path) is empty" : "\(path): '\(text)' is not a number")
         }
         return number
     }

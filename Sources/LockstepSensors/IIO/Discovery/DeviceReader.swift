@@ -1,15 +1,16 @@
 import Glibc
 
-/// Reads one device's folder.
+/// Reads the description of one device from its folder in sysfs.
 struct DeviceReader {
     let id: String
     let folder: AttributeFolder
     let node: String
     let triggers: [(name: String, folder: AttributeFolder)]
 
-    /// The device; nil where it measures nothing that we know.
+    /// Returns the device, or nil if it measures no known quantity.
     func device() -> IIODevice? {
-        let sensors = IIOQuantity.allCases.compactMap(sensor)
+        let buffers = IIOBuffer.all(of: folder)
+        let sensors = IIOQuantity.allCases.compactMap { sensor($0, buffers) }
         let counter = stepCounter()
         guard !sensors.isEmpty || counter != nil else { return nil }
         return IIODevice(
@@ -25,41 +26,45 @@ struct DeviceReader {
         return IIOStepCounter(problem: folder.refusal("in_steps_input", R_OK)?.description)
     }
 
-    private func sensor(_ quantity: IIOQuantity) -> IIOSensor? {
-        let single = AxisFiles(folder, quantity)
-        let scan = ScanFiles(folder, quantity)
-        guard single.isAny || scan.isAny else { return nil }
+    private func sensor(_ quantity: IIOQuantity, _ buffers: [IIOBuffer]) -> IIOSensor? {
+        let single = ChannelFiles(folder, quantity)
+        let scans = buffers.map { (buffer: $0, elements: ScanElements($0.elements, quantity)) }
+        guard single.isAny || scans.contains(where: \.elements.isAny) else { return nil }
+        let scan = scans.first(where: \.elements.isComplete)
         var problem: String?
-        if !single.isComplete, !scan.isComplete { problem = "it does not measure along three axes" }
+        if !single.isComplete, scan == nil { problem = "it does not measure along three axes" }
 
-        let access = access(single, scan, problem: &problem)
-        var conversion = UnitConversion(scale: .one, offset: .zero, mount: nil, factor: quantity.factor)
+        let access = access(single, scan?.buffer, problem: &problem)
+        let isBuffered = access.buffer != nil
+        var conversion = UnitConversion(
+            scale: .one, offset: .zero, mount: nil, factor: quantity.factor, channelCount: quantity.channels.count)
         do throws(IIOError) {
-            conversion = try self.conversion(quantity, isProcessed: !access.isBuffered && single.isProcessed)
+            conversion = try self.conversion(quantity, isProcessed: !isBuffered && single.isProcessed)
         } catch {
             problem = problem ?? error.description
         }
+        let type = (scan ?? scans.first(where: \.elements.isAny))?.elements.type
         return IIOSensor(
             quantity: quantity, conversion: conversion, rate: rateControl(quantity, access), access: access,
-            range: single.isProcessed && !access.isBuffered ? nil : scan.type?.range, problem: problem)
+            range: single.isProcessed && !isBuffered ? nil : type?.range, problem: problem)
     }
 
-    /// Buffered where everything for it is there, polled otherwise.
-    private func access(_ single: AxisFiles, _ scan: ScanFiles, problem: inout String?) -> IIOAccess {
+    /// Buffered if everything for it is available, otherwise polled.
+    private func access(_ single: ChannelFiles, _ buffer: IIOBuffer?, problem: inout String?) -> IIOAccess {
         var note: String?
-        if scan.isComplete, folder.contains("buffer/enable") {
+        if let buffer, buffer.isUsable {
             let candidates = triggerCandidates
-            let refusal = nodeRefusal ?? folder.refusal("buffer/enable", W_OK)
+            let refusal = nodeRefusal ?? buffer.controls.refusal("enable", W_OK)
             if candidates?.isEmpty == true {
-                note = "it has no trigger for its buffer; create one (iio-trig-hrtimer) for exact times"
+                note = "its buffer has no trigger; create one (iio-trig-hrtimer) for exact times"
             } else if let refusal {
                 note = refusal.description
             } else {
-                return .buffered(triggers: candidates ?? [])
+                return .buffered(buffer, triggers: candidates ?? [])
             }
         }
         if !single.isComplete {
-            problem = problem ?? note ?? "its buffer is not whole, and it has no attributes to poll"
+            problem = problem ?? note ?? "its buffer is incomplete, and it has no attributes to poll"
         } else if let refusal = single.files.lazy.compactMap({ folder.refusal($0, R_OK) }).first {
             problem = problem ?? refusal.description
         }
@@ -68,45 +73,50 @@ struct DeviceReader {
 
     private var nodeRefusal: IIOError? { Glibc.access(node, R_OK) == 0 ? nil : IIOError(path: node, errno: errno) }
 
-    /// Triggers in the order to try them; nil where the device needs none.
+    /// The triggers in the order to try them; nil if the device needs none.
     private var triggerCandidates: [String]? {
         guard folder.contains("trigger/current_trigger") else { return nil }
         if let current = folder.text("trigger/current_trigger"), !current.isEmpty { return [current] }
         let names = triggers.map(\.name)
         let number = id.dropFirst("iio:device".count)
         let own = "\(name)-dev\(number)"
-        // That of another device is the last choice: few drivers take it, and it fires at the other's pace.
-        func place(_ name: String) -> Int { name == own ? 0 : name.contains("-dev") ? 2 : 1 }
-        return (0...2).flatMap { wanted in names.filter { place($0) == wanted } }
+        // Another device's trigger is the last choice: few drivers accept it, and it fires at that device's rate.
+        func priority(_ name: String) -> Int { name == own ? 0 : name.contains("-dev") ? 2 : 1 }
+        return (0...2).flatMap { rank in names.filter { priority($0) == rank } }
     }
 
     private func conversion(_ quantity: IIOQuantity, isProcessed: Bool) throws(IIOError) -> UnitConversion {
         let mount = try mountMatrix(quantity)
         if isProcessed {
             return UnitConversion(
-                scale: .one, offset: .zero, mount: mount, factor: quantity.factor, isProcessed: true)
+                scale: .one, offset: .zero, mount: mount, factor: quantity.factor,
+                channelCount: quantity.channels.count, isProcessed: true)
         }
         var scale = SIMD3<Double>.zero
         var offset = SIMD3<Double>.zero
-        for axis in 0..<3 {
-            guard let found = try number("scale", quantity, axis), found != 0 else {
-                throw IIOError("\(folder[quantity.prefix + "_scale"]) is missing or 0: without it a count has no unit")
+        for (index, channel) in quantity.channels.enumerated() {
+            guard let found = try number("scale", quantity, channel), found != 0 else {
+                throw IIOError(
+                    "\(folder[quantity.prefix + "_scale"]) is missing or 0, so the unit of its counts is unknown")
             }
-            scale[axis] = found
-            offset[axis] = try number("offset", quantity, axis) ?? 0
+            scale[index] = found
+            offset[index] = try number("offset", quantity, channel) ?? 0
         }
-        return UnitConversion(scale: scale, offset: offset, mount: mount, factor: quantity.factor)
+        return UnitConversion(
+            scale: scale, offset: offset, mount: mount, factor: quantity.factor, channelCount: quantity.channels.count)
     }
 
-    /// The attribute `kind` of an axis, or that of all axes.
-    private func number(_ kind: String, _ quantity: IIOQuantity, _ axis: Int) throws(IIOError) -> Double? {
-        for file in ["\(quantity.prefix(axis: axis))_\(kind)", "\(quantity.prefix)_\(kind)"] {
+    /// Returns the attribute `kind` of a channel, or the one that all channels share.
+    private func number(_ kind: String, _ quantity: IIOQuantity, _ channel: String) throws(IIOError) -> Double? {
+        for file in ["in_\(channel)_\(kind)", "\(quantity.prefix)_\(kind)"] {
             if folder.contains(file) { return try AttributeFile(folder[file]).number() }
         }
         return nil
     }
 
     private func mountMatrix(_ quantity: IIOQuantity) throws(IIOError) -> MountMatrix? {
+        // A scalar has no direction.
+        guard quantity.channels.count == 3 else { return nil }
         for file in ["\(quantity.prefix)_mount_matrix", "in_mount_matrix", "mount_matrix"] where folder.contains(file) {
             let text = try folder.read(file)
             do throws(IIOError) { return try MountMatrix(text) } catch { throw IIOError("\(file) \(error)") }
@@ -121,8 +131,8 @@ struct DeviceReader {
                 folder: folder, file: prefix + "sampling_frequency",
                 available: texts.lazy.compactMap { SamplingRates($0) }.first)
         }
-        // A timer that triggers has the rate that the device has not.
-        if case .buffered(let names) = access, let name = names.first,
+        // Without a rate of its own, the device samples at the rate of a timer trigger.
+        if case .buffered(_, let names) = access, let name = names.first,
             let trigger = triggers.first(where: { $0.name == name })?.folder, trigger.contains("sampling_frequency")
         {
             return RateControl(

@@ -1,35 +1,36 @@
 package import LockstepModel
 
-/// A device of the Industrial I/O subsystem, as it was found.
+/// A device of the Industrial I/O subsystem, as found in sysfs.
 package struct IIODevice: Sendable, Hashable {
     /// `iio:device0`.
     package let id: String
-    /// What the driver or the board calls it: `bmi160`.
+    /// The name given by the driver or the board: `bmi160`.
     package let name: String
     /// Its folder in sysfs.
     package let folder: AttributeFolder
     /// Its character device: `/dev/iio:device0`.
     package let node: String
-    /// What it measures along three axes.
+    /// The quantities that it measures.
     package let sensors: [IIOSensor]
     package let stepCounter: IIOStepCounter?
 
-    /// `iio:device0 (bmi160)`.
+    /// The device for users: `iio:device0 (bmi160)`.
     package var label: String { name == id ? id : "\(id) (\(name))" }
 }
 
-/// One quantity that a device measures along three axes.
+/// One quantity that a device measures.
 package struct IIOSensor: Sendable, Hashable {
     package let quantity: IIOQuantity
     package let conversion: UnitConversion
-    /// How its rate is set; nil where it has a pace of its own.
+    /// The control of its rate; nil if the rate is fixed.
     package let rate: RateControl?
     package private(set) var access: IIOAccess
-    /// The least and the greatest count; nil where nobody knows.
+    /// The smallest and largest raw value; nil if unknown.
     package let range: ClosedRange<Double>?
-    /// Why it can't be used; nil where it can.
+    /// Why it cannot be used; nil if it can.
     package let problem: String?
 
+    /// Returns a copy with another access method.
     func with(access: IIOAccess) -> IIOSensor {
         var sensor = self
         sensor.access = access
@@ -39,21 +40,21 @@ package struct IIOSensor: Sendable, Hashable {
 
 /// A hardware step counter.
 package struct IIOStepCounter: Sendable, Hashable {
-    /// Why it can't be used; nil where it can.
+    /// Why it cannot be used; nil if it can.
     package let problem: String?
 }
 
 /// How a sensor is read.
 package enum IIOAccess: Sendable, Hashable {
-    /// Whole scans from the character device; `triggers` are those that could start them, best first, none where the
-    /// device starts them itself.
-    case buffered(triggers: [String])
-    /// One attribute after the other, `files` of x, y and z; `note` says why not better, where that could be helped.
+    /// Whole scans from a buffer. `triggers` are candidates, best first; empty if the device needs none.
+    case buffered(IIOBuffer, triggers: [String])
+    /// One attribute per channel. `note` is why the buffer is not used, if that can be fixed.
     case polled(files: [String], note: String?)
 
-    var isBuffered: Bool {
-        if case .buffered = self { return true }
-        return false
+    /// The buffer; nil for a polled sensor.
+    var buffer: IIOBuffer? {
+        if case .buffered(let buffer, _) = self { return buffer }
+        return nil
     }
 }
 
@@ -61,15 +62,15 @@ package enum IIOAccess: Sendable, Hashable {
 package struct RateControl: Sendable, Hashable {
     package let folder: AttributeFolder
     package let file: String
-    /// What it can be set to; nil where nobody says.
+    /// The supported rates; nil if unknown.
     package let available: SamplingRates?
 
-    /// Samples a second as it is set now.
+    /// The rate that is set now, in samples/s; nil if unknown.
     package var current: Double? { folder.text(file).flatMap { Double($0) }.flatMap { $0 > 0 ? $0 : nil } }
 }
 
 extension IIODevice {
-    /// What can be read of it now.
+    /// The streams that can be read now.
     package var usableStreams: [SensorStream] {
         sensors.filter { $0.problem == nil }.map(\.quantity.stream)
             + (stepCounter.map { $0.problem == nil ? [.steps] : [] } ?? [])

@@ -1,46 +1,51 @@
-/// Where the Industrial I/O subsystem is to be found: the roots of sysfs and of the devices.
-package struct IIOTree: Sendable, Hashable {
+/// The location of the Industrial I/O subsystem: the roots of sysfs and of the character devices.
+package struct IIOTree: Sendable {
     /// `/sys`.
     package let sysfsRoot: String
     /// `/dev`.
     package let devRoot: String
+    /// Opens the buffers of the character devices.
+    let bufferOpener: BufferOpener
 
-    package init(sysfsRoot: String = "/sys", devRoot: String = "/dev") {
+    package init(sysfsRoot: String = "/sys", devRoot: String = "/dev", bufferOpener: BufferOpener = .kernel) {
         self.sysfsRoot = sysfsRoot
         self.devRoot = devRoot
+        self.bufferOpener = bufferOpener
     }
 
     /// The folder of all devices and triggers.
     package var folder: AttributeFolder { AttributeFolder("\(sysfsRoot)/bus/iio/devices") }
 
-    /// The devices that measure what we want, and those that would but for a problem, in the order of their numbers.
+    /// Returns the devices with known quantities, including unusable ones, in the order of their numbers.
     package func devices() -> [IIODevice] {
         let triggers = triggers()
-        return folder.numbered("iio:device").compactMap { number, id in
+        return folder.numbered("iio:device").compactMap { _, id in
             DeviceReader(
                 id: id, folder: AttributeFolder(folder[id]), node: "\(devRoot)/\(id)", triggers: triggers
             ).device()
         }
     }
 
-    /// All triggers by name, in the order of their numbers, with their folders.
+    /// Returns the names and folders of all triggers, in the order of their numbers.
     package func triggers() -> [(name: String, folder: AttributeFolder)] {
-        folder.numbered("trigger").compactMap { number, id in
+        folder.numbered("trigger").compactMap { _, id in
             let trigger = AttributeFolder(folder[id])
             return trigger.text("name").flatMap { $0.isEmpty ? nil : ($0, trigger) }
         }
     }
 
-    /// What was looked for in vain, and what to do.
+    /// The error that no sensor was found, with advice.
     package var nothingFound: IIOError {
-        let what = "accelerometer, gyroscope, magnetometer or step counter"
+        let sensors = "accelerometer, gyroscope, magnetometer, barometer or step counter"
+        let attributes = (IIOQuantity.allCases.map { "\($0.prefix)_*" } + ["in_steps_input"]).joined(separator: ", ")
         guard folder.contains(".") else {
             return IIOError(
-                "no IIO sensor: there is no folder \(folder.path), so the kernel has no driver for any; load that of the "
-                    + "sensor (modprobe, a device tree overlay), or name other roots with --sysfs-root and --dev-root")
+                "no IIO sensor: the folder \(folder.path) does not exist, so no IIO driver is loaded; load the driver of "
+                    + "the sensor (modprobe, a device tree overlay), or set other roots with --sysfs-root and --dev-root"
+            )
         }
         return IIOError(
-            "no IIO sensor: none of the devices in \(folder.path) is an \(what) (in_accel_*, in_anglvel_*, in_magn_*, "
-                + "in_steps_input); load the driver of the sensor (modprobe, a device tree overlay)")
+            "no IIO sensor: no device in \(folder.path) is an \(sensors) (\(attributes)); load the driver of the sensor "
+                + "(modprobe, a device tree overlay)")
     }
 }

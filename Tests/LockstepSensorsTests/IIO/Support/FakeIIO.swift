@@ -5,7 +5,7 @@ import LockstepSensors
 import SensorTestSupport
 import Synchronization
 
-/// A tree as sysfs and /dev have it, of plain files and FIFOs, in a temporary folder.
+/// A tree like sysfs and /dev, with plain files and FIFOs, in a temporary folder.
 final class FakeIIO: Sendable {
     let folder: String
     var sysfs: String { folder + "/sys" }
@@ -19,17 +19,17 @@ final class FakeIIO: Sendable {
         }
     }
 
-    /// A source that looks here.
-    var source: IIOSource { source(gathering: SourceOptions.defaultLinger) }
+    /// A source that reads this tree.
+    var source: IIOSource { source(linger: SourceOptions.defaultLinger) }
 
-    /// The same, with samples that gather for so many µs.
-    func source(gathering: Int64) -> IIOSource {
-        IIOSource(sysfsRoot: sysfs, devRoot: dev, gathering: gathering)
+    /// A source with a linger in µs.
+    func source(linger: Int64) -> IIOSource {
+        IIOSource(sysfsRoot: sysfs, devRoot: dev, linger: linger)
     }
 
     var tree: IIOTree { IIOTree(sysfsRoot: sysfs, devRoot: dev) }
 
-    /// Makes attributes of a device or a trigger, with what they say.
+    /// Creates attributes of a device or trigger.
     func add(_ id: String, _ attributes: [String: String]) throws {
         for (name, text) in attributes {
             let path = "\(devices)/\(id)/\(name)"
@@ -39,7 +39,7 @@ final class FakeIIO: Sendable {
         }
     }
 
-    /// Changes an attribute at once: whoever reads it sees the old text or the new.
+    /// Changes an attribute atomically: a reader sees either the old or the new text.
     func set(_ id: String, _ name: String, _ text: String) throws {
         let descriptor = open("\(devices)/\(id)/\(name)", O_WRONLY)
         guard descriptor >= 0 else { throw FileError(reason: "\(name): \(String(cString: strerror(errno)))") }
@@ -48,12 +48,12 @@ final class FakeIIO: Sendable {
         guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else { throw FileError(reason: name) }
     }
 
-    /// What an attribute says.
+    /// Returns the text of an attribute.
     func text(_ id: String, _ name: String) -> String {
         AttributeFolder("\(devices)/\(id)").text(name) ?? "(none)"
     }
 
-    /// Waits until an attribute says `text`.
+    /// Waits until an attribute has the text `text`.
     func wait(_ id: String, _ name: String, for text: String) async throws {
         let changes = try FileWatch("\(devices)/\(id)/\(name)", for: .change)
         while self.text(id, name) != text { try await changes.wait() }
@@ -64,7 +64,7 @@ final class FakeIIO: Sendable {
         try await FileWatch("\(devices)/\(id)/\(name)", for: .read).wait()
     }
 
-    /// Puts a link in the place of an attribute.
+    /// Replaces an attribute by a link.
     func link(_ id: String, _ name: String, to target: String) throws {
         try remove(id, name)
         guard symlink(target, "\(devices)/\(id)/\(name)") == 0 else { throw FileError(reason: name) }
@@ -74,23 +74,24 @@ final class FakeIIO: Sendable {
         try FileManager.default.removeItem(atPath: "\(devices)/\(id)" + (name.isEmpty ? "" : "/" + name))
     }
 
-    /// Takes a device out of sysfs, whole; its character device stays.
-    func unplug(_ id: String) throws { try move(id, to: "unplugged-\(id)") }
+    /// Removes a device from sysfs; its character device remains.
+    func unplug(_ id: String) throws { try rename(id, to: "unplugged-\(id)") }
 
-    /// Puts a device back, whole, with its buffer off.
+    /// Restores a removed device with its buffer disabled.
     func plugIn(_ id: String) throws {
         try set("unplugged-\(id)", "buffer/enable", "0")
-        try move("unplugged-\(id)", to: id)
+        try rename("unplugged-\(id)", to: id)
     }
 
-    private func move(_ id: String, to other: String) throws {
-        guard rename("\(devices)/\(id)", "\(devices)/\(other)") == 0 else { throw FileError(reason: id) }
+    /// Renames a device, as an unplugged one that gets a new number.
+    func rename(_ id: String, to other: String) throws {
+        guard Glibc.rename("\(devices)/\(id)", "\(devices)/\(other)") == 0 else { throw FileError(reason: id) }
     }
 
-    /// Empties a file: what is read of an attribute whose device has gone.
+    /// Empties an attribute, as for a device that is gone.
     func empty(_ id: String, _ name: String) { truncate("\(devices)/\(id)/\(name)", 0) }
 
-    /// Makes the character device of a device.
+    /// Creates the character device of a device.
     func makeNode(_ id: String) throws -> ScanWriter {
         let path = "\(dev)/\(id)"
         unlink(path)
@@ -105,14 +106,14 @@ final class ScanWriter: Sendable {
     private let hasEnded = Atomic(false)
 
     init(_ path: String) throws {
-        // For both directions, so that neither end waits for the other, and the reader sees no end before this one's.
+        // Opened for both directions, so that neither end waits for the other and the reader sees no early end.
         descriptor = open(path, O_RDWR | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileError(reason: "\(path): \(String(cString: strerror(errno)))") }
     }
 
     deinit { end() }
 
-    /// The device goes away: its readers come to the end.
+    /// Ends the device: its readers reach the end of the file.
     func end() { if !hasEnded.exchange(true, ordering: .relaxed) { close(descriptor) } }
 
     func write(_ bytes: [UInt8]) throws {
@@ -121,16 +122,16 @@ final class ScanWriter: Sendable {
         }
     }
 
-    /// One scan of three values of 16 bits and a timestamp in µs of the boot clock.
+    /// Writes a scan of three 16-bit values and a timestamp, given in µs of the boot clock.
     func writeScan(_ x: Int16, _ y: Int16, _ z: Int16, at boot: Int64) throws {
         try write(bytes(x) + bytes(y) + bytes(z) + [0, 0] + bytes(boot * 1000))
     }
 }
 
-/// A number as a scan has it, little end first.
+/// Returns the little-endian bytes of a number.
 func bytes(_ number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
 
-/// Gives `body` an empty tree and removes it afterwards.
+/// Passes an empty tree to `body` and removes it afterwards.
 func withFakeIIO<Result>(_ body: (FakeIIO) async throws -> Result) async throws -> Result {
     let fake = try FakeIIO()
     defer { try? FileManager.default.removeItem(atPath: fake.folder) }
@@ -138,7 +139,7 @@ func withFakeIIO<Result>(_ body: (FakeIIO) async throws -> Result) async throws 
 }
 
 extension FakeIIO {
-    /// An accelerometer that is polled: 1 m/s² a count.
+    /// Adds a polled accelerometer with 1 m/s² per count.
     func addPolledAccelerometer(_ id: String = "iio:device0", name: String = "lis3dh") throws {
         try add(
             id,
@@ -148,7 +149,7 @@ extension FakeIIO {
             ])
     }
 
-    /// A device with a buffer: three axes of 16 bits a quantity, and a timestamp, all switched off.
+    /// Adds a device with a buffer: three 16-bit axes per quantity and a timestamp, all disabled.
     func addBuffered(
         _ quantities: [String], _ id: String = "iio:device0", name: String = "bmi160", more: [String: String] = [:]
     ) throws {

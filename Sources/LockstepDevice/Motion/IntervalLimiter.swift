@@ -1,0 +1,30 @@
+import LockstepModel
+
+/// Passes one sample per interval, or all samples if they arrive no faster.
+struct IntervalLimiter {
+    /// The interval in µs.
+    private let interval: Double
+    private var slot = Int64.min
+    private var last: Timestamp?
+    /// The mean time between samples, in µs.
+    private var spacing: Double
+
+    /// - Parameter interval: s between samples.
+    init(interval: Double) {
+        self.interval = interval * 1e6
+        spacing = 0
+    }
+
+    /// Returns whether the sample at `time` is passed.
+    mutating func accepts(_ time: Timestamp) -> Bool {
+        if let last {
+            let elapsed = Double(time - last)
+            spacing += (elapsed - spacing) / (spacing == 0 ? 1 : 16)
+        }
+        last = time
+        let current = Int64((Double(time.microseconds) / interval).rounded(.down))
+        defer { slot = current }
+        // Jitter may put two samples of a slow sensor into one slot and none into the next; both are passed.
+        return current != slot || spacing > 0.9 * interval
+    }
+}

@@ -1,0 +1,162 @@
+// The built-in streams. To add one, add a constant and list it in `builtIn`.
+extension SensorStream {
+    public static let accelerometer = SensorStream(
+        name: "motion/accelerometer", table: "accelerometer",
+        summary: "Acceleration including gravity; at rest, face up: (0, 0, -1)",
+        columns: .axes(unit: "g"), pausesInBackground: true)
+
+    public static let gyroscope = SensorStream(
+        name: "motion/gyroscope", table: "gyroscope",
+        summary: "Rotation rate about the device axes, right-handed",
+        columns: .axes(unit: "rad/s"), pausesInBackground: true)
+
+    public static let magnetometer = SensorStream(
+        name: "motion/magnetometer", table: "magnetometer",
+        summary: "Magnetic field along the device axes, uncalibrated",
+        columns: .axes(unit: "µT"), pausesInBackground: true)
+
+    public static let deviceMotion = SensorStream(
+        name: "motion/device", table: "device_motion",
+        summary: "Attitude with gravity, user acceleration, rotation rate and magnetic field",
+        columns: .quaternion + .axes("g", unit: "g", summary: "Gravity")
+            + .axes("u", unit: "g", summary: "User acceleration")
+            + .axes("r", unit: "rad/s", summary: "Rotation rate without bias")
+            + .axes("m", unit: "µT", summary: "Calibrated magnetic field")
+            + [
+                Column(
+                    name: "macc", kind: .integer, unit: "", isRequired: false,
+                    summary: "Accuracy of the field: -1 uncalibrated, 0 low, 1 medium, 2 high"),
+                Column(
+                    name: "frame",
+                    kind: .choice(["arbitrary", "arbitraryCorrected", "magneticNorth", "trueNorth"]), unit: "",
+                    isRequired: true, summary: "Reference frame of the attitude"),
+            ], pausesInBackground: true, defaultRate: 50)
+
+    public static let orientation = SensorStream(
+        name: "orientation", table: "orientation",
+        summary: "Orientation of the device from this time on",
+        columns: [
+            Column(
+                name: "value",
+                kind: .choice([
+                    "portrait", "portraitUpsideDown", "landscapeLeft", "landscapeRight", "faceUp", "faceDown",
+                ]), unit: "", isRequired: true, summary: "Device orientation")
+        ], pausesInBackground: true, resampling: .everySample)
+
+    public static let steps = SensorStream(
+        name: "steps", table: "steps",
+        summary: "Steps taken in the interval (start, t]; intervals are disjoint",
+        columns: [
+            Column(
+                name: "start", kind: .integer, unit: "µs since 1970", isRequired: true, summary: "Start of the interval"
+            ),
+            Column(
+                name: "steps", kind: .integer, unit: "", isRequired: true, summary: "Steps in the interval",
+                aggregate: .sum),
+            Column(
+                name: "distance", kind: .real, unit: "m", isRequired: false, summary: "Distance walked", aggregate: .sum
+            ),
+            Column(name: "pace", kind: .real, unit: "s/m", isRequired: false, summary: "Current pace"),
+            Column(name: "avg_pace", kind: .real, unit: "s/m", isRequired: false, summary: "Average active pace"),
+            Column(name: "cadence", kind: .real, unit: "steps/s", isRequired: false, summary: "Current cadence"),
+        ], resampling: .everySample)
+
+    public static let location = SensorStream(
+        name: "location", table: "location",
+        summary: "Position fix, WGS 84; without position if the receiver has no fix",
+        columns: [
+            Column(name: "lat", kind: .real, unit: "°", isRequired: false, summary: "Latitude, north positive"),
+            Column(
+                name: "lon", kind: .real, unit: "°", isRequired: false, summary: "Longitude, east positive",
+                aggregate: .meanLongitude),
+            Column(name: "alt", kind: .real, unit: "m", isRequired: false, summary: "Altitude above mean sea level"),
+            Column(name: "hacc", kind: .real, unit: "m", isRequired: false, summary: "Horizontal accuracy"),
+            Column(name: "vacc", kind: .real, unit: "m", isRequired: false, summary: "Vertical accuracy"),
+            Column(name: "speed", kind: .real, unit: "m/s", isRequired: false, summary: "Speed over ground"),
+            Column(
+                name: "course", kind: .real, unit: "°", isRequired: false, summary: "Course, clockwise from north",
+                aggregate: Aggregate.none),
+            Column(
+                name: "fix", kind: .integer, unit: "", isRequired: false,
+                summary: "Dimensions of the fix: 2 or 3; 1 without a fix"),
+            Column(
+                name: "at", kind: .integer, unit: "µs since 1970", isRequired: false,
+                summary: "The receiver's own time of the fix; t - at is its age"),
+        ], background: .distance(500), resampling: .firstOfInterval)
+
+    public static let pressure = SensorStream(
+        name: "pressure", table: "pressure",
+        summary: "Air pressure",
+        columns: [Column(name: "pressure", kind: .real, unit: "hPa", isRequired: true, summary: "Air pressure")],
+        background: .rate(0.1))
+
+    public static let altitude = SensorStream(
+        name: "altitude", table: "altitude",
+        summary: "Altitude relative to where the measurement started, from air pressure",
+        columns: [
+            Column(
+                name: "altitude", kind: .real, unit: "m", isRequired: true,
+                summary: "Altitude above the start of the measurement")
+        ], background: .rate(0.1), resampling: .nearest)
+
+    public static let heading = SensorStream(
+        name: "heading", table: "heading",
+        summary: "Direction of the device's top edge, clockwise from north",
+        columns: [
+            Column(
+                name: "magnetic", kind: .real, unit: "°", isRequired: true,
+                summary: "Heading from magnetic north, 0 to 360", aggregate: Aggregate.none),
+            Column(
+                name: "true_north", kind: .real, unit: "°", isRequired: false,
+                summary: "Heading from true north, 0 to 360; null where the declination is not known",
+                aggregate: Aggregate.none),
+            Column(
+                name: "accuracy", kind: .real, unit: "°", isRequired: false,
+                summary: "Largest expected error; null while the magnetic field is not calibrated"),
+        ], pausesInBackground: true, defaultRate: 10)
+
+    public static let battery = SensorStream(
+        name: "battery", table: "battery",
+        summary: "Charge of the battery, on change and at least every five minutes",
+        columns: [
+            Column(name: "level", kind: .real, unit: "", isRequired: false, summary: "Charge, from 0 to 1"),
+            Column(
+                name: "state",
+                kind: .choice(["unknown", "charging", "discharging", "notCharging", "full"]), unit: "",
+                isRequired: true, summary: "State of charging"),
+        ], resampling: .everySample)
+
+    /// All built-in streams.
+    public static let builtIn: [SensorStream] = [
+        accelerometer, gyroscope, magnetometer, deviceMotion, steps, location, orientation, pressure, altitude, heading,
+        battery,
+    ]
+}
+
+extension [SensorStream.Column] {
+    /// Three required axes with the same unit.
+    fileprivate static func axes(unit: String) -> [SensorStream.Column] {
+        ["x", "y", "z"].map {
+            SensorStream.Column(name: $0, kind: .real, unit: unit, isRequired: true, summary: "Along the \($0) axis")
+        }
+    }
+
+    /// Three optional axes with the same unit and name prefix.
+    fileprivate static func axes(_ prefix: String, unit: String, summary: String) -> [SensorStream.Column] {
+        ["x", "y", "z"].map {
+            SensorStream.Column(
+                name: prefix + $0, kind: .real, unit: unit, isRequired: false,
+                summary: "\(summary) along the \($0) axis")
+        }
+    }
+
+    /// A required unit quaternion that rotates from the device to the reference frame.
+    fileprivate static var quaternion: [SensorStream.Column] {
+        ["w", "x", "y", "z"].map {
+            SensorStream.Column(
+                name: "q" + $0, kind: .real, unit: "", isRequired: true,
+                summary: "Attitude, device to reference frame: component \($0) of a unit quaternion",
+                aggregate: SensorStream.Aggregate.none)
+        }
+    }
+}

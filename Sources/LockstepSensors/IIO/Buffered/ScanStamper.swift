@@ -1,0 +1,141 @@
+package import LockstepModel
+
+/// Assigns times to the scans of a buffer: their own timestamps on the boot clock, or the times of their arrival.
+package struct ScanStamper: Sendable {
+    /// The clock of the scans' own timestamps.
+    package enum Clock: Sendable, Hashable {
+        case boot
+        /// The monotonic clock, which stops during suspend.
+        case awake
+        /// No reliable clock, with the reason: scans are stamped on arrival.
+        case arrival(String)
+
+        /// The clock with the kernel's name in `current_timestamp_clock`.
+        package init(named name: String) {
+            switch name {
+            case "boottime": self = .boot
+            case "monotonic", "monotonic_coarse": self = .awake
+            default: self = .arrival("stamped on arrival, because its clock '\(name)' can be stepped")
+            }
+        }
+    }
+
+    /// The result for one scan.
+    package enum Stamp: Sendable, Hashable {
+        /// The time in µs of the boot clock.
+        case time(Int64)
+        /// The scan is dropped, because its time is not later than that of the previous one.
+        case dropped
+    }
+
+    /// The number of consecutive implausible timestamps after which the sensor's clock is not used any more.
+    package static let maxConsecutiveImplausible = 10
+    /// The number of consecutive scans without timestamp after which none are expected any more.
+    package static let maxConsecutiveUntimed = 3
+    /// How far, in µs, a scan may lie before the start of its buffer, which is empty when enabled: a tolerance for
+    /// reading two clocks. There is no other lower bound, because scans wait while the machine is suspended.
+    static let maxBeforeStart: Int64 = 1_000_000
+    /// How far, in µs, a scan may lie in the future: a tolerance for reading two clocks.
+    static let maxAhead: Int64 = 1_000_000
+
+    package private(set) var clock: Clock
+    /// The start of the buffer, in µs of the boot clock.
+    private let began: Int64
+    /// The longest time between scans that are stamped on arrival, in µs.
+    private let maxStep: Int64
+    private var last: Int64?
+    private var implausible = 0
+    /// The number of consecutive scans without timestamp.
+    private var untimed = 0
+    /// The time of the last read on the monotonic clock, and the lead of the boot clock over it, in µs.
+    private var lastRead: (awake: Int64, ahead: Int64)?
+
+    /// - Parameters:
+    ///   - began: When the buffer was enabled, in µs of the boot clock.
+    ///   - rate: The expected rate of scans in 1/s; nil if unknown.
+    package init(clock: Clock, began: Int64, rate: Double? = nil) {
+        self.clock = clock
+        // A sensor may be slower than stated, but scans after a pause must not be spread over the pause.
+        maxStep = rate.map { Int64(2e6 / max($0, 1e-3)) } ?? .max
+        self.began = began
+    }
+
+    /// Whether no scan has arrived yet.
+    package var isUnused: Bool { last == nil }
+
+    /// Why scans are stamped on arrival; nil if they are not.
+    package var note: String? {
+        if case .arrival(let reason) = clock { return reason }
+        return nil
+    }
+
+    /// Returns the times of scans that arrived together.
+    /// - Parameters:
+    ///   - own: Their own timestamps in ns; nil if they have none.
+    ///   - count: The number of scans.
+    ///   - now: The time of arrival.
+    package mutating func stamp(own: [Int64]?, count: Int, at now: Moment) -> [Stamp] {
+        guard let own, note == nil else { return stampArrivals(count, at: now.boot) }
+        let read = lastRead
+        lastRead = (now.awake, now.boot - now.awake)
+        if own.allSatisfy({ $0 <= 0 }) {
+            countUntimed(own.count)
+            return stampArrivals(count, at: now.boot)
+        }
+        var stamps: [Stamp] = []
+        for nanoseconds in own {
+            if note != nil { break }
+            if nanoseconds > 0 {
+                untimed = 0
+                stamps.append(stamp(onBootClock(nanoseconds / 1000, at: now, after: read), at: now.boot))
+            } else {
+                // Its arrival time would be later than the timestamps of the following scans.
+                countUntimed(1)
+                stamps.append(.dropped)
+            }
+        }
+        return stamps + stampArrivals(count - stamps.count, at: now.boot)
+    }
+
+    /// Counts scans without timestamp. Software triggers never set it; a driver may also miss a single one.
+    private mutating func countUntimed(_ count: Int) {
+        untimed += count
+        guard untimed >= Self.maxConsecutiveUntimed else { return }
+        clock = .arrival("stamped on arrival, because its trigger provides no timestamps")
+    }
+
+    /// Converts a scan's own time, in µs, to the boot clock.
+    private func onBootClock(_ own: Int64, at now: Moment, after read: (awake: Int64, ahead: Int64)?) -> Int64 {
+        guard clock == .awake else { return own }
+        // A scan from before the last read is older than any suspend since then.
+        if let read, own <= read.awake { return own + read.ahead }
+        return own + now.boot - now.awake
+    }
+
+    /// Stamps one scan with its own time, in µs of the boot clock.
+    private mutating func stamp(_ time: Int64, at now: Int64) -> Stamp {
+        let isPlausible = time > began - Self.maxBeforeStart && time < now + Self.maxAhead
+        if isPlausible, time > last ?? .min {
+            implausible = 0
+            last = time
+            return .time(time)
+        }
+        implausible += 1
+        if implausible >= Self.maxConsecutiveImplausible {
+            let fault = isPlausible ? "go backward" : "are \(abs(now - time) / 1_000_000) s off"
+            clock = .arrival("stamped on arrival, because its own timestamps \(fault)")
+        }
+        return .dropped
+    }
+
+    /// Spreads scans evenly over the time since the last one, limited by ``maxStep`` per scan.
+    private mutating func stampArrivals(_ count: Int, at now: Int64) -> [Stamp] {
+        guard count > 0 else { return [] }
+        let last = last ?? began
+        let span = max(now - last, Int64(count))
+        let taken = max(Int64(count), span / Int64(count) > maxStep ? maxStep * Int64(count) : span)
+        let end = last + span
+        self.last = end
+        return (1...count).map { .time(end - taken + taken * Int64($0) / Int64(count)) }
+    }
+}

@@ -1,0 +1,76 @@
+/// The kernel's description of one value in a scan: `[be|le]:[s|u]bits/storage[Xrepeat]>>shift`.
+package struct ScanType: Sendable, Hashable {
+    package let isBigEndian: Bool
+    package let isSigned: Bool
+    /// The number of significant bits, from 1 up to ``storageBits``.
+    package let bits: Int
+    /// The number of stored bits: 8, 16, 32 or 64.
+    package let storageBits: Int
+    /// The number of values; only the first is read.
+    package let repeats: Int
+    /// The number of insignificant low bits.
+    package let shift: Int
+
+    /// Parses `le:s12/16>>4`, `be:u16/32X2>>0`; nil if the text has another form.
+    package init?(_ text: String) {
+        var rest = Substring(text)
+        func take(_ token: String) -> Bool {
+            guard rest.hasPrefix(token) else { return false }
+            rest = rest.dropFirst(token.count)
+            return true
+        }
+        func takeNumber() -> Int? {
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }
+            rest = rest.dropFirst(digits.count)
+            return Int(digits)
+        }
+        let isBigEndian = take("be:")
+        guard isBigEndian || take("le:") else { return nil }
+        let isSigned = take("s")
+        guard isSigned || take("u") else { return nil }
+        guard let bits = takeNumber(), take("/"), let storage = takeNumber() else { return nil }
+        var repeats = 1
+        if take("X") {
+            guard let number = takeNumber() else { return nil }
+            repeats = number
+        }
+        guard take(">>"), let shift = takeNumber(), rest.isEmpty, [8, 16, 32, 64].contains(storage),
+            (1...storage).contains(bits), (1...256).contains(repeats), shift <= storage - bits
+        else { return nil }
+        self.isBigEndian = isBigEndian
+        self.isSigned = isSigned
+        self.bits = bits
+        storageBits = storage
+        self.repeats = repeats
+        self.shift = shift
+    }
+
+    /// The size in a scan, which is also its alignment, in bytes.
+    package var byteCount: Int { storageBits / 8 * repeats }
+
+    /// Returns the first value in `bytes` as an integer. An unsigned 64-bit value above `Int64.max` becomes negative.
+    /// - Precondition: `bytes` has at least ``storageBits`` bits.
+    package func integer(in bytes: ArraySlice<UInt8>) -> Int64 {
+        let storage = bytes.prefix(storageBits / 8)
+        let whole =
+            isBigEndian
+            ? storage.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            : storage.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        // Shifting to the top and back removes the bits above the value and extends its sign.
+        let top = (whole >> UInt64(shift)) << UInt64(64 - bits)
+        return isSigned ? Int64(bitPattern: top) >> Int64(64 - bits) : Int64(bitPattern: top >> UInt64(64 - bits))
+    }
+
+    /// Returns the first value in `bytes`.
+    /// - Precondition: `bytes` has at least ``storageBits`` bits.
+    package func value(in bytes: ArraySlice<UInt8>) -> Double {
+        let integer = integer(in: bytes)
+        return isSigned ? Double(integer) : Double(UInt64(bitPattern: integer))
+    }
+
+    /// The smallest and largest value that it can hold.
+    package var range: ClosedRange<Double> {
+        if isSigned { return Double(Int64.min >> Int64(64 - bits))...Double(Int64.max >> Int64(64 - bits)) }
+        return 0...Double(UInt64.max >> UInt64(64 - bits))
+    }
+}

@@ -1,0 +1,45 @@
+package import LockstepModel
+
+/// The channels of a device that one session reads together: those of one buffer, all polled ones, or the step counter.
+package struct IIOChannelGroup: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
+        /// The channels of the buffer with this number.
+        case buffered(Int)
+        case polled, steps
+    }
+
+    package let deviceID: String
+    package let deviceName: String
+    package let kind: Kind
+    package let streams: [SensorStream]
+    /// The native rates at discovery, in samples/s. Later the device only reports the rate that was set.
+    package let nativeRates: [SensorStream: Double]
+
+    /// The device for users: `iio:device0 (bmi160)`.
+    package var label: String { deviceName == deviceID ? deviceID : "\(deviceID) (\(deviceName))" }
+
+    /// Returns the requested rates with native rates in place of infinite ones.
+    func resolved(_ requested: [SensorStream: Double]) -> [SensorStream: Double] {
+        requested.reduce(into: [:]) { $0[$1.key] = $1.value.isFinite ? $1.value : nativeRates[$1.key] ?? $1.value }
+    }
+
+    /// Returns the current state of the device: the one with the same number and name, otherwise one with the same name,
+    /// because a reconnected device gets a new number.
+    /// - Parameter others: Devices that existed beside this one and are never its replacement.
+    /// - Throws: ``IIOError`` if there is none, or if it does not provide the streams any more.
+    package func find(in tree: IIOTree, except others: Set<String>) throws(IIOError) -> IIODevice {
+        let devices = tree.devices().filter { $0.name == deviceName || $0.id == deviceName }
+        guard
+            let device = devices.first(where: { $0.id == deviceID })
+                ?? devices.first(where: { !others.contains($0.id) })
+        else {
+            throw IIOError("the sensor is not in \(tree.folder.path) any more; connect it again or load its driver")
+        }
+        guard streams.contains(where: device.usableStreams.contains) else {
+            let problems = device.sensors.compactMap(\.problem) + [device.stepCounter?.problem].compactMap { $0 }
+            let names = streams.map(\.name).joined(separator: ", ")
+            throw IIOError(problems.first ?? "the sensor does not provide \(names) any more")
+        }
+        return device
+    }
+}

@@ -1,0 +1,87 @@
+/// Checks the raw readings of a sensor: rejects readings that are not measurements and reports reduced quality.
+package struct ReadingMonitor: Sendable {
+    /// The number of consecutive all-zero readings before a warning.
+    package static let zerosBeforeWarning = 20
+    /// How long a warning lasts after its last cause, in µs.
+    package static let warningDuration: Int64 = 5_000_000
+
+    /// The device for users: `iio:device0 (bmi160)`.
+    private let label: String
+    private let quantity: IIOQuantity
+    /// The smallest and largest raw value; nil if unknown.
+    private let range: ClosedRange<Double>?
+    /// Permanent limitations to report.
+    private var notes: [String]
+
+    private var zeros = 0
+    private var isAlive = false
+    /// Whether the sensor has ever delivered a reading other than zero.
+    package private(set) var isProven: Bool
+    private var saturated: (channels: String, at: Int64)?
+    private var late: (count: Int, at: Int64)?
+    private var now: Int64 = .min
+
+    /// - Parameter isProven: Whether the sensor has delivered a reading other than zero since it was found.
+    package init(
+        label: String, quantity: IIOQuantity, range: ClosedRange<Double>?, notes: [String] = [], isProven: Bool = false
+    ) {
+        self.label = label
+        self.quantity = quantity
+        self.range = range
+        self.notes = notes
+        self.isProven = isProven
+    }
+
+    /// Checks the raw reading at `time`, in µs.
+    /// - Returns: Whether it is a measurement.
+    package mutating func accept(_ raw: SIMD3<Double>, at time: Int64) -> Bool {
+        now = max(now, time)
+        guard raw != .zero else {
+            zeros += 1
+            // A gyroscope at rest may read zero, but only one that has read something else is known to work.
+            guard isProven, quantity.canBeZero else { return false }
+            isAlive = true
+            return true
+        }
+        zeros = 0
+        isAlive = true
+        isProven = true
+        if let range {
+            let labels = quantity.channelLabels
+            let channels = labels.indices.filter { raw[$0] <= range.lowerBound || raw[$0] >= range.upperBound }
+            if !channels.isEmpty { saturated = (channels.map { labels[$0] }.joined(separator: ", "), time) }
+        }
+        return true
+    }
+
+    /// Counts a sample that was dropped at `time`, in µs, because its timestamp was not later than the previous one.
+    package mutating func noteLateSample(at time: Int64) {
+        now = max(now, time)
+        late = ((late?.count ?? 0) + 1, time)
+    }
+
+    /// Adds a permanent limitation to report.
+    package mutating func note(_ text: String) {
+        if !notes.contains(text) { notes.append(text) }
+    }
+
+    /// The status of the sensor; nil before its first reading.
+    package var status: SourceStatus? {
+        if zeros >= Self.zerosBeforeWarning, !isAlive || !quantity.canBeZero {
+            return .waiting(
+                "\(label) reads zero on all axes: check the sensor's power and wiring; zeros are not published")
+        }
+        guard isAlive else { return nil }
+        var warnings = notes
+        if let saturated, now - saturated.at < Self.warningDuration, let range {
+            let ends = "\(Int64(exactly: range.lowerBound) ?? .min) or \(Int64(exactly: range.upperBound) ?? .max)"
+            warnings.append(
+                "\(saturated.channels) at the end of the range (\(ends)): choose a larger \(quantity.prefix)_scale")
+        }
+        if let late, now - late.at < Self.warningDuration {
+            let samples = late.count == 1 ? "1 sample" : "\(late.count) samples"
+            warnings.append("\(samples) dropped because of timestamps that went backward")
+        }
+        return warnings.isEmpty ? .running : .degraded("\(label): \(warnings.joined(separator: "; "))")
+    }
+}

@@ -1,0 +1,29 @@
+public import LockstepModel
+
+/// Properties of a sensor that are known before it runs.
+public struct SensorDescription: Sendable, Hashable {
+    /// The name given by the hardware or the source: `bmi160-imu`, `simulate:1`.
+    public var name: String
+    /// The stream that the sensor provides.
+    public var stream: SensorStream
+    /// The supported rates in samples/s, slowest to fastest; nil if the rate is fixed or unknown.
+    public var rates: ClosedRange<Double>?
+    /// The rows of the matrix from sensor axes to device axes; nil if the mounting is unknown.
+    public var mountMatrix: [[Double]]?
+    /// The access method shown to users: `buffered, /dev/iio:device0`, `polled`.
+    public var access: String
+    /// Why the sensor cannot be used; nil if it can.
+    public var problem: String?
+
+    public init(
+        name: String, stream: SensorStream, rates: ClosedRange<Double>? = nil, mountMatrix: [[Double]]? = nil,
+        access: String = "", problem: String? = nil
+    ) {
+        self.name = name
+        self.stream = stream
+        self.rates = rates
+        self.mountMatrix = mountMatrix
+        self.access = access
+        self.problem = problem
+    }
+}

@@ -1,0 +1,33 @@
+/// Options that apply to the sources named by `--source`.
+public struct SourceOptions: Sendable, Hashable {
+    /// The playback speed of recordings.
+    public var speed: ReplaySpeed
+    /// The timestamps of sources that have a clock of their own: recordings and gpsd.
+    public var stamping: Stamping
+    /// The native rate of the simulator's motion streams, in samples/s.
+    public var simulatedRate: Double
+    /// The root of sysfs: sensors are in `bus/iio/devices` and batteries in `class/power_supply` below it.
+    public var sysfsRoot: String
+    /// The folder of the character devices of the sensors.
+    public var devRoot: String
+    /// How long a source collects samples before it delivers them, in µs.
+    ///
+    /// A longer linger means fewer wake-ups. Samples that arrive less often than this are delivered at once, and so are
+    /// fixes of gpsd.
+    public var linger: Int64
+
+    /// 50 ms: short enough for a live display.
+    public static let defaultLinger: Int64 = 50_000
+
+    public init(
+        speed: ReplaySpeed = .realTime, stamping: Stamping = .now, simulatedRate: Double = 100,
+        sysfsRoot: String = "/sys", devRoot: String = "/dev", linger: Int64 = defaultLinger
+    ) {
+        self.speed = speed
+        self.stamping = stamping
+        self.simulatedRate = simulatedRate
+        self.sysfsRoot = sysfsRoot
+        self.devRoot = devRoot
+        self.linger = linger
+    }
+}

@@ -1,0 +1,32 @@
+import LockstepModel
+import LockstepMotion
+
+/// Reduces one stream to the rate and distance that one subscriber requested.
+struct RateLimiter: Sendable {
+    private let stream: SensorStream
+    private let request: SensorRequest
+    /// nil passes every sample.
+    private var resampler: Resampler?
+    private var significantChange: SignificantChangeFilter?
+
+    init(stream: SensorStream, request: SensorRequest) {
+        self.stream = stream
+        self.request = request
+        if stream == .location, request.distance > 0 {
+            significantChange = SignificantChangeFilter(distance: request.distance)
+        }
+        resampler = request.rate.isInfinite ? nil : Resampler(stream: stream, rate: request.rate)
+    }
+
+    /// Returns the samples that are complete after `samples`.
+    mutating func update(_ samples: SampleBlock) -> SampleBlock {
+        let changes = significantChange?.update(samples) ?? samples
+        return resampler?.update(changes) ?? changes
+    }
+
+    /// Returns the pending samples and resets the limiter, so that earlier times are accepted again.
+    mutating func finish() -> SampleBlock? {
+        defer { self = RateLimiter(stream: stream, request: request) }
+        return resampler?.finish()
+    }
+}

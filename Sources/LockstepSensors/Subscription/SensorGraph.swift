@@ -1,0 +1,160 @@
+public import LockstepModel
+
+/// Sensors and their subscribers, as a value.
+///
+/// Each sensor runs once, at the fastest rate that any subscriber requests (``sourceRates``); each subscriber receives
+/// its own rate; a sensor without subscribers stops. Streams that no source provides are derived from others where their
+/// inputs are available (see ``DerivedOptions``). A derived stream may be the input of another one.
+///
+/// Samples are expected on one time line, in time order within a stream.
+public struct SensorGraph: Sendable {
+    /// The available streams, in the order of ``SensorStream/all``.
+    public let streams: [SensorStream]
+
+    private let provided: Set<SensorStream>
+    private let nativeRates: [SensorStream: Double]
+    private var derived: DerivedSensors
+    private var subscribers: [Subscriber: [SensorStream: Subscription]] = [:]
+    private var nextNumber = 0
+
+    private struct Subscription: Sendable {
+        let request: SensorRequest
+        var limiter: RateLimiter
+    }
+
+    /// Creates the graph of the streams of `sources` and those that can be derived from them.
+    public init(sources: [any SensorSource], options: DerivedOptions = DerivedOptions()) {
+        let provided = Set(sources.flatMap(\.streams))
+        self.provided = provided
+        var nativeRates: [SensorStream: Double] = [:]
+        for source in sources {
+            for stream in source.streams {
+                if let rate = source.nativeRate(of: stream) {
+                    nativeRates[stream] = max(nativeRates[stream] ?? 0, rate)
+                }
+            }
+        }
+        self.nativeRates = nativeRates
+        derived = DerivedSensors(options.sensors(provided: provided), provided: provided)
+        let available = provided.union(derived.streams)
+        streams = SensorStream.builtIn.filter(available.contains)
+    }
+
+    /// Adds a subscriber without requests.
+    public mutating func addSubscriber() -> Subscriber {
+        nextNumber += 1
+        return Subscriber(number: nextNumber)
+    }
+
+    /// Removes all subscribers, to find out which sources some requests need on their own.
+    package mutating func removeAllSubscribers() {
+        subscribers = [:]
+        derived.setDemand([:])
+    }
+
+    /// Replaces all requests of a subscriber; an empty dictionary removes it.
+    /// - Returns: The pending samples of streams that end or change their rate.
+    public mutating func setRequests(
+        _ requests: [SensorStream: SensorRequest], for subscriber: Subscriber
+    ) -> [SensorOutput] {
+        var outputs: [SensorOutput] = []
+        let requests = requests.filter { $0.value.rate > 0 }
+        let previous = subscribers[subscriber] ?? [:]
+        // Before the subscription ends, so that the last samples still reach it.
+        for samples in derived.setDemand(demand(replacing: subscriber, by: requests)) { outputs += deliver(samples) }
+        // Sorted to make the order of the outputs deterministic.
+        let ending = previous.filter { $0.value.request != requests[$0.key] }.keys.sorted { $0.name < $1.name }
+        for stream in ending {
+            if let rest = subscribers[subscriber]?[stream]?.limiter.finish() {
+                append(rest, for: subscriber, to: &outputs)
+            }
+            subscribers[subscriber]?[stream] = nil
+        }
+        for (stream, request) in requests where subscribers[subscriber]?[stream] == nil {
+            subscribers[subscriber, default: [:]][stream] = Subscription(
+                request: request, limiter: RateLimiter(stream: stream, request: request))
+        }
+        if subscribers[subscriber]?.isEmpty == true { subscribers[subscriber] = nil }
+        return outputs
+    }
+
+    /// The rate to request from the sources for each stream in samples/s, `.infinity` for the native rate. A missing
+    /// stream is not requested.
+    public var sourceRates: [SensorStream: Double] {
+        var finite: [SensorStream: Double] = [:]
+        var native: Set<SensorStream> = []
+        func add(_ stream: SensorStream, _ request: SensorRequest) {
+            guard provided.contains(stream) else { return }
+            if request.rate.isInfinite { native.insert(stream) }
+            finite[stream] = max(finite[stream] ?? 0, request.rate.isInfinite ? request.minimum : request.rate)
+        }
+        for (stream, subscription) in subscribers.values.joined() { add(stream, subscription.request) }
+        for (stream, rate) in derived.inputRates { add(stream, SensorRequest(rate: rate)) }
+        for stream in native {
+            // A fixed rate has no alternative.
+            let rate = nativeRates[stream] ?? .infinity
+            if finite[stream] ?? 0 <= rate { finite[stream] = .infinity }
+        }
+        return finite
+    }
+
+    /// Processes samples of a source and returns what each subscriber receives.
+    public mutating func update(_ samples: SampleBlock) -> [SensorOutput] {
+        guard provided.contains(samples.stream), !samples.isEmpty else { return [] }
+        var outputs = deliver(samples)
+        for samples in derived.update(samples) { outputs += deliver(samples) }
+        return outputs
+    }
+
+    /// The statuses of the active derived sensors that report one, by their streams.
+    public var derivedStatuses: [SensorStream: SourceStatus] { derived.statuses }
+
+    /// Returns all pending samples and resets the graph, as after a clock step.
+    /// - Parameter streams: Resets only these streams and what is derived from them, because their source has ended; nil
+    ///   resets all.
+    public mutating func restart(of streams: Set<SensorStream>? = nil) -> [SensorOutput] {
+        var outputs: [SensorOutput] = []
+        var ending = streams ?? provided
+        for samples in derived.restart(&ending) { outputs += deliver(samples) }
+        for subscriber in subscribers.keys.sorted(by: { $0.number < $1.number }) {
+            let streams = (subscribers[subscriber] ?? [:]).keys.filter(ending.contains).sorted { $0.name < $1.name }
+            for stream in streams {
+                guard let rest = subscribers[subscriber]?[stream]?.limiter.finish() else { continue }
+                append(rest, for: subscriber, to: &outputs)
+            }
+        }
+        return outputs
+    }
+
+    /// Returns the rate that a request results in, in samples/s; `.infinity` if only the source knows it.
+    public func rate(of request: SensorRequest, for stream: SensorStream) -> Double {
+        request.rate.isInfinite && request.minimum > nativeRates[stream] ?? .infinity ? request.minimum : request.rate
+    }
+
+    /// The fastest rate that subscribers request of each stream, once `subscriber` has other requests.
+    private func demand(
+        replacing subscriber: Subscriber, by requests: [SensorStream: SensorRequest]
+    ) -> [SensorStream: Double] {
+        var demand = requests.mapValues(\.rate)
+        for (other, subscriptions) in subscribers where other != subscriber {
+            for (stream, subscription) in subscriptions {
+                demand[stream] = max(demand[stream] ?? 0, subscription.request.rate)
+            }
+        }
+        return demand
+    }
+
+    private mutating func deliver(_ samples: SampleBlock) -> [SensorOutput] {
+        guard !samples.isEmpty else { return [] }
+        var outputs: [SensorOutput] = []
+        for subscriber in subscribers.keys.sorted(by: { $0.number < $1.number }) {
+            guard let limited = subscribers[subscriber]?[samples.stream]?.limiter.update(samples) else { continue }
+            append(limited, for: subscriber, to: &outputs)
+        }
+        return outputs
+    }
+
+    private func append(_ samples: SampleBlock, for subscriber: Subscriber, to outputs: inout [SensorOutput]) {
+        if !samples.isEmpty { outputs.append(SensorOutput(subscriber: subscriber, samples: samples)) }
+    }
+}

@@ -1,0 +1,92 @@
+import LockstepModel
+import LockstepMotion
+import LockstepSensors
+import Testing
+
+/// A source that is never run; only its description matters to the graph.
+private struct DescribedSource: SensorSource {
+    var name: String { "described" }
+    var streams: [SensorStream]
+    var rates: [SensorStream: Double] = [:]
+    func nativeRate(of stream: SensorStream) -> Double? { rates[stream] }
+    func run(into sink: any SampleSink) async {}
+}
+
+@Suite("Derived streams in the sensor graph")
+struct DerivedStreamGraphTests {
+    private let motion: [SensorStream] = [.accelerometer, .gyroscope, .magnetometer]
+
+    private func graph(_ streams: [SensorStream], options: DerivedOptions = DerivedOptions()) -> SensorGraph {
+        SensorGraph(sources: [DescribedSource(streams: streams)], options: options)
+    }
+
+    @Test("a heading needs a magnetometer and a reference frame with a north")
+    func headingAvailability() {
+        #expect(graph(motion).streams.contains(.heading))
+        #expect(!graph([.accelerometer, .gyroscope]).streams.contains(.heading))
+        for frame in AttitudeReferenceFrame.allCases {
+            var options = DerivedOptions()
+            options.deviceMotion.referenceFrame = frame
+            let hasNorth = frame == .magneticNorth || frame == .trueNorth
+            #expect(graph(motion, options: options).streams.contains(.heading) == hasNorth)
+        }
+        #expect(graph([.deviceMotion]).streams == [.deviceMotion, .heading])
+    }
+
+    @Test("an altitude needs the pressure, and one of a source is not derived")
+    func altitudeAvailability() {
+        #expect(graph([.pressure]).streams == [.pressure, .altitude])
+        #expect(!graph([.accelerometer]).streams.contains(.altitude))
+        var provided = graph([.pressure, .altitude])
+        let subscriber = provided.addSubscriber()
+        _ = provided.setRequests([.altitude: .everything], for: subscriber)
+        #expect(provided.sourceRates == [.altitude: .infinity])
+    }
+
+    @Test("a stream derived from a derived stream requests the inputs of both, and the position without a declination")
+    func chain() {
+        var options = DerivedOptions()
+        options.deviceMotion.declination = 0.1
+        var graph = graph(motion + [.location], options: options)
+        let subscriber = graph.addSubscriber()
+        _ = graph.setRequests([.heading: SensorRequest(rate: 10)], for: subscriber)
+        #expect(graph.sourceRates == [.accelerometer: 100, .gyroscope: 100, .magnetometer: 25])
+        _ = graph.setRequests([:], for: subscriber)
+        #expect(graph.sourceRates.isEmpty)
+
+        var modelled = self.graph(motion + [.location])
+        let other = modelled.addSubscriber()
+        _ = modelled.setRequests([.heading: SensorRequest(rate: 10)], for: other)
+        #expect(modelled.sourceRates[.location] == 0.1)
+    }
+
+    @Test("a derived stream that another one still needs keeps its state when its own subscription ends")
+    func sharedInput() {
+        var graph = graph([.deviceMotion, .magnetometer])
+        let subscriber = graph.addSubscriber()
+        _ = graph.setRequests([.deviceMotion: .everything, .heading: .everything], for: subscriber)
+        _ = graph.setRequests([.heading: .everything], for: subscriber)
+        #expect(graph.sourceRates == [.deviceMotion: 100])
+    }
+
+    @Test("the altitude starts again at 0 for each subscription, and after a restart")
+    func altitudeStart() {
+        var graph = graph([.pressure])
+        func altitudes(_ pressures: [Double], _ graph: inout SensorGraph) -> [Double] {
+            let block = SampleBlock(
+                stream: .pressure, times: pressures.indices.map { Int64($0) * 1_000_000 }, columns: [pressures])
+            return graph.update(block).filter { $0.samples.stream == .altitude }.flatMap { $0.samples.columns[0] }
+        }
+        let subscriber = graph.addSubscriber()
+        _ = graph.setRequests([.altitude: .everything], for: subscriber)
+        #expect(graph.sourceRates == [.pressure: 1])
+        #expect(altitudes([1000, 1000], &graph) == [0, 0])
+        #expect(altitudes([999], &graph).first ?? 0 > 8)
+        _ = graph.restart()
+        #expect(altitudes([999], &graph) == [0])
+        _ = graph.setRequests([:], for: subscriber)
+        #expect(altitudes([990], &graph).isEmpty)
+        _ = graph.setRequests([.altitude: .everything], for: subscriber)
+        #expect(altitudes([980], &graph) == [0])
+    }
+}
