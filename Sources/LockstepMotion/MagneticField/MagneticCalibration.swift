@@ -5,7 +5,8 @@
 public struct MagneticCalibration: Sendable, Hashable {
     /// The corrections that are applied.
     public enum Kind: String, Sendable, Hashable {
-        /// None: the device has not been rotated enough.
+        /// None: the device has not been rotated enough, or it has no significant field of its own (see
+        /// ``MagneticCalibration/accuracy``).
         case none
         /// The device's own field is subtracted.
         case hardIron

@@ -11,7 +11,9 @@ extension AttitudeReport {
         quality += ", \(fixed(100 * calibration.coverage, 0)) % of all directions"
         let offset = (0..<3).map { fixed(calibration.offset[$0], 1) }.joined(separator: ", ")
         switch calibration.kind {
-        case .none: return [("field", "not calibrated: \(quality)")]
+        case .none:
+            let result = calibration.accuracy == .uncalibrated ? "not calibrated" : "no correction necessary"
+            return [("field", result), ("", quality)]
         case .hardIron: return [("field", "hard iron (\(offset)) µT removed"), ("", quality)]
         case .softIron:
             let ratio = fixed(calibration.axisRatio, 2)

@@ -30,9 +30,9 @@ struct RecordedMotionTests {
         /// Returns the device motion that an agent would report for the samples that `keeps` selects by index, at times
         /// shifted by `jitter`.
         func motions(
-            keeps: (Int) -> Bool = { _ in true }, jitter: (Int) -> Int64 = { _ in 0 }
+            keeps: (Int) -> Bool = { _ in true }, jitter: (Int) -> Int64 = { _ in 0 }, calibrates: Bool = false
         ) throws -> [DeviceMotion] {
-            var estimator = DeviceMotionEstimator(options: .init(calibratesMagneticField: false))
+            var estimator = DeviceMotionEstimator(options: .init(calibratesMagneticField: calibrates))
             var motions: [DeviceMotion] = []
             let blocks = recording.blocks.filter { $0.stream != .location }
             for start in stride(from: 0, to: recording.times.count, by: 100) {
@@ -84,6 +84,16 @@ struct RecordedMotionTests {
         #expect(worst < 0.1 * Self.degree)
         #expect(our.total < their.total + 0.05 * Self.degree)
         #expect(our.inclination < their.inclination + 0.05 * Self.degree)
+    }
+
+    @Test("the calibration of a magnetometer that needs none costs at most 0.3°", arguments: VQFReferenceTests.trials)
+    func calibrated(_ name: String) throws {
+        let trial = try Trial(name)
+        let raw = try trial.error(of: try trial.motions())
+        let calibrated = try trial.error(of: try trial.motions(calibrates: true))
+        print("\(name) calibrated: \(calibrated.total / Self.degree)° after \(raw.total / Self.degree)°")
+        #expect(calibrated.total < raw.total + 0.3 * Self.degree)
+        #expect(abs(calibrated.inclination - raw.inclination) < 1e-9)
     }
 
     @Test("device motion remains accurate if a fifth of all samples is lost", arguments: VQFReferenceTests.trials)

@@ -15,6 +15,9 @@ struct HardIronEstimator: Sendable {
     private static let minReadings = 20.0
     /// The noise of a good magnetometer in µT: a lower limit for the estimated noise.
     private static let minNoise = 0.3
+    /// The number of standard errors by which the offset must change to be applied. Residuals are correlated in time, so
+    /// the error is several times the standard error.
+    private static let significance = 6.0
     /// The ridge (Tikhonov regularisation), relative to the information about an axis that was rotated through all
     /// directions. An axis without information gets no offset.
     private static let ridge = 0.002
@@ -99,6 +102,6 @@ struct HardIronEstimator: Sendable {
         guard present >= .medium, remainingGrace == 0 || offset == SIMD3(0, 0, 0) else { return }
         // Change the offset only by more than its uncertainty: the heading filter takes every change for one of the
         // field.
-        if length(found - offset) > max(1, 2 * sigma) { offset = found }
+        if length(found - offset) > max(1, Self.significance * sigma) { offset = found }
     }
 }

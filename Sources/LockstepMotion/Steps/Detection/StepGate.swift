@@ -64,7 +64,8 @@ struct StepGate: Sendable {
         rises = SIMD3(0, 0, 0)
     }
 
-    /// Whether the walk continues, that is, whether the last three swings are not much weaker than its mean.
+    /// Updates the mean rise and returns whether the walk continues: its last three swings are not much weaker than the
+    /// mean.
     private mutating func continues(after elapsed: Double) -> Bool {
         guard rises.sum() / 3 >= parameters.fadingRatio * meanRise else { return false }
         meanRise += (1 - exp(-elapsed / parameters.walkTimeConstant)) * (rises.z - meanRise)
