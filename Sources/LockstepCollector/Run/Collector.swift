@@ -37,7 +37,7 @@ public final class Collector: Service {
     }
 
     /// Runs until the surrounding task or service group shuts down.
-    /// - Throws: the error of `makeStore`, such as ``LockstepStore/StoreError``.
+    /// - Throws: the error of `makeStore`, such as ``/LockstepStore/StoreError``.
     public func run() async throws {
         defer { continuation.finish() }
         try await withTaskCancellationOrGracefulShutdownHandler {

@@ -18,7 +18,7 @@ public import LockstepModel
 /// low-passed streams are held.
 ///
 /// A low-passed value is symmetric about its time and therefore has no delay. It is emitted when the samples of the
-/// three following periods have arrived (60 ms at 50 Hz). The filter is ``ResamplingKernel``: −6 dB at 0.42 of the
+/// three following periods have arrived (60 ms at 50 Hz). The filter is `ResamplingKernel`: −6 dB at 0.42 of the
 /// rate, less than −50 dB above 0.7 of it. A gap longer than three periods or 1 s, and than four mean intervals,
 /// separates two segments. Near the ends of a segment a value needs at least half of the kernel's weight. A missing
 /// value affects only its own column, which becomes missing where half of the weight is missing. Values are rounded to

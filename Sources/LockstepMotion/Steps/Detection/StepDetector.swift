@@ -15,7 +15,7 @@ public struct Step: Sendable, Hashable {
 /// autocorrelation shows a period. The first steps of a walk are credited together about five seconds after its start;
 /// each later step is reported at once.
 ///
-/// An extra peak per stride, as from a device that rebounds in a loose pocket, is rejected (``CadenceLimiter``): on
+/// An extra peak per stride, as from a device that rebounds in a loose pocket, is rejected (`CadenceLimiter`): on
 /// recorded walks with such peaks added, the mean error is 3 % instead of 8 %.
 ///
 /// Sensors of 20 to 500 Hz, evenly sampled or not, give the same count within one or two steps a walk. A gap of more
