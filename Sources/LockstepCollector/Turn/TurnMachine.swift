@@ -59,8 +59,8 @@ struct TurnMachine {
         case rollBack
         /// Drop the connection without sending anything, so that the broker delivers all unacknowledged messages again.
         case abandonConnection
-        /// Publish the states of a range of the devices that were known at connect, the acknowledgements whose deadline has
-        /// passed, and the collector's health.
+        /// Publish the states of a range of the devices that were known at connect, the acknowledgements whose deadline
+        /// has passed, and the collector's health.
         case publish(states: Range<Int>, acknowledgements: Bool)
         /// Send the queued packets, including the MQTT acknowledgements of everything read.
         case flush
@@ -86,8 +86,8 @@ struct TurnMachine {
     enum GroupUrgency {
         /// The group is empty.
         case none
-        /// The group holds only heartbeats. They can wait for the next commit: with thousands of devices, each heartbeat
-        /// would otherwise cost a commit. If a crash loses one, the next heartbeat replaces it.
+        /// The group holds only heartbeats. They can wait for the next commit: with thousands of devices, each
+        /// heartbeat would otherwise cost a commit. If a crash loses one, the next heartbeat replaces it.
         case deferrable
         case urgent
     }
@@ -133,7 +133,8 @@ struct TurnMachine {
     var deferredSince: Instant?
     /// Whether the last commit failed.
     var isStalled = false
-    /// Whether the broker knows that the store is stalled, or will know from the last will when the connection is dropped.
+    /// Whether the broker knows that the store is stalled, or will know from the last will when the connection is
+    /// dropped.
     var isStallReported = false
 
     // The connection.

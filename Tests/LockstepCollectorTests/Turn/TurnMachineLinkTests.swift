@@ -168,4 +168,16 @@ struct TurnMachineLinkTests {
         driver.send(.handedOver(samples: 20_000), expecting: .read)
         driver.link(.reconnectDue(hasTrialGroup: true), expecting: .connect)
     }
+
+    @Test("a failed commit closes the transaction: the store can be tested, and an empty turn does not commit")
+    mutating func closedTransaction() {
+        driver.connect()
+        driver.wakeUp(expecting: .read)
+        driver.read(messages: 1, samples: 20_000, expecting: .handOver)
+        driver.send(.handedOver(samples: 20_000), expecting: .read)
+        driver.stall()
+        driver.link(.reconnectDue(hasTrialGroup: true), expecting: .connect)
+        driver.link(.reconnectDue(hasTrialGroup: true), expecting: .tryCommit)
+        driver.turn(.none, commits: false)
+    }
 }
