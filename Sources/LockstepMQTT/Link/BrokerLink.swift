@@ -219,6 +219,7 @@ public final class BrokerLink {
         return .disconnected(error, retryIn: wait)
     }
 
+    /// Returns the error, or a takeover if another client with the same id has ended the connection.
     private func judged(_ error: MQTTError) -> MQTTError {
         if ContinuousClock.now - upSince >= TakeoverDetector.maxDuration { backoff.reset() }
         let isTakenOver = takeover.didLose(error.code, isListening: peer?.isListening() ?? false, at: .now)
