@@ -65,7 +65,7 @@ struct TurnMachine {
         /// Send the queued packets, including the MQTT acknowledgements of everything read.
         case flush
         /// Start the next turn. Before that, let the store do its maintenance if requested.
-        case endTurn(upkeep: Bool)
+        case endTurn(maintenance: Bool)
     }
 
     /// The result of one read.
@@ -192,12 +192,12 @@ struct TurnMachine {
         case .committed: return didCommit()
         case .commitFailed: return didFailToCommit()
         case .settled: return publish()
-        case .rolledBack: return isConnected ? .abandonConnection : .endTurn(upkeep: false)
-        case .abandoned: return .endTurn(upkeep: false)
+        case .rolledBack: return isConnected ? .abandonConnection : .endTurn(maintenance: false)
+        case .abandoned: return .endTurn(maintenance: false)
         case .published: return .flush
         case .flushed:
             linger.record(unacknowledged, retained: retained, at: now)
-            return .endTurn(upkeep: true)
+            return .endTurn(maintenance: true)
         }
     }
 }

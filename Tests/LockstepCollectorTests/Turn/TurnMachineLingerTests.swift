@@ -83,7 +83,7 @@ struct TurnMachineLingerTests {
         driver.send(.reviewed(.urgent), expecting: .commit)
         driver.send(.commitFailed, expecting: .rollBack)
         driver.send(.rolledBack, expecting: .abandonConnection)
-        driver.send(.abandoned, expecting: .endTurn(upkeep: false))
+        driver.send(.abandoned, expecting: .endTurn(maintenance: false))
         // Too many for a linger in a window of 20, but not in one of 50.
         for _ in 1...6 { driver.machine.linger.record(20, at: driver.now) }
         driver.wakeUp(expecting: .read)

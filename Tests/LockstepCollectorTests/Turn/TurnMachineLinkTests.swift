@@ -32,7 +32,7 @@ struct TurnMachineLinkTests {
         driver.send(.reviewed(.urgent), expecting: .commit)
         driver.send(.commitFailed, expecting: .rollBack)
         driver.send(.rolledBack, expecting: .abandonConnection)
-        driver.send(.abandoned, expecting: .endTurn(upkeep: false))
+        driver.send(.abandoned, expecting: .endTurn(maintenance: false))
         driver.turn(publishing: 500..<600)
     }
 

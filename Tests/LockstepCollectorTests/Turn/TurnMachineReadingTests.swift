@@ -63,7 +63,7 @@ struct TurnMachineReadingTests {
         driver.send(.committed, expecting: .settle)
         driver.send(.settled, expecting: .publish(states: 0..<0, acknowledgements: true))
         driver.send(.published, expecting: .flush)
-        driver.send(.flushed, expecting: .endTurn(upkeep: true))
+        driver.send(.flushed, expecting: .endTurn(maintenance: true))
         driver.wakeUp(expecting: .read)
         driver.read(messages: 100, samples: 1999, isStoreIdle: false, expecting: .read)
     }
