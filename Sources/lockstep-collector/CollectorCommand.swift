@@ -19,7 +19,8 @@ struct CollectorCommand: AsyncParsableCommand {
             environment, and the environment overrides the file.
 
             SIGNALS
-              SIGTERM, SIGINT   commit, publish the status 'offline', and exit; a second signal exits at once
+              SIGTERM, SIGINT   commit, publish the status 'offline', and exit
+                                (a second signal exits at once)
 
             EXAMPLE
               lockstep-collector --broker mqtt://localhost --store sqlite:/var/lib/lockstep/samples.db

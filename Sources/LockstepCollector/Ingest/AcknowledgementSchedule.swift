@@ -11,8 +11,8 @@ struct AcknowledgementSchedule {
         let committedAt: Int64
     }
 
-    /// µs between two acknowledgements of one (device, epoch). It is shorter than an agent's publish window; otherwise each
-    /// acknowledgement would lag further behind its batch than the previous one.
+    /// µs between two acknowledgements of one (device, epoch). It is shorter than an agent's publish window; otherwise
+    /// each acknowledgement would lag further behind its batch than the previous one.
     static let minInterval: Int64 = 900_000
     /// µs from a commit to its acknowledgement. The batches of one publish window arrive within this time.
     static let delay: Int64 = 100_000

@@ -43,8 +43,8 @@ extension Intake {
         guard let address = topics[route].address, let stream = topics[route].stream else {
             preconditionFailure("a route to samples has an address and a stream")
         }
-        // Reserve capacity only for topics of the previous group. With every topic ever seen, the reservations would add
-        // up to more than ever arrives at once.
+        // Reserve capacity only for topics of the previous group. With every topic ever seen, the reservations would
+        // add up to more than ever arrives at once.
         let isSteady = topics[route].group == groupNumber - 1
         topics[route].group = groupNumber
         topics[route].run = group.runs.count
@@ -101,8 +101,8 @@ extension Intake {
                 device: address, epoch: position.epoch, ranges: SequenceSet([position.seq...position.seq])))
     }
 
-    /// Passes live samples to the life cycle of their device, or keeps the newest timestamp for later if the samples can't
-    /// change the state.
+    /// Passes live samples to the life cycle of their device, or keeps the newest timestamp for later if the samples
+    /// can't change the state.
     private mutating func recordLiveSamples(
         _ newest: Timestamp, of device: Int, _ registry: inout LifecycleRegistry, at moment: Moment
     ) {

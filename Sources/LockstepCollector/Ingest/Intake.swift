@@ -142,7 +142,8 @@ struct Intake {
     /// The error for a new device beyond the limit. The agent keeps the batch, because the limit may be raised.
     func tooManyDevices(position: BatchPosition?) -> PayloadError {
         PayloadError(
-            "too many devices: the limit of \(maximumDevices) is reached; raise the collector's --max-devices to accept more",
+            "too many devices: the limit of \(maximumDevices) is reached; "
+                + "raise the collector's --max-devices to accept more",
             position: position, isRetryable: true)
     }
 

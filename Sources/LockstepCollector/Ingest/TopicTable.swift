@@ -1,10 +1,10 @@
 import Glibc
 
-/// A dictionary keyed by the raw bytes of a topic. Every message needs a lookup, and creating a `String` for it would cost
-/// more than the lookup itself.
+/// A dictionary keyed by the raw bytes of a topic. Every message needs a lookup, and creating a `String` for it would
+/// cost more than the lookup itself.
 ///
-/// A hash table with linear probing. It uses Swift's `Hasher`, which is seeded per process, so that a client can't choose
-/// topics that collide.
+/// A hash table with linear probing. It uses Swift's `Hasher`, which is seeded per process, so that a client can't
+/// choose topics that collide.
 struct TopicTable<Value> {
     private struct Entry {
         let hash: Int
@@ -15,7 +15,8 @@ struct TopicTable<Value> {
     private var values: [Value] = []
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
-    /// Indices into `entries`, or -1 for a free slot. The count is a power of two, and at least twice that of the entries.
+    /// Indices into `entries`, or -1 for a free slot. The count is a power of two, and at least twice that of the
+    /// entries.
     private var slots: [Int] = Array(repeating: -1, count: 64)
 
     var count: Int { values.count }

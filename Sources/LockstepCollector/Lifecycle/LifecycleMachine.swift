@@ -22,7 +22,8 @@ public struct LifecycleMachine: Sendable {
     public enum Event: Sendable, Hashable {
         /// A presence message of the device, or its last will.
         case presence(Presence)
-        /// A live batch; `newest` is the time of its last sample. Backlog is not an event, because it never changes a state.
+        /// A live batch; `newest` is the time of its last sample. Backlog is not an event, because it never changes a
+        /// state.
         case liveSamples(newest: Timestamp)
         /// The deadline ``LifecycleMachine/nextTick`` has passed.
         case tick
@@ -105,7 +106,8 @@ public struct LifecycleMachine: Sendable {
         case .active, .inactive: return nil
         case nil, .resumed: return move(to: .active, since: clamped(newest, to: moment), reason: "live-sample")
         case .background, .terminated:
-            // A device that declared itself in background still sends samples at background rates. They don't resume it.
+            // A device that declared itself in background still sends samples at background rates. They don't resume
+            // it.
             guard snapshot.phase != .background else { return nil }
             resumedAt = moment.boot
             return move(to: .resumed, since: clamped(newest, to: moment), reason: "live-sample")

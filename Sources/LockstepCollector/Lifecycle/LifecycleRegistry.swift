@@ -9,8 +9,8 @@ struct LifecycleRegistry {
     /// The changed machines of the current transaction.
     private var uncommitted: [DeviceAddress: LifecycleMachine] = [:]
     private let timing: LifecycleMachine.Timing
-    /// The devices by their next tick, in µs of the boot clock. An entry is never later than the real deadline and often
-    /// earlier, because every message of a device postpones its deadline.
+    /// The devices by their next tick, in µs of the boot clock. An entry is never later than the real deadline and
+    /// often earlier, because every message of a device postpones its deadline.
     private var queue = DeadlineQueue<DeviceAddress>()
     /// The valid queue entry of each device. Other entries of the device are stale.
     private var queuedDeadline: [DeviceAddress: Int64] = [:]

@@ -7,10 +7,11 @@ public import Logging
 public import ServiceLifecycle
 import Synchronization
 
-/// A service that receives the batches of agents, stores every sample once, acknowledges after the commit, and publishes
-/// the life-cycle state of each device.
+/// A service that receives the batches of agents, stores every sample once, acknowledges after the commit, and
+/// publishes the life-cycle state of each device.
 public final class Collector: Service {
-    /// The state transitions of all devices, each after it is on disk. The newest 10,000 are buffered for a slow reader.
+    /// The state transitions of all devices, each after it is on disk. The newest 10,000 are buffered for a slow
+    /// reader.
     public let transitions: AsyncStream<DeviceTransition>
 
     private let configuration: CollectorConfiguration

@@ -27,8 +27,8 @@ public struct CollectorConfiguration: Sendable {
     /// The timeouts of the life cycles.
     public var timing = LifecycleMachine.Timing()
     var turn = TurnLimits()
-    /// The MQTT 5 receive maximum: how many unacknowledged messages the broker may send. The default covers two turns, so
-    /// that the broker can keep sending while a turn ends.
+    /// The MQTT 5 receive maximum: how many unacknowledged messages the broker may send. The default covers two turns,
+    /// so that the broker can keep sending while a turn ends.
     public var receiveMaximum = UInt16(clamping: 2 * TurnLimits().messages)
     /// The program version in the published health, or nil to omit it.
     public var version: String?

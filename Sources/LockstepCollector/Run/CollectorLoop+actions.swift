@@ -46,8 +46,8 @@ extension CollectorLoop {
         case .flush:
             for event in link.write() { handle(event) }
             return .flushed
-        case .endTurn(let upkeep):
-            if upkeep { writer.performMaintenance() }
+        case .endTurn(let maintenance):
+            if maintenance { writer.performMaintenance() }
             return nil
         }
     }

@@ -34,7 +34,7 @@ extension CollectorLoop {
     }
 
     /// Passes an event to the machine and carries out its action.
-    /// - Returns: whether to connect, where the event asks that.
+    /// - Returns: whether to connect. Only the answer to ``TurnMachine/LinkEvent/reconnectDue(hasTrialGroup:)`` matters.
     @discardableResult
     func handle(_ event: TurnMachine.LinkEvent) -> Bool { perform(machine.handle(event, at: .now)) }
 

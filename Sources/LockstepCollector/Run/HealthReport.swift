@@ -43,8 +43,8 @@ final class HealthReport {
 
     /// Returns the options of a connection, with the current health in the last will.
     func connectionOptions(version: MQTTVersion) -> MQTTOptions {
-        // While the store is stalled, the collector drops its connection again and again. The last will must not replace the
-        // reason with 'offline'.
+        // While the store is stalled, the collector drops its connection again and again. The last will must not
+        // replace the reason with 'offline'.
         let will = CollectorHealth(status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem)
         return MQTTOptions(
             address: configuration.broker, clientID: "lockstep-collector-\(configuration.id)", keepsSession: true,

@@ -1,23 +1,23 @@
 /// Decides whether the collector delays a read so that one commit covers more messages (group commit). A commit of many
 /// messages costs little more than a commit of few.
 ///
-/// A broker sends only a limited number of messages before it waits for an acknowledgement: its in-flight window. It does
-/// not announce the size of the window, but it is at least the largest number of messages that a turn has received. The
-/// collector lingers only if the expected messages fill less than half of that window. With more, the broker might be
-/// waiting for acknowledgements at the same time.
+/// A broker sends only a limited number of messages before it waits for an acknowledgement: its in-flight window. It
+/// does not announce the size of the window, but it is at least the largest number of messages that a turn has
+/// received. The collector lingers only if the expected messages fill less than half of that window. With more, the
+/// broker might be waiting for acknowledgements at the same time.
 struct CommitLinger {
     /// The delay, from the start of a turn to the start of the next one.
     static let interval = Duration.milliseconds(10)
     /// The delay of a probe. A probe finds out whether the window is larger than known.
     static let probeDuration = Duration.milliseconds(40)
-    /// The time between two probes. It doubles from the minimum to the maximum. The maximum is shorter than `memory`, so
-    /// that the result of one probe is still known at the next one.
+    /// The time between two probes. It doubles from the minimum to the maximum. The maximum is shorter than `memory`,
+    /// so that the result of one probe is still known at the next one.
     private static let minProbeInterval = Duration.milliseconds(200)
     private static let maxProbeInterval = Duration.seconds(20)
     /// The period over which messages are counted to estimate their rate.
     private static let ratePeriod = Duration.milliseconds(100)
-    /// The minimum time for which a turn's message count is remembered. The window can shrink, because it can depend on what
-    /// the broker has to send.
+    /// The minimum time for which a turn's message count is remembered. The window can shrink, because it can depend on
+    /// what the broker has to send.
     private static let memory = Duration.seconds(30)
 
     /// The maximum number of messages of a turn, in the current memory period and in the previous one.

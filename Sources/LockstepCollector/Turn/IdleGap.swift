@@ -21,8 +21,8 @@ struct IdleGap {
     }
 
     /// Returns how long to wait for more messages, or nil if the turn should end.
-    /// - Parameter messages: the turn's messages that need an acknowledgement. If this number has not changed since the last
-    ///   wait, only other messages arrived, and the turn does not wait again.
+    /// - Parameter messages: the turn's messages that need an acknowledgement. If this number has not changed since the
+    ///   last wait, only other messages arrived, and the turn does not wait again.
     mutating func begin(after messages: Int) -> Duration? {
         guard messages >= limits.burst, messages != waitedAt, messages != futileAt, remaining > .zero else {
             return nil

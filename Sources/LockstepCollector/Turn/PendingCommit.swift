@@ -6,8 +6,8 @@ struct PendingCommit {
     private(set) var transitions: [DeviceTransition] = []
     /// The rejected messages to report after the commit.
     private(set) var rejected: [RejectedMessage] = []
-    /// Samples of the first group since the last successful commit. If that commit fails, they are written again to test
-    /// whether the store has recovered. This is safe because none of them was acknowledged.
+    /// Samples of the first group since the last successful commit. If that commit fails, they are written again to
+    /// test whether the store has recovered. This is safe because none of them was acknowledged.
     private(set) var trialGroup: IngestGroup?
 
     /// Whether there are samples to test the store with.

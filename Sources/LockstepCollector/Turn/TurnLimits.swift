@@ -3,7 +3,8 @@
 /// A turn is one transaction. It is handed to the store in parts, so that the collector reads one part while the store
 /// writes the previous one.
 struct TurnLimits: Sendable {
-    /// The maximum number of messages of a turn. It is large, so that small messages share the database pages they change.
+    /// The maximum number of messages of a turn. It is large, so that small messages share the database pages they
+    /// change.
     var messages = 30_000
     /// The maximum number of samples of a turn. A small message can hold many samples.
     var samples = 300_000

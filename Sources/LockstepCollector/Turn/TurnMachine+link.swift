@@ -41,8 +41,8 @@ extension TurnMachine {
         case stayDisconnected
     }
 
-    /// The time after which a refused subscription is retried. The access rights may have been corrected, or a cluster may
-    /// just have lost a node.
+    /// The time after which a refused subscription is retried. The access rights may have been corrected, or a cluster
+    /// may just have lost a node.
     static let resubscribeInterval = Duration.seconds(5)
 
     /// Processes a connection event.
@@ -71,8 +71,8 @@ extension TurnMachine {
         case .queued(let id): inFlight.insert(id)
         case .acknowledged(let id): inFlight.remove(id)
         case .reconnectDue(let hasTrialGroup):
-            // While the store is stalled, a connection would only receive messages that can't be stored. One connection is
-            // made to report the stall. After that, the collector connects when the store is writable again.
+            // While the store is stalled, a connection would only receive messages that can't be stored. One connection
+            // is made to report the stall. After that, the collector connects when the store is writable again.
             let needsTrial = isStalled && isStallReported && !hasHandedOver && hasTrialGroup
             return needsTrial ? .tryCommit : connect()
         case .triedCommit(let succeeded):

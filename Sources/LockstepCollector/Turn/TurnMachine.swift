@@ -59,13 +59,13 @@ struct TurnMachine {
         case rollBack
         /// Drop the connection without sending anything, so that the broker delivers all unacknowledged messages again.
         case abandonConnection
-        /// Publish the states of a range of the devices that were known at connect, the acknowledgements whose deadline has
-        /// passed, and the collector's health.
+        /// Publish the states of a range of the devices that were known at connect, the acknowledgements whose deadline
+        /// has passed, and the collector's health.
         case publish(states: Range<Int>, acknowledgements: Bool)
         /// Send the queued packets, including the MQTT acknowledgements of everything read.
         case flush
         /// Start the next turn. Before that, let the store do its maintenance if requested.
-        case endTurn(upkeep: Bool)
+        case endTurn(maintenance: Bool)
     }
 
     /// The result of one read.
@@ -86,8 +86,8 @@ struct TurnMachine {
     enum GroupUrgency {
         /// The group is empty.
         case none
-        /// The group holds only heartbeats. They can wait for the next commit: with thousands of devices, each heartbeat
-        /// would otherwise cost a commit. If a crash loses one, the next heartbeat replaces it.
+        /// The group holds only heartbeats. They can wait for the next commit: with thousands of devices, each
+        /// heartbeat would otherwise cost a commit. If a crash loses one, the next heartbeat replaces it.
         case deferrable
         case urgent
     }
@@ -133,7 +133,8 @@ struct TurnMachine {
     var deferredSince: Instant?
     /// Whether the last commit failed.
     var isStalled = false
-    /// Whether the broker knows that the store is stalled, or will know from the last will when the connection is dropped.
+    /// Whether the broker knows that the store is stalled, or will know from the last will when the connection is
+    /// dropped.
     var isStallReported = false
 
     // The connection.
@@ -191,12 +192,12 @@ struct TurnMachine {
         case .committed: return didCommit()
         case .commitFailed: return didFailToCommit()
         case .settled: return publish()
-        case .rolledBack: return isConnected ? .abandonConnection : .endTurn(upkeep: false)
-        case .abandoned: return .endTurn(upkeep: false)
+        case .rolledBack: return isConnected ? .abandonConnection : .endTurn(maintenance: false)
+        case .abandoned: return .endTurn(maintenance: false)
         case .published: return .flush
         case .flushed:
             linger.record(unacknowledged, retained: retained, at: now)
-            return .endTurn(upkeep: true)
+            return .endTurn(maintenance: true)
         }
     }
 }

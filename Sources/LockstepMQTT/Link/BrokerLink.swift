@@ -231,7 +231,7 @@ public final class BrokerLink {
         return .disconnected(error, retryIn: wait)
     }
 
-    /// Reports a second client with the same id for brokers that do not report it themselves.
+    /// Returns the error, or a takeover if another client with the same id has ended the connection.
     private func interpreted(_ error: MQTTError) -> MQTTError {
         if ContinuousClock.now - upSince >= TakeoverDetector.maxDuration { backoff.reset() }
         let isTakenOver = takeover.didLose(error.code, isListening: peer?.isListening() ?? false, at: .now)

@@ -13,8 +13,8 @@ struct PeerAddress {
         guard status == 0 else { return nil }
     }
 
-    /// Returns whether a server accepts a TCP connection at this address within a quarter of a second, and keeps it open for
-    /// a moment. A proxy or a dying process may accept a connection and close it at once.
+    /// Returns whether a server accepts a TCP connection at this address within a quarter of a second, and keeps it
+    /// open for a moment. A proxy or a dying process may accept a connection and close it at once.
     func isListening() -> Bool {
         let descriptor = socket(
             Int32(storage.ss_family), Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)

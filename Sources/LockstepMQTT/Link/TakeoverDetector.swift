@@ -1,11 +1,11 @@
 /// Detects that another client with the same client id has taken over the connection.
 ///
-/// A broker may report a takeover in an MQTT 5 DISCONNECT packet (reason code 0x8E). Mosquitto 2.0.11 does not, and with
-/// MQTT 3.1.1 no broker can: it only closes the connection. A broker that is killed closes its connections, too.
+/// A broker may report a takeover in an MQTT 5 DISCONNECT packet (reason code 0x8E). Mosquitto 2.0.11 does not, and
+/// with MQTT 3.1.1 no broker can: it only closes the connection. A broker that is killed closes its connections, too.
 ///
-/// Without a report, a takeover is assumed if ``threshold`` successive connections were lost within ``maxDuration`` while
-/// the broker kept running: it still listened after each loss except the first, it resumed the session on each connect,
-/// and no connect failed.
+/// Without a report, a takeover is assumed if ``threshold`` successive connections were lost within ``maxDuration``
+/// while the broker kept running: it still listened after each loss except the first, it resumed the session on each
+/// connect, and no connect failed.
 struct TakeoverDetector {
     static let threshold = 3
     static let maxDuration = Duration.seconds(10)
@@ -26,7 +26,8 @@ struct TakeoverDetector {
     mutating func didFail() { suspects = 0 }
 
     /// Records the end of an established connection.
-    /// - Parameter isListening: connects to the broker to check whether it is still running; evaluated only if necessary.
+    /// - Parameter isListening: connects to the broker to check whether it is still running; evaluated only if
+    ///   necessary.
     /// - Returns: whether another client has taken over the connection.
     mutating func didLose(
         _ code: MQTTError.Code, isListening: @autoclosure () -> Bool, at now: ContinuousClock.Instant

@@ -20,8 +20,8 @@ struct LifecyclePropertyTests {
         Step(from: .background, to: .terminated), Step(from: .resumed, to: .terminated),
     ]
 
-    /// Transitions that the design document does not list: a device that is first seen in another phase, that is interrupted
-    /// or goes to background while it resumes, or that comes back interrupted or in background.
+    /// Transitions that the design document does not list: a device that is first seen in another phase, that is
+    /// interrupted or goes to background while it resumes, or that comes back interrupted or in background.
     private static let unlisted: Set<Step> = [
         Step(from: nil, to: .inactive), Step(from: nil, to: .background), Step(from: .resumed, to: .inactive),
         Step(from: .resumed, to: .background), Step(from: .background, to: .inactive),

@@ -64,7 +64,7 @@ struct TurnDriver {
         _ = machine.handle(event, at: now)
         _ = machine.handle(.published, at: now)
         let end = machine.handle(.flushed, at: now)
-        #expect(end == .endTurn(upkeep: true))
+        #expect(end == .endTurn(maintenance: true))
     }
 
     /// Runs a turn without messages, and checks whether it commits.
@@ -89,7 +89,7 @@ struct TurnDriver {
             .reviewed(.none), expecting: .publish(states: states, acknowledgements: machine.isConnected),
             sourceLocation: sourceLocation)
         send(.published, expecting: .flush, sourceLocation: sourceLocation)
-        send(.flushed, expecting: .endTurn(upkeep: true), sourceLocation: sourceLocation)
+        send(.flushed, expecting: .endTurn(maintenance: true), sourceLocation: sourceLocation)
     }
 
     /// Runs a turn whose commit fails. Afterwards, the connection is dropped.

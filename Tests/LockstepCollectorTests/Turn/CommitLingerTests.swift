@@ -114,7 +114,8 @@ private struct Stream {
         var outcome = Outcome()
         var isBehind = false
         var waiting: Int { sent((now - start) / .seconds(1)) - outcome.messages }
-        // Messages within the window are readable at once. Those beyond it arrive step by step after the acknowledgement.
+        // Messages within the window are readable at once. Those beyond it arrive step by step after the
+        // acknowledgement.
         var free = window
         var readable: Int { min(waiting, window, free + Int((now - acknowledged) / step)) }
         while now < start + .seconds(Self.seconds) {

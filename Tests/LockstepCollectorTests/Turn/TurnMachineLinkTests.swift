@@ -32,7 +32,7 @@ struct TurnMachineLinkTests {
         driver.send(.reviewed(.urgent), expecting: .commit)
         driver.send(.commitFailed, expecting: .rollBack)
         driver.send(.rolledBack, expecting: .abandonConnection)
-        driver.send(.abandoned, expecting: .endTurn(upkeep: false))
+        driver.send(.abandoned, expecting: .endTurn(maintenance: false))
         driver.turn(publishing: 500..<600)
     }
 
@@ -167,5 +167,17 @@ struct TurnMachineLinkTests {
         driver.read(messages: 1, samples: 20_000, expecting: .handOver)
         driver.send(.handedOver(samples: 20_000), expecting: .read)
         driver.link(.reconnectDue(hasTrialGroup: true), expecting: .connect)
+    }
+
+    @Test("a failed commit closes the transaction: the store can be tested, and an empty turn does not commit")
+    mutating func closedTransaction() {
+        driver.connect()
+        driver.wakeUp(expecting: .read)
+        driver.read(messages: 1, samples: 20_000, expecting: .handOver)
+        driver.send(.handedOver(samples: 20_000), expecting: .read)
+        driver.stall()
+        driver.link(.reconnectDue(hasTrialGroup: true), expecting: .connect)
+        driver.link(.reconnectDue(hasTrialGroup: true), expecting: .tryCommit)
+        driver.turn(.none, commits: false)
     }
 }

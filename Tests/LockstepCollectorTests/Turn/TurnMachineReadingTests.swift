@@ -63,9 +63,28 @@ struct TurnMachineReadingTests {
         driver.send(.committed, expecting: .settle)
         driver.send(.settled, expecting: .publish(states: 0..<0, acknowledgements: true))
         driver.send(.published, expecting: .flush)
-        driver.send(.flushed, expecting: .endTurn(upkeep: true))
+        driver.send(.flushed, expecting: .endTurn(maintenance: true))
         driver.wakeUp(expecting: .read)
         driver.read(messages: 100, samples: 1999, isStoreIdle: false, expecting: .read)
+    }
+
+    @Test("a new turn starts with its own parts and its own idle gap")
+    mutating func nextParts() {
+        begin()
+        for _ in 0..<4 { driver.read(messages: 100, expecting: .read) }
+        driver.read(messages: 100, expecting: .handOver)
+        driver.send(.handedOver(samples: 500), expecting: .read)
+        driver.read(messages: 0, expecting: .waitToRead(.milliseconds(10)))
+        driver.send(.waited(isReadable: false, isStoreIdle: true), expecting: .review(advancingTime: true))
+        driver.send(.reviewed(.none), expecting: .commit)
+        driver.send(.committed, expecting: .settle)
+        driver.endTurn(after: .settled)
+        driver.advance(.seconds(1))
+        driver.wakeUp(expecting: .read)
+        for _ in 0..<4 { driver.read(messages: 100, unacknowledged: 10, expecting: .read) }
+        driver.read(messages: 100, unacknowledged: 10, expecting: .handOver)
+        driver.send(.handedOver(samples: 500), expecting: .read)
+        driver.read(messages: 0, expecting: .review(advancingTime: true))
     }
 
     @Test("enough samples are handed over at once, even while the store is busy")
@@ -167,107 +186,10 @@ struct TurnMachineReadingTests {
     mutating func statesInFlight() {
         begin()
         for id in 1...11 { driver.link(.queued(id: Int32(id))) }
-        driver.read(messages: 99, expecting: .review(advancingTime: true))
+        driver.read(messages: 99, unacknowledged: 120, expecting: .review(advancingTime: true))
         driver.endTurn()
         driver.wakeUp(expecting: .read)
         driver.link(.acknowledged(id: 3))
         driver.read(messages: 99, unacknowledged: 120, expecting: .waitToRead(.milliseconds(10)))
-    }
-}
-
-@Suite("Turn machine: linger")
-struct TurnMachineLingerTests {
-    private var driver = TurnDriver()
-
-    /// Runs a turn with 50 messages.
-    private mutating func turnWithMessages() {
-        driver.wakeUp(expecting: .read)
-        driver.read(messages: 50, expecting: .review(advancingTime: true))
-        driver.endTurn()
-    }
-
-    @Test("the collector lingers after a turn with messages, and then reads without idle gaps")
-    mutating func linger() {
-        driver.connect()
-        turnWithMessages()
-        driver.wakeUp(expecting: .linger(until: driver.turnStart + CommitLinger.interval))
-        driver.advance(CommitLinger.interval)
-        driver.send(.lingered, expecting: .read)
-        driver.read(messages: 100, expecting: .read)
-        driver.read(messages: 0, expecting: .review(advancingTime: true))
-    }
-
-    @Test("the collector does not linger if nothing is readable")
-    mutating func unreadable() {
-        driver.connect()
-        turnWithMessages()
-        driver.send(.wokeUp(isReadable: false, hasUnsentData: false), expecting: .read)
-    }
-
-    @Test("the collector does not linger while the socket accepts no more data")
-    mutating func unsentData() {
-        driver.connect()
-        turnWithMessages()
-        driver.send(.wokeUp(isReadable: true, hasUnsentData: true), expecting: .read)
-    }
-
-    @Test("the collector does not linger after a turn without messages")
-    mutating func withoutMessages() {
-        driver.connect()
-        turnWithMessages()
-        driver.advance(.seconds(1))
-        driver.turn(.none, commits: false)
-        driver.wakeUp(expecting: .read)
-    }
-
-    @Test("the collector does not linger without a connection")
-    mutating func disconnected() {
-        driver.connect()
-        turnWithMessages()
-        driver.link(.disconnected(isTakenOver: false))
-        driver.wakeUp(expecting: .read)
-    }
-
-    @Test("the collector does not linger while states are in flight")
-    mutating func statesInFlight() {
-        driver.connect()
-        turnWithMessages()
-        for id in 1...11 { driver.link(.queued(id: Int32(id))) }
-        driver.wakeUp(expecting: .read)
-    }
-
-    @Test("the window learned from a turn is forgotten with a new connection")
-    mutating func newConnection() {
-        driver.connect()
-        turnWithMessages()
-        driver.link(.disconnected(isTakenOver: false))
-        driver.connect()
-        // Too many for a linger in a window of 20, but not in one of 50.
-        driver.machine.messages = 1
-        for _ in 1...6 { driver.machine.linger.record(20, at: driver.now) }
-        driver.wakeUp(expecting: .read)
-    }
-
-    @Test("messages of a turn that was rolled back don't count for the window")
-    mutating func rolledBack() {
-        driver.connect()
-        driver.wakeUp(expecting: .read)
-        driver.read(messages: 50, expecting: .review(advancingTime: true))
-        driver.send(.reviewed(.urgent), expecting: .commit)
-        driver.send(.commitFailed, expecting: .rollBack)
-        driver.send(.rolledBack, expecting: .abandonConnection)
-        driver.send(.abandoned, expecting: .endTurn(upkeep: false))
-        // Too many for a linger in a window of 20, but not in one of 50.
-        for _ in 1...6 { driver.machine.linger.record(20, at: driver.now) }
-        driver.wakeUp(expecting: .read)
-    }
-
-    @Test("retained messages don't count for the window")
-    mutating func retained() {
-        driver.connect()
-        driver.wakeUp(expecting: .read)
-        driver.read(messages: 50, retained: 50, expecting: .review(advancingTime: true))
-        driver.endTurn()
-        driver.wakeUp(expecting: .read)
     }
 }

@@ -15,7 +15,7 @@ struct TurnMachineTests {
         driver.send(.committed, expecting: .settle)
         driver.send(.settled, expecting: .publish(states: 0..<0, acknowledgements: true))
         driver.send(.published, expecting: .flush)
-        driver.send(.flushed, expecting: .endTurn(upkeep: true))
+        driver.send(.flushed, expecting: .endTurn(maintenance: true))
     }
 
     @Test("a turn with nothing to write publishes and flushes without a commit")
@@ -54,7 +54,7 @@ struct TurnMachineTests {
         driver.send(.commitFailed, expecting: .rollBack)
         driver.send(.rolledBack, expecting: .abandonConnection)
         driver.link(.disconnected(isTakenOver: false))
-        driver.send(.abandoned, expecting: .endTurn(upkeep: false))
+        driver.send(.abandoned, expecting: .endTurn(maintenance: false))
     }
 
     @Test("after a failed commit without a connection, there is none to drop")
@@ -63,7 +63,7 @@ struct TurnMachineTests {
         driver.read(messages: 0, expecting: .review(advancingTime: false))
         driver.send(.reviewed(.urgent), expecting: .commit)
         driver.send(.commitFailed, expecting: .rollBack)
-        driver.send(.rolledBack, expecting: .endTurn(upkeep: false))
+        driver.send(.rolledBack, expecting: .endTurn(maintenance: false))
     }
 
     @Test("heartbeats wait up to a second for another reason to commit")
@@ -100,7 +100,7 @@ struct TurnMachineTests {
         driver.send(.reviewed(.deferrable), expecting: .commit)
         driver.send(.commitFailed, expecting: .rollBack)
         driver.send(.rolledBack, expecting: .abandonConnection)
-        driver.send(.abandoned, expecting: .endTurn(upkeep: false))
+        driver.send(.abandoned, expecting: .endTurn(maintenance: false))
         driver.turn(.deferrable, commits: false)
     }
 

@@ -1,0 +1,90 @@
+import LockstepModel
+import LockstepSensors
+import LockstepStore
+import LockstepWire
+import Testing
+
+@testable import LockstepCollector
+
+@Suite("Ingest of presence messages")
+struct PresenceIntakeTests {
+    private static let topic = "lockstep/lab/pi/presence"
+    private var intake = Intake.standard
+    private var registry = LifecycleRegistry([:], timing: .init(), at: moment(0))
+
+    private mutating func ingest(_ presence: Presence, isRetained: Bool = false) -> IngestGroup {
+        intake.ingest(Self.topic, PresenceJSON.encode(presence), isRetained: isRetained, &registry, 11)
+        return intake.takeGroup(&registry, at: moment(11))
+    }
+
+    @Test("a presence message changes the life cycle, even a retained one", arguments: [true, false])
+    mutating func lifecycle(_ isRetained: Bool) {
+        let group = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10)), isRetained: isRetained)
+        #expect(group.transitions.map(\.transition.to) == [.active])
+        #expect(group.lifecycles[device]?.session == 1)
+        #expect(group.seen == [device: time(11)])
+        #expect(group.rejected.isEmpty && group.dropped.isEmpty)
+    }
+
+    @Test("a heartbeat without changes is the only message that can wait for a commit")
+    mutating func deferrable() {
+        let first = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
+        #expect(!first.canWait)
+        let heartbeat = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10)))
+        #expect(heartbeat.canWait && heartbeat.lifecycles[device]?.evidenceTime == time(10))
+        #expect(!ingest(Presence(epoch: epoch, session: 1, phase: .background, at: time(11))).canWait)
+        #expect(!IngestGroup(dropped: [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet())]).canWait)
+    }
+
+    @Test(
+        "a message with new information can't wait, even if the state stays the same",
+        arguments: [(1, .background), (2, .lost), (2, .background)] as [(Int64, Phase)])
+    mutating func newWithoutTransition(session: Int64, phase: Phase) {
+        _ = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
+        let lost = ingest(Presence(epoch: epoch, session: 1, phase: .lost, at: time(9)))
+        #expect(lost.transitions.map(\.transition.to) == [.background])
+        let next = ingest(Presence(epoch: epoch, session: session, phase: phase, at: time(10)))
+        #expect(next.transitions.isEmpty && !next.canWait)
+    }
+
+    @Test("a last will is no sign of life")
+    mutating func will() {
+        let group = ingest(Presence(epoch: epoch, session: 1, phase: .lost, at: time(10)))
+        #expect(group.seen.isEmpty)
+        #expect(group.transitions.map(\.transition.to) == [.background])
+    }
+
+    @Test("the batches that an agent dropped are recorded")
+    mutating func dropped() {
+        let message = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), dropped: [1...4, 9...9])
+        #expect(
+            ingest(message).dropped == [
+                DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet([1...4, 9...9]))
+            ])
+        var without = message
+        without.epoch = nil
+        let group = ingest(without)
+        #expect(group.dropped.isEmpty)
+    }
+
+    @Test("the number of dropped samples is the last one that each agent reported")
+    mutating func droppedSamples() {
+        #expect(intake.dropped == 0)
+        _ = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), droppedSamples: 5))
+        _ = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(11), droppedSamples: 8))
+        _ = ingest(Presence(epoch: epoch, session: 1, phase: .lost, at: time(11)))
+        #expect(intake.dropped == 8)
+    }
+
+    @Test("the sum of dropped samples saturates instead of overflowing")
+    mutating func absurdlyDropped() {
+        let maximum: Int64 = 1 << 53 - 1
+        // The sum exceeds 64 bits.
+        intake = Intake(root: .standard, limits: PayloadLimits(), maximumFuture: 0, maximumDevices: 5000, devices: [])
+        for number in 0..<2100 {
+            let message = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), droppedSamples: maximum)
+            intake.ingest("lockstep/lab/d\(number)/presence", PresenceJSON.encode(message), &registry, 10)
+        }
+        #expect(intake.dropped == .max)
+    }
+}

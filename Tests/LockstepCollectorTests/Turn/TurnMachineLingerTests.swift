@@ -1,0 +1,111 @@
+import Testing
+
+@testable import LockstepCollector
+
+@Suite("Turn machine: linger")
+struct TurnMachineLingerTests {
+    private var driver = TurnDriver()
+
+    /// Runs a turn with 50 messages.
+    private mutating func turnWithMessages() {
+        driver.wakeUp(expecting: .read)
+        driver.read(messages: 50, expecting: .review(advancingTime: true))
+        driver.endTurn()
+    }
+
+    @Test("the collector lingers after a turn with messages, and then reads without idle gaps")
+    mutating func linger() {
+        driver.connect()
+        turnWithMessages()
+        driver.wakeUp(expecting: .linger(until: driver.turnStart + CommitLinger.interval))
+        driver.advance(CommitLinger.interval)
+        driver.send(.lingered, expecting: .read)
+        driver.read(messages: 100, expecting: .read)
+        driver.read(messages: 0, expecting: .review(advancingTime: true))
+    }
+
+    @Test("the collector does not linger if nothing is readable")
+    mutating func unreadable() {
+        driver.connect()
+        turnWithMessages()
+        driver.send(.wokeUp(isReadable: false, hasUnsentData: false), expecting: .read)
+    }
+
+    @Test("the collector does not linger while the socket accepts no more data")
+    mutating func unsentData() {
+        driver.connect()
+        turnWithMessages()
+        driver.send(.wokeUp(isReadable: true, hasUnsentData: true), expecting: .read)
+    }
+
+    @Test("the collector does not linger after a turn without messages")
+    mutating func withoutMessages() {
+        driver.connect()
+        turnWithMessages()
+        driver.advance(.seconds(1))
+        driver.turn(.none, commits: false)
+        driver.wakeUp(expecting: .read)
+    }
+
+    @Test("the collector does not linger without a connection")
+    mutating func disconnected() {
+        driver.connect()
+        turnWithMessages()
+        driver.link(.disconnected(isTakenOver: false))
+        driver.wakeUp(expecting: .read)
+    }
+
+    @Test("the collector does not linger while states are in flight")
+    mutating func statesInFlight() {
+        driver.connect()
+        turnWithMessages()
+        for id in 1...11 { driver.link(.queued(id: Int32(id))) }
+        driver.wakeUp(expecting: .read)
+    }
+
+    @Test("the window learned from a turn is forgotten with a new connection")
+    mutating func newConnection() {
+        driver.connect()
+        turnWithMessages()
+        driver.link(.disconnected(isTakenOver: false))
+        driver.connect()
+        // Too many for a linger in a window of 20, but not in one of 50.
+        driver.machine.messages = 1
+        for _ in 1...6 { driver.machine.linger.record(20, at: driver.now) }
+        driver.wakeUp(expecting: .read)
+    }
+
+    @Test("messages of a turn that was rolled back don't count for the window")
+    mutating func rolledBack() {
+        driver.connect()
+        driver.wakeUp(expecting: .read)
+        driver.read(messages: 50, expecting: .review(advancingTime: true))
+        driver.send(.reviewed(.urgent), expecting: .commit)
+        driver.send(.commitFailed, expecting: .rollBack)
+        driver.send(.rolledBack, expecting: .abandonConnection)
+        driver.send(.abandoned, expecting: .endTurn(maintenance: false))
+        // Too many for a linger in a window of 20, but not in one of 50.
+        for _ in 1...6 { driver.machine.linger.record(20, at: driver.now) }
+        driver.wakeUp(expecting: .read)
+    }
+
+    @Test("retained messages don't count for the window")
+    mutating func retained() {
+        driver.connect()
+        driver.wakeUp(expecting: .read)
+        driver.read(messages: 50, retained: 50, expecting: .review(advancingTime: true))
+        driver.endTurn()
+        driver.wakeUp(expecting: .read)
+    }
+
+    @Test("retained messages of an earlier turn don't affect the window")
+    mutating func earlierRetained() {
+        driver.connect()
+        driver.wakeUp(expecting: .read)
+        driver.read(messages: 50, retained: 50, expecting: .review(advancingTime: true))
+        driver.endTurn()
+        driver.advance(.seconds(1))
+        turnWithMessages()
+        driver.wakeUp(expecting: .linger(until: driver.turnStart + CommitLinger.interval))
+    }
+}
