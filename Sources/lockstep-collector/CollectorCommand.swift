@@ -70,8 +70,9 @@ struct CollectorCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            When a commit is done: normal (safe against killed processes) or full (against power cuts too, one disk \
-            sync a transaction) (default: normal).
+            When a sample counts as stored and is acknowledged: full (on disk; one disk sync per commit) or normal \
+            (in the operating system's cache: a power cut or kernel crash loses the acknowledged samples of the last \
+            seconds, which agents have already deleted) (default: full).
             """)
     var sync: String?
 
@@ -146,7 +147,7 @@ struct CollectorCommand: AsyncParsableCommand {
                     throw CommandFailure("'\(text)' is neither normal nor full")
                 }
                 return text == "full"
-            } ?? false
+            } ?? true
         return options
     }
 
