@@ -165,7 +165,8 @@ let package = Package(
                 "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT", "LockstepModel",
                 "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep", "lockstep-agent",
                 "lockstep-collector", logging,
-            ]),
+            ],
+            exclude: ["PowerCut/disk-log.c"]),
         // Command-line tests: exact output and exit codes.
         .testTarget(
             name: "CommandTests",

@@ -7,9 +7,9 @@ import LockstepSQLite
 public final class SQLiteStore: SampleStore {
     /// How a store is opened.
     public struct Options: Sendable {
-        /// Whether each commit waits until the disk has it. Without, a power cut may take the last commits of a few
-        /// seconds with it, though never the store; a killed process loses nothing either way.
-        public var survivesPowerLoss = false
+        /// Whether each commit waits until it is on disk. If false, a power cut may lose the commits of the last seconds,
+        /// but does not damage the store. A killed process loses nothing either way.
+        public var survivesPowerLoss = true
         /// How many rejected messages are kept.
         public var rejectedLimit = 10_000
         /// How many conflicting samples are kept, about: the first ones. What comes then is only counted.

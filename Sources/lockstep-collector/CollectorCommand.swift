@@ -71,8 +71,9 @@ struct CollectorCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Durability of a commit: normal (survives a killed process) or full (also survives a power cut, with one \
-            disk sync per transaction) (default: normal).
+            When a sample counts as stored and is acknowledged: full (on disk; one disk sync per commit) or normal \
+            (in the operating system's cache: a power cut or kernel crash loses the acknowledged samples of the last \
+            seconds, which agents have already deleted) (default: full).
             """)
     var sync: String?
 
@@ -148,7 +149,7 @@ struct CollectorCommand: AsyncParsableCommand {
                     throw CommandFailure("'\(text)' is invalid: use normal or full")
                 }
                 return text == "full"
-            } ?? false
+            } ?? true
         return options
     }
 

@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// Not part of the normal build: deploy/bench builds and runs it.
+// Not part of the normal build. deploy/bench builds and runs it.
 let package = Package(
     name: "lockstep-benchmarks",
     dependencies: [
@@ -24,15 +24,15 @@ let package = Package(
                 .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
                 .enableUpcomingFeature("MemberImportVisibility"), .treatAllWarnings(as: .error),
             ]),
-        // The other sides, in C.
+        // Alternatives to compare with, in C.
         .executableTarget(name: "insert-rows", linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(name: "count-messages", linkerSettings: [.linkedLibrary("mosquitto")]),
-        // Tells when a collector has taken all in.
+        // Waits until a collector has stored all samples.
         .executableTarget(name: "await-samples", linkerSettings: [.linkedLibrary("sqlite3")]),
-        // Measures a program to its end.
+        // Runs a program and measures it.
         .executableTarget(name: "run-measured"),
         .executableTarget(name: "publish-samples", linkerSettings: [.linkedLibrary("mosquitto")]),
-        // Fills a broker for both sides.
+        // Publishes the same messages for all sides.
         .executableTarget(name: "publish-load", linkerSettings: [.linkedLibrary("mosquitto")]),
     ],
     swiftLanguageModes: [.v6]

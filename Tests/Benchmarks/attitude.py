@@ -1,6 +1,8 @@
-"""The reference implementation's side of the benchmark 'attitude': its batch call, a round for each line on stdin.
+"""Measures the batch call of the reference implementation vqf, for the benchmark 'attitude'.
 
-attitude.py FILE.csv...: answers each line with samples a second.
+    attitude.py FILE.csv...
+
+Runs one round for each line on standard input, and prints its speed in samples per second.
 """
 import sys
 import time

@@ -1,9 +1,10 @@
-"""The other side of ingest-small: what one would write in an afternoon.
+"""A simple collector in Python, for the benchmark ingest-small.
 
-    collect.py PORT CLIENT-ID MESSAGES DATABASE
+    collect.py PORT CLIENT-ID MESSAGES DATABASE normal|full
 
-Subscribes, decodes JSON, inserts in groups of 500 messages, and acknowledges a group after its commit. Prints
-seconds and seconds of CPU from its start to the last commit.
+Subscribes, decodes JSON, inserts in groups of 500 messages, and acknowledges a group after its commit. The last
+argument is SQLite's synchronous mode. Prints elapsed seconds and CPU seconds from the start to the last commit, and
+the number of messages.
 """
 
 import json
@@ -17,7 +18,7 @@ begin = time.monotonic()
 port, client_id, wanted, path = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
 database = sqlite3.connect(path, isolation_level=None)
 database.execute("PRAGMA journal_mode = WAL")
-database.execute("PRAGMA synchronous = NORMAL")
+database.execute(f"PRAGMA synchronous = {sys.argv[5]}")
 for table in ("accelerometer", "gyroscope", "magnetometer"):
     database.execute(
         f"CREATE TABLE {table} (device TEXT, t INTEGER, x REAL, y REAL, z REAL, PRIMARY KEY (device, t)) WITHOUT ROWID"

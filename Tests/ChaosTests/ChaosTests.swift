@@ -4,15 +4,15 @@ import LockstepStore
 import LockstepTestSupport
 import Testing
 
-/// Agents at 100 Hz while agents, collector and broker are killed at random moments.
+/// Kills agents, collector and broker at random moments while agents send at 100 Hz.
 ///
-/// `LOCKSTEP_CHAOS_SECONDS` sets how long each run goes on, `LOCKSTEP_CHAOS_SEED` repeats a run's choices.
+/// `LOCKSTEP_CHAOS_SECONDS` sets the duration of a run, `LOCKSTEP_CHAOS_SEED` repeats the random choices of a run.
 @Suite("Chaos", .serialized, .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct ChaosTests {
     private static let devices = ["ant", "bee", "cow"]
 
     @Test(
-        "whatever is killed, every accepted sample is in the store once", .timeLimit(.minutes(600)),
+        "every accepted sample is stored once, whatever is killed", .timeLimit(.minutes(600)),
         arguments: [true, false])
     func survives(brokerIsPersistent: Bool) async throws {
         let plan = ChaosPlan.fromEnvironment()
@@ -21,15 +21,15 @@ struct ChaosTests {
             var random = plan.generator
             var collector = try system.startCollector()
             var agents = try Self.devices.map { try startAgent($0, in: system) }
-            // A store and the first batches, so that every kill hits a system at work.
-            try await expectEventually("no batch came") {
+            // Wait for the first batches, so that every kill hits a system in operation.
+            try await expectEventually("no batch was stored") {
                 try await system.reader().devices().count == Self.devices.count
             }
             var kills = 0
             let end = ContinuousClock.now + .seconds(plan.seconds)
-            // A slow machine may take longer than the time, never fewer kills.
-            while ContinuousClock.now < end || kills < plan.fewestKills {
-                // No event is waited for: that kills come at any moment is what is tested.
+            // On a slow machine, run longer rather than with fewer kills.
+            while ContinuousClock.now < end || kills < plan.minKills {
+                // Not waiting for an event: a kill can come at any moment.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 50...1500, using: &random)))
                 switch Int.random(in: 0..<5, using: &random) {
                 case 0:
@@ -64,7 +64,7 @@ struct ChaosTests {
         let summaries = try reader.devices()
         #expect(summaries.count == Self.devices.count)
         for summary in summaries {
-            // Three streams at 100 Hz: a run that accepted next to nothing proves nothing.
+            // Three streams at 100 Hz: a run with few samples proves nothing.
             #expect(summary.samples > 3000, "seed \(seed): \(summary.address) has \(summary.samples) samples")
             #expect(summary.gaps == 0, "seed \(seed): \(summary.address)")
             #expect(summary.conflicts == 0, "seed \(seed): \(summary.address)")
@@ -76,17 +76,17 @@ struct ChaosTests {
     }
 
     private func pause(_ random: inout some RandomNumberGenerator) async throws {
-        // Part of the time what was killed comes back at once, part of the time others have to do without it.
+        // Half of the time the program restarts at once; otherwise the others run without it for a while.
         try await Task.sleep(
             for: .milliseconds(Bool.random(using: &random) ? 0 : Int.random(in: 1...1500, using: &random)))
     }
 }
 
-/// How long, how often, and from which seed.
+/// The duration, the minimum number of kills and the seed of a run.
 private struct ChaosPlan {
     let seconds: Int
     let seed: UInt64
-    let fewestKills = 20
+    let minKills = 20
 
     var generator: Generator { Generator(state: seed) }
 

@@ -5,7 +5,7 @@ import LockstepSensors
 import LockstepWire
 
 extension FuzzTarget {
-    /// Every decoder of what comes from outside.
+    /// Every decoder of external input.
     static let all: [FuzzTarget] =
         BatchEncoding.allCases.flatMap { encoding in SensorStream.builtIn.map { batch(of: $0, in: encoding) } } + [
             presence, acknowledgement, state, request, reply, health, topic, recording, gpsd, settings,
@@ -120,7 +120,7 @@ extension FuzzTarget {
             "t_us,gx_rad_s,gy_rad_s,gz_rad_s,mx_uT,my_uT,mz_uT,qw\n5,1,2,3,,,,1\n6,1,2,3,20,0,-40,\n",
         ]
     ) { text in
-        // By bytes: to Swift the two of a CR LF are one character.
+        // Split bytes, not characters: Swift treats CR LF as one character.
         var lines = Array(text.utf8).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
         guard !lines.isEmpty else { throw ReadError() }
         let header = lines.removeFirst().filter { $0 != UInt8(ascii: "\r") }
@@ -146,7 +146,7 @@ extension FuzzTarget {
         ]
     ) { _ = try YAMLNode.read($0) }
 
-    /// What drivers write into sysfs.
+    /// Values that drivers write to sysfs.
     private static let iio = [
         reader("IIO scan type", ["le:s16/16>>0", "be:u12/16>>4", "le:s64/64>>0", "le:s16/32X2>>0"]) { text in
             if ScanType(text) == nil { throw ReadError() }

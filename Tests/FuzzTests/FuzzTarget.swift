@@ -2,90 +2,91 @@ import Foundation
 import LockstepSensors
 import Testing
 
-/// A decoder, examples of what it reads, and what must hold for whatever it is given.
+/// A decoder, examples of valid input, and the properties that must hold for any input.
 struct FuzzTarget: Sendable, CustomTestStringConvertible {
     let name: String
-    /// What the decoder takes: damaged in all ways, most of it is not taken any more.
+    /// Valid inputs, from which damaged ones are made.
     let corpus: [[UInt8]]
-    /// Gives these bytes to the decoder.
+    /// Runs the decoder with an input.
     let run: @Sendable ([UInt8]) throws -> Outcome
 
     enum Outcome {
-        case refused
-        case taken
-        /// It took what its encoder would not write: how.
+        case rejected
+        case accepted
+        /// The decoded value does not survive encoding and decoding. Carries a description.
         case wrong(String)
     }
 
     var testDescription: String { name }
 
-    /// A decoder of one value that has an encoder: what it takes, encoded, reads back as the same.
+    /// A decoder that has an encoder: an accepted value must be equal after encoding and decoding it.
     static func codec<Value: Equatable & Sendable>(
         _ name: String, _ examples: [Value], encode: @escaping @Sendable (Value) -> [UInt8],
         decode: @escaping @Sendable (Data) throws -> Value
     ) -> FuzzTarget {
         FuzzTarget(name: name, corpus: examples.map(encode)) { bytes in
-            guard let value = try? decode(Data(bytes)) else { return .refused }
+            guard let value = try? decode(Data(bytes)) else { return .rejected }
             let encoded = encode(value)
             guard let again = try? decode(Data(encoded)) else {
-                return .wrong("its own encoding is refused: \(String(decoding: encoded, as: UTF8.self))")
+                return .wrong("its own encoding is rejected: \(String(decoding: encoded, as: UTF8.self))")
             }
-            return again == value ? .taken : .wrong("read as \(value), and encoded and read again as \(again)")
+            return again == value ? .accepted : .wrong("decoded as \(value), but as \(again) after encoding it again")
         }
     }
 
-    /// A reader of text without a writer: it must only not crash.
+    /// A decoder of text that has no encoder: it must not crash.
     static func reader(_ name: String, _ examples: [String], read: @escaping @Sendable (String) throws -> Void)
         -> FuzzTarget
     {
         FuzzTarget(name: name, corpus: examples.map { Array($0.utf8) }) { bytes in
             do {
                 try read(String(decoding: bytes, as: UTF8.self))
-                return .taken
+                return .accepted
             } catch {
-                return .refused
+                return .rejected
             }
         }
     }
 }
 
-@Suite("Damaged input", .serialized)
+@Suite("Fuzz tests", .serialized)
 struct FuzzTests {
-    /// s for each decoder: a part of `LOCKSTEP_FUZZ_SECONDS`, which all of them share; else 3 in all.
+    /// Seconds per decoder. All decoders together run for `LOCKSTEP_FUZZ_SECONDS`, by default 3 s.
     private static let seconds: Double = {
         let all = ProcessInfo.processInfo.environment["LOCKSTEP_FUZZ_SECONDS"].flatMap(Double.init) ?? 3
         return all / Double(FuzzTarget.all.count)
     }()
 
     @Test(
-        "crashes no decoder, fills no memory, and is taken only as what could have been sent", arguments: FuzzTarget.all
+        "damaged input crashes no decoder, does not exhaust memory, and is accepted only as a valid value",
+        arguments: FuzzTarget.all
     )
     func damaged(_ target: FuzzTarget) throws {
         for example in target.corpus {
-            guard case .taken = try target.run(example) else {
-                Issue.record("the example is not taken: \(String(decoding: example, as: UTF8.self))")
+            guard case .accepted = try target.run(example) else {
+                Issue.record("a valid example is rejected: \(String(decoding: example, as: UTF8.self))")
                 return
             }
         }
-        // The same each time, so that a change is held to what held before; another by LOCKSTEP_SEED looks further.
+        // A fixed seed makes results reproducible. LOCKSTEP_SEED sets another one.
         let seed = ProcessInfo.processInfo.environment["LOCKSTEP_SEED"].flatMap(UInt64.init) ?? 1
         var mutator = Mutator(random: SeededGenerator(seed: seed))
         let before = residentBytes()
         let deadline = ContinuousClock.now + .seconds(Self.seconds)
-        var (rounds, taken) = (0, 0)
+        var (rounds, accepted) = (0, 0)
         while ContinuousClock.now < deadline || rounds < 200 {
             rounds += 1
             let bytes = mutator.next(of: target.corpus)
             switch try target.run(bytes) {
-            case .refused: break
-            case .taken: taken += 1
-            case .wrong(let how):
-                Issue.record(
-                    "LOCKSTEP_SEED=\(seed): \(how); given: \(String(decoding: bytes, as: UTF8.self).debugDescription)")
+            case .rejected: break
+            case .accepted: accepted += 1
+            case .wrong(let description):
+                let input = String(decoding: bytes, as: UTF8.self).debugDescription
+                Issue.record("LOCKSTEP_SEED=\(seed): \(description); input: \(input)")
                 return
             }
         }
-        print("\(target.name): \(rounds) inputs, \(taken) of them taken (LOCKSTEP_SEED=\(seed))")
+        print("\(target.name): \(rounds) inputs, \(accepted) accepted (LOCKSTEP_SEED=\(seed))")
         #expect(residentBytes() - before < 200 << 20, "LOCKSTEP_SEED=\(seed)")
     }
 

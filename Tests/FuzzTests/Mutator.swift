@@ -1,6 +1,6 @@
 import LockstepSensors
 
-/// Damages bytes at random, in the ways that parsers stumble over.
+/// Damages input at random, in ways that often break parsers.
 struct Mutator {
     private static let fragments =
         [
@@ -11,7 +11,7 @@ struct Mutator {
             "\"v\":2,",
         ].map { Array($0.utf8) } + pieces
 
-    /// Of CBOR: heads with large numbers and none, floats, null, tags, and a packed series.
+    /// Fragments of CBOR: heads with huge and missing lengths, floats, null, tags, and a packed series.
     private static let pieces: [[UInt8]] = [
         [0x1b] + Array(repeating: 0xff, count: 8), [0x9b, 0x7f, 0xff], [0xbf], [0x5f], [0xff], [0xf6],
         [0xf9, 0x7e, 0x00],
@@ -20,12 +20,12 @@ struct Mutator {
         [0x61, 0x74, 0x01], [0x62, 0x64, 0x74],
     ]
 
-    /// Longer than this, in bytes, nothing grows.
-    private static let longest = 1 << 16
+    /// The maximum size of an input, in bytes.
+    private static let maxSize = 1 << 16
 
     var random: SeededGenerator
 
-    /// One of the corpus, damaged in one to four places, or two of it in one.
+    /// Returns an input of the corpus, or parts of two joined, damaged in one to four places.
     mutating func next(of corpus: [[UInt8]]) -> [UInt8] {
         guard var bytes = corpus.randomElement(using: &random) else { return [] }
         if Int.random(in: 0..<16, using: &random) == 0, let other = corpus.randomElement(using: &random) {
@@ -33,7 +33,7 @@ struct Mutator {
             bytes += other.suffix(Int.random(in: 0...other.count, using: &random))
         }
         for _ in 0..<Int.random(in: 1...4, using: &random) { damage(&bytes) }
-        return Array(bytes.prefix(Self.longest))
+        return Array(bytes.prefix(Self.maxSize))
     }
 
     private mutating func damage(_ bytes: inout [UInt8]) {
@@ -47,7 +47,7 @@ struct Mutator {
         case 5: bytes.removeLast(rest)
         case 6 where rest > 0: bytes[at] = UInt8(ascii: "0") + .random(in: 0...9, using: &random)
         case 7:
-            // A piece many times over: deep nesting, long numbers, long arrays.
+            // Repeat a piece many times: deep nesting, long numbers, long arrays.
             let piece = bytes[at..<at + min(rest, Int.random(in: 1...6, using: &random))]
             let times = 1 << Int.random(in: 0...10, using: &random)
             bytes.insert(contentsOf: repeatElement(piece, count: times).joined(), at: at)

@@ -1,6 +1,6 @@
 public import Testing
 
-/// Waits until `condition` holds, looking again every few milliseconds; false when the deadline passes first.
+/// Polls `condition` every 20 ms until it holds. Returns false if the deadline passes first.
 public func eventually(
     within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
 ) async rethrows -> Bool {
@@ -12,10 +12,10 @@ public func eventually(
     return try await condition()
 }
 
-/// Waits until `condition` holds, and records an issue when the deadline passes first.
+/// Waits until `condition` holds, and records an issue if the deadline passes first.
 ///
-/// A function rather than `#expect` with a closure in it: inside the closure of a scope, Swift 6.3 can give the closure
-/// within the macro and one beside it the same symbol, and then runs one of them twice.
+/// This is a function because `#expect` with a closure is miscompiled: Swift 6.3 can give that closure and another one in
+/// the same enclosing closure the same symbol, and then runs one of them twice.
 public func expectEventually(
     _ comment: @autoclosure () -> String = "", within limit: Duration = .seconds(60),
     sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool

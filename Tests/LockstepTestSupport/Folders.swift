@@ -1,6 +1,6 @@
 import Foundation
 
-/// Gives `body` a new empty folder and removes it afterwards, on every path.
+/// Calls `body` with a new, empty folder, and removes the folder when `body` returns or throws.
 public func withTemporaryFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let folder = FileManager.default.temporaryDirectory.path + "/lockstep-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -8,7 +8,7 @@ public func withTemporaryFolder<Result>(_ body: (String) async throws -> Result)
     return try await body(folder)
 }
 
-/// The folder of real recordings beside the checkout; nil where it is missing.
+/// The folder of recordings, `shared/data` beside the checkout, or nil if it is missing.
 public let recordingsFolder: String? = {
     var folder = URL(fileURLWithPath: #filePath)
     for _ in 0..<4 { folder.deleteLastPathComponent() }

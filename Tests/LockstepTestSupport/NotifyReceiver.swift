@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// A supervisor of a test's own: a datagram socket, and what came through it.
+/// A fake supervisor: a datagram socket that collects the notifications of a program.
 public final class NotifyReceiver: Sendable {
-    /// For `NOTIFY_SOCKET`.
+    /// The value for `NOTIFY_SOCKET`.
     public let address: String
     private let descriptor: Int32
     private let received = Mutex<[String]>([])
 
-    /// - Parameter address: a path where nothing is, or `@` and a name.
+    /// - Parameter address: the path of a file that does not exist, or `@` and an abstract name.
     public init(address text: String) throws {
         address = text
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
@@ -26,13 +26,13 @@ public final class NotifyReceiver: Sendable {
         guard isBound else {
             let reason = String(cString: strerror(errno))
             close(descriptor)
-            throw ProgramError("no socket \(text): \(reason)")
+            throw ProgramError("cannot create the socket \(text): \(reason)")
         }
     }
 
     deinit { close(descriptor) }
 
-    /// All lines that have come, in order.
+    /// All lines received so far, in order.
     public var lines: [String] {
         var buffer = [UInt8](repeating: 0, count: 4096)
         return received.withLock { lines in

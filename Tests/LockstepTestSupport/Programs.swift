@@ -1,20 +1,20 @@
 import Foundation
 
-/// Finds programs to run.
+/// Finds programs that tests run.
 public enum Programs {
-    /// A program of this package, as built with the tests.
+    /// The path of a program of this package, built together with the tests.
     public static func built(_ name: String) -> String { buildFolder + "/" + name }
 
-    /// Whether a program of the system is there: a test that needs it is skipped, visibly, if not.
+    /// Whether a system program is installed. Tests that need a missing one are reported as skipped.
     public static func isInstalled(_ name: String) -> Bool { installed(name) != nil }
 
-    /// The path of a program of the system.
+    /// The path of a system program, or nil if it is not installed.
     public static func installed(_ name: String) -> String? {
         ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/bin"].map { "\($0)/\(name)" }
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Whether the system's Python is there, and can import `module`.
+    /// Whether the system's Python is installed and can import `module`.
     public static func pythonHas(_ module: String) -> Bool {
         guard let python = installed("python3") else { return false }
         let process = Process()
@@ -26,7 +26,7 @@ public enum Programs {
         return process.terminationStatus == 0
     }
 
-    /// A file of the checkout, `deploy/certs` say.
+    /// The path of a file of the checkout, such as `deploy/certs`.
     public static func source(_ path: String) -> String {
         var folder = URL(fileURLWithPath: #filePath)
         for _ in 0..<3 { folder.deleteLastPathComponent() }
@@ -34,13 +34,13 @@ public enum Programs {
     }
 
     private static let buildFolder: String = {
-        // The test runner is run as `…/debug/lockstepPackageTests.xctest …`, beside the programs.
+        // The test runner is called with the path of `lockstepPackageTests.xctest`, which is beside the programs.
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: bundle).deletingLastPathComponent().path
     }()
 }
 
-/// A program that can't be started.
+/// A program that did not start or did not behave as a test helper needs it.
 public struct ProgramError: Error, CustomStringConvertible {
     public let description: String
     public init(_ description: String) { self.description = description }

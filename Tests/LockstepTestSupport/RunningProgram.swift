@@ -1,12 +1,12 @@
 public import Foundation
 import Synchronization
 
-/// A child process: its output line by line, and its end.
+/// A child process with its collected output and exit status.
 public final class RunningProgram: Sendable {
     private struct Output {
-        /// Not text yet: a character may come in two parts.
+        /// Bytes rather than text, because a read may end within a character.
         var bytes: [UInt8] = []
-        /// Whether the program has closed its outputs.
+        /// Whether all writers have closed the pipe.
         var isComplete = false
     }
 
@@ -14,7 +14,7 @@ public final class RunningProgram: Sendable {
     private let process = Process()
     private let output = Mutex(Output())
 
-    /// Starts a program; what it writes to both outputs is collected.
+    /// Starts a program and collects its standard output and standard error.
     public init(
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], input: String? = nil
     ) throws {
@@ -34,7 +34,7 @@ public final class RunningProgram: Sendable {
             process.standardInput = FileHandle.nullDevice
         }
         try Self.withSignalsUnblocked { try process.run() }
-        // A thread of its own: whatever keeps the shared ones busy does not hold it up.
+        // On its own thread, so that busy shared threads cannot delay it.
         Thread.detachNewThread { [self] in readOutput(of: pipe) }
     }
 
@@ -51,7 +51,8 @@ public final class RunningProgram: Sendable {
         }
     }
 
-    /// The threads of a task pool block signals, and a child inherits that: it would never hear SIGTERM.
+    /// Unblocks signals meanwhile. The threads of a task pool block them, and a child inherits that and would never receive
+    /// SIGTERM.
     private static func withSignalsUnblocked(_ body: () throws -> Void) rethrows {
         var none = sigset_t()
         var before = sigset_t()
@@ -67,16 +68,17 @@ public final class RunningProgram: Sendable {
 
     public func signal(_ signal: Int32) { if process.isRunning { kill(pid, signal) } }
 
-    /// Signals the process and its children: each program leads a process group of its own.
+    /// Signals the process and its children: each program has its own process group.
     public func signalGroup(_ signal: Int32) { if process.isRunning { kill(-pid, signal) } }
 
-    /// Waits for an output that contains `part`.
+    /// Waits until the output contains `part`.
     public func waitForOutput(_ part: String, within limit: Duration = .seconds(60)) async -> Bool {
         await eventually(within: limit) { text.contains(part) }
     }
 
-    /// Waits for the end, and for the last of the output, but for that only a little: a child may keep it open.
-    /// - Returns: the exit code, or nil when the deadline passes first; the code of a killed process is its signal.
+    /// Waits until the process has ended. Then waits for the end of its output, but at most 5 s, because a child may keep it
+    /// open.
+    /// - Returns: The exit code, or nil if the deadline passes first. For a killed process, the signal.
     @discardableResult
     public func waitForExit(within limit: Duration = .seconds(60)) async -> Int32? {
         guard await eventually(within: limit, { !process.isRunning }) else { return nil }
@@ -88,7 +90,7 @@ public final class RunningProgram: Sendable {
         await eventually(within: limit) { output.withLock { $0.isComplete } }
     }
 
-    /// Asks the process to end with `signal`, and kills it if it does not within half a minute.
+    /// Sends `signal`, and SIGKILL if the process has not ended after 30 s.
     public func stop(_ signal: Int32 = SIGTERM) async {
         self.signal(signal)
         if await waitForExit(within: .seconds(30)) == nil {
@@ -97,7 +99,7 @@ public final class RunningProgram: Sendable {
         }
     }
 
-    /// Runs a program to its end, and to that of its output, each within `limit`.
+    /// Runs a program until it has ended and its output is complete, each within `limit`.
     public static func run(
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:],
         within limit: Duration = .seconds(60)
@@ -105,10 +107,11 @@ public final class RunningProgram: Sendable {
         let program = try RunningProgram(path, arguments, environment: environment)
         guard let status = await program.waitForExit(within: limit) else {
             await program.stop(SIGKILL)
-            throw ProgramError("\(program.name) did not end within \(limit): \(program.text)")
+            throw ProgramError("\(program.name) has not ended after \(limit): \(program.text)")
         }
         guard await program.waitForCompleteOutput(within: limit) else {
-            throw ProgramError("\(program.name) ended, its output did not (does a child live on?): \(program.text)")
+            throw ProgramError(
+                "\(program.name) has ended, but its output is still open, perhaps by a child: \(program.text)")
         }
         return (status, program.text)
     }

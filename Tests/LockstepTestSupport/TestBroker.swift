@@ -2,7 +2,7 @@ public import Foundation
 public import LockstepMQTT
 import Synchronization
 
-/// A real mosquitto of a test's own, on a loopback port that it picks.
+/// A mosquitto on a free loopback port.
 public final class TestBroker: Sendable {
     public let port: UInt16
     private let folder: String
@@ -19,7 +19,7 @@ public final class TestBroker: Sendable {
         var lines = [
             "listener \(port) 127.0.0.1", "max_queued_messages 0", "max_inflight_messages 0",
             "log_type error", "log_type warning", "log_type notice",
-            // As root, mosquitto would else become another user, who may not write here.
+            // If started as root, mosquitto would switch to another user, who cannot write to this folder.
             "user root",
         ]
         if isPersistent {
@@ -39,20 +39,20 @@ public final class TestBroker: Sendable {
         let program = try RunningProgram(path, ["-c", configuration])
         self.program.withLock { $0 = program }
         guard await eventually({ canConnect(port: port) || !program.isRunning }), program.isRunning else {
-            throw ProgramError("mosquitto does not start: \(program.text)")
+            throw ProgramError("mosquitto failed to start: \(program.text)")
         }
     }
 
-    /// Sends a signal: SIGSTOP makes the broker hang, SIGCONT lets it go on.
+    /// Sends a signal to the broker: SIGSTOP makes it hang, SIGCONT resumes it.
     public func signal(_ signal: Int32) { program.withLock { $0 }?.signal(signal) }
 
-    /// Ends the broker with a signal.
+    /// Stops the broker with a signal.
     public func stop(_ signal: Int32 = SIGTERM) async {
         await program.withLock { $0.take() }?.stop(signal)
     }
 }
 
-/// Gives `body` a running broker and stops it afterwards, on every path.
+/// Calls `body` with a running broker, and stops the broker when `body` returns or throws.
 public func withBroker<Result>(
     isPersistent: Bool = false, settings: [String] = [], _ body: (TestBroker) async throws -> Result
 ) async throws -> Result {
@@ -70,7 +70,7 @@ public func withBroker<Result>(
     }
 }
 
-/// A loopback port that nobody uses.
+/// Returns a free loopback port.
 public func freePort() throws -> UInt16 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
@@ -85,7 +85,7 @@ public func freePort() throws -> UInt16 {
     return UInt16(bigEndian: address.sin_port)
 }
 
-/// Whether somebody listens on a loopback port.
+/// Returns whether a program listens on a loopback port.
 public func canConnect(port: UInt16) -> Bool {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

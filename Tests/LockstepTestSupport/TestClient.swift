@@ -4,7 +4,7 @@ public import LockstepMQTT
 import Synchronization
 public import Testing
 
-/// An MQTT client of a test: collects what it hears, publishes what it is told.
+/// An MQTT client for tests, which publishes messages and collects those that it receives.
 public final class TestClient: Sendable {
     public struct Message: Sendable {
         public let topic: String
@@ -79,13 +79,13 @@ public final class TestClient: Sendable {
 
     public var messages: [Message] { state.withLock { $0.messages } }
 
-    /// Why the broker did not take what was published.
+    /// The reasons of refused publishes.
     public var refusals: [MQTTError] { state.withLock { $0.refusals } }
 
     /// Waits until the broker has granted the subscriptions.
     public func waitUntilListening() async -> Bool { await eventually { state.withLock { $0.isListening } } }
 
-    /// Publishes and waits until the broker has it, or has refused it.
+    /// Publishes a message and waits until the broker has acknowledged or refused it. Returns false at the deadline.
     public func publish(
         _ topic: String, _ payload: some Sequence<UInt8>, isRetained: Bool = false
     ) async -> Bool {
@@ -101,7 +101,7 @@ public final class TestClient: Sendable {
         await publish(topic, text.utf8, isRetained: isRetained)
     }
 
-    /// Waits for a message.
+    /// Waits for a message that matches. Returns nil if the deadline passes first.
     public func waitForMessage(
         within limit: Duration = .seconds(60), where matches: (Message) -> Bool
     ) async -> Message? {
@@ -113,13 +113,13 @@ public final class TestClient: Sendable {
         return found
     }
 
-    /// Waits for a message, and records an issue when none comes.
+    /// Waits for a message that matches, and records an issue if the deadline passes first.
     public func expectMessage(
         within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,
         where matches: (Message) -> Bool
     ) async {
         if await waitForMessage(within: limit, where: matches) == nil {
-            Issue.record("no such message within \(limit)", sourceLocation: sourceLocation)
+            Issue.record("no matching message within \(limit)", sourceLocation: sourceLocation)
         }
     }
 

@@ -2,7 +2,7 @@ import Foundation
 public import LockstepMQTT
 public import LockstepStore
 
-/// A whole Lockstep on loopback: a broker, and collectors and agents as the programs that people run.
+/// A complete system on loopback: a broker, and collectors and agents as separate processes.
 public final class TestSystem {
     public let folder: String
     public let broker: TestBroker
@@ -29,7 +29,7 @@ public final class TestSystem {
             "lockstep-collector", ["--broker", url ?? broker.url, "--store", "sqlite:\(storePath)"] + arguments)
     }
 
-    /// Starts an agent that keeps a journal; its outbox survives in the system's folder.
+    /// Starts an agent with a journal. Its outbox is in the system's folder and survives a restart of the agent.
     public func startAgent(
         _ device: String, source: String = "simulate:1", _ arguments: [String] = [], url: String? = nil,
         environment: [String: String] = [:]
@@ -47,20 +47,20 @@ public final class TestSystem {
     public func connect(_ filters: [String] = ["lockstep/#"], version: MQTTVersion? = nil) async throws -> TestClient {
         let client = TestClient(broker.address, filters: filters, version: version)
         clients.append(client)
-        guard await client.waitUntilListening() else { throw ProgramError("the test's client does not get through") }
+        guard await client.waitUntilListening() else { throw ProgramError("the test's client cannot subscribe") }
         return client
     }
 
-    /// Waits until a first collector takes in what is published: what comes before it has subscribed passes it by.
+    /// Waits until the first collector has subscribed. It does not receive messages that are published before.
     public func waitForSubscription() async throws {
         let client = try await connect(["lockstep/+/$collector/main"])
-        // It subscribes first, and the broker takes both in this order.
+        // The collector subscribes before it publishes that it is online, and the broker keeps that order.
         guard await client.waitForMessage(where: { $0.text.contains(#""status":"online""#) }) != nil else {
-            throw ProgramError("the collector does not come online")
+            throw ProgramError("the collector is not online")
         }
     }
 
-    /// Opens the store for reading, waiting until there is one.
+    /// Waits until the store exists, and opens it for reading.
     public func reader() async throws -> StoreReader {
         var last: (any Error)?
         var reader: StoreReader?
@@ -72,16 +72,16 @@ public final class TestSystem {
         return reader
     }
 
-    /// Runs a device's agent, which must not run now, until nothing is left in its outbox.
-    /// - Parameter path: of the outbox, where it is another than the device's usual one.
+    /// Runs a device's agent until its outbox is empty. The agent must not be running already.
+    /// - Parameter path: The outbox, if it is not the default one of the device.
     public func drain(_ device: String, outbox path: String? = nil) async throws {
         let recording = folder + "/one-sample.csv"
         try "t_us,x_g,y_g,z_g\n0,0,0,-1\n".write(toFile: recording, atomically: true, encoding: .utf8)
-        // It ends by itself when everything, old and new, is acknowledged.
+        // A replaying agent ends when all batches are acknowledged, including old ones.
         let agent = try startAgent(
             device, source: "replay:\(recording)", ["--backlog-rate", "4M"] + (path.map { ["--outbox", $0] } ?? []))
         guard await agent.waitForExit(within: .seconds(120)) == 0 else {
-            throw ProgramError("the outbox of \(device) does not get empty: \(agent.text)")
+            throw ProgramError("the outbox of \(device) is not empty after 120 s: \(agent.text)")
         }
     }
 
@@ -99,7 +99,7 @@ public final class TestSystem {
     }
 }
 
-/// Gives `body` a system with a running broker, and stops everything afterwards, on every path.
+/// Calls `body` with a system whose broker is running, and stops all its programs when `body` returns or throws.
 public func withSystem<Result>(
     isPersistent: Bool = false, brokerSettings: [String] = [], _ body: (TestSystem) async throws -> Result
 ) async throws -> Result {

@@ -8,7 +8,7 @@ import Testing
 @Suite("Any MQTT client", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct AnyClientTests {
     @Test(
-        "what mosquitto_pub publishes by hand is stored like any other",
+        "samples published with mosquitto_pub are stored",
         .enabled(if: Programs.isInstalled("mosquitto_pub"), "mosquitto-clients is not installed"))
     func publishedByHand() async throws {
         try await withSystem { system in
@@ -72,7 +72,7 @@ struct AnyClientTests {
         }
     }
 
-    @Test("agent and collector work with MQTT 3.1.1 as with 5", arguments: MQTTVersion.allCases)
+    @Test("agent and collector work with MQTT 3.1.1 and 5", arguments: MQTTVersion.allCases)
     func versions(version: MQTTVersion) async throws {
         try await withSystem { system in
             let collector = try system.startCollector(["--mqtt", version.rawValue])
@@ -88,7 +88,7 @@ struct AnyClientTests {
     }
 
     @Test(
-        "a broker that speaks only MQTT 3.1.1 is found out and served",
+        "agent and collector detect a broker that supports only MQTT 3.1.1",
         .enabled(if: Programs.isInstalled("nats-server"), "nats-server is not installed"))
     func nats() async throws {
         try await withSystem { system in

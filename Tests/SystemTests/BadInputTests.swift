@@ -9,7 +9,7 @@ import Testing
 struct BadInputTests {
     private static let batch = #""x":[0,0],"y":[0,0],"z":[1,1]}"#
 
-    /// Topic below the root, payload, and what the reason must say.
+    /// The topic below the root, the payload, and a part of the expected reason.
     private static let cases: [(topic: String, payload: String, reason: String)] = [
         ("default/bad/motion/accelerometer", "{\"t\":1,", "not valid JSON"),
         ("default/bad/motion/accelerometer", "", "not valid JSON"),
@@ -34,7 +34,7 @@ struct BadInputTests {
         ("default", "{}", "the topic is not"),
     ]
 
-    @Test("it is rejected with a reason, counted, and stops nothing")
+    @Test("invalid messages are rejected with a reason and counted, and the collector continues")
     func rejected() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
@@ -73,7 +73,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("the same sample again is a duplicate, another value at its time a conflict that is kept")
+    @Test("a repeated sample is a duplicate, and another value at the same time is kept as a conflict")
     func conflicts() async throws {
         try await withSystem { system in
             _ = try system.startCollector()

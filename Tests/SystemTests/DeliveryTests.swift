@@ -11,7 +11,7 @@ private let needsBroker = ConditionTrait.enabled(
 
 @Suite("Delivery", needsBroker)
 struct DeliveryTests {
-    @Test("what an agent accepts is in the store, once, after a clean stop")
+    @Test("after a clean stop, every accepted sample is stored once")
     func cleanRun() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
@@ -25,7 +25,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("an agent killed while the broker is away delivers everything after its restart")
+    @Test("an agent that is killed while the broker is down delivers everything after its restart")
     func killedWithoutBroker() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
@@ -42,13 +42,13 @@ struct DeliveryTests {
         }
     }
 
-    @Test("a collector killed between receipt and commit gets the messages again")
+    @Test("a collector that is killed between receipt and commit receives the messages again")
     func killedBeforeCommit() async throws {
         try await withSystem { system in
             let first = try system.startCollector()
             let reader = try await system.reader()
             try await system.waitForSubscription()
-            // Whoever holds the write lock keeps the collector between receipt and commit.
+            // Holding the write lock stops the collector between receipt and commit.
             let lock = try SQLiteDatabase(path: system.storePath, mode: .readWrite)
             try lock.execute("BEGIN IMMEDIATE")
             let client = try await system.connect()
@@ -71,7 +71,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("acknowledgements wait until the client writes: what was read and not acknowledged comes again")
+    @Test("MQTT acknowledgements are sent only when the client writes: the broker re-sends unacknowledged messages")
     func withheldAcknowledgements() async throws {
         try await withBroker { broker in
             let options = MQTTOptions(address: broker.address, clientID: "reader", keepsSession: true)
@@ -102,7 +102,7 @@ struct DeliveryTests {
                 return received.count == 10
             }
 
-            // As when the process is killed: nothing written since.
+            // Like a killed process, the first client has written nothing since.
             let second = try connect()
             var again: [String] = []
             second.onMessage = { again.append(String(decoding: $0.payload, as: UTF8.self)) }
@@ -116,19 +116,19 @@ struct DeliveryTests {
         }
     }
 
-    @Test("batches that a broker without persistence loses are called missing and sent again")
+    @Test("batches that a broker without persistence loses are reported as missing and re-sent")
     func lostInBroker() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
             let agent = try system.startAgent("walker")
             #expect(await collector.waitForState("active", of: "default/walker"))
-            // The broker takes batches for a collector that is away, and then loses them.
+            // The broker queues batches while the collector is down, and then loses them.
             await collector.stop(SIGKILL)
             try await waitForJournal(of: "walker", beyond: 40, in: system)
             await system.broker.stop(SIGKILL)
             try await system.broker.start()
             _ = try system.startCollector()
-            // While it runs: a live batch after the lost ones shows the gap.
+            // The agent is still running: a live batch after the lost ones reveals the gap.
             let reader = try await system.reader()
             let before = try reader.verification().first?.epochs.first?.received.last ?? 0
             try await expectEventually("\(agent.text)", within: .seconds(120)) {
@@ -142,7 +142,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("what the outbox's limits drop is counted, reported and no gap that is waited for")
+    @Test("batches dropped by the outbox limits are counted and reported, and do not count as a gap")
     func cappedOutbox() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()

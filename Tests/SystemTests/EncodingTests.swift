@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Encodings", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct EncodingTests {
-    @Test("what an agent sends in CBOR is stored, every sample, and doctor and watch read it")
+    @Test("all samples that an agent sends in CBOR are stored, and doctor and watch can read them")
     func wholePath() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
@@ -36,7 +36,7 @@ struct EncodingTests {
         }
     }
 
-    @Test("an outbox holds batches of both, and an agent of either encoding sends them late as they are")
+    @Test("an outbox holds batches in both encodings, and an agent sends them unchanged, whatever its own encoding")
     func changedOption() async throws {
         try await withSystem { system in
             for encoding in ["cbor", "json", "cbor"] {
@@ -64,7 +64,7 @@ struct EncodingTests {
         }
     }
 
-    @Test("the same samples in JSON and in CBOR are duplicates, and no conflicts")
+    @Test("the same samples in JSON and in CBOR are duplicates, not conflicts")
     func duplicates() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
@@ -88,7 +88,7 @@ struct EncodingTests {
     }
 
     @Test(
-        "a reader in another language, of a library of its own, reads the same",
+        "a Python reader with its own CBOR library decodes the same values",
         .enabled(if: Programs.pythonHas("cbor2"), "python3-cbor2 is not installed"))
     func otherLanguage() async throws {
         try await withSystem { system in

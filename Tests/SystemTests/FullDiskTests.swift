@@ -7,8 +7,8 @@ import Testing
 @Suite("A full disk", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct FullDiskTests {
     @Test(
-        "makes an agent drop the oldest, count them, and deliver the rest as soon as it can",
-        .enabled("a small file system can't be mounted here") { await canMount() })
+        "an agent on a full disk drops and counts the oldest batches, and delivers the others",
+        .enabled("a small file system cannot be mounted here") { await canMount() })
     func agent() async throws {
         try await withSystem { system in
             try await withSmallDisk(kilobytes: 700, in: system.folder) { disk in
@@ -23,7 +23,7 @@ struct FullDiskTests {
                 #expect(await agent.waitForOutput("the disk is full: the oldest", within: .seconds(120)))
                 let database = try SQLiteDatabase(path: outbox, mode: .readOnly)
                 let last = try database.integer("SELECT max(seq) FROM batches")
-                // It goes on, round after round.
+                // It must keep dropping old batches for new ones.
                 try await expectEventually("\(agent.text)", within: .seconds(120)) {
                     try database.integer("SELECT max(last) FROM dropped") > last / 2
                 }
@@ -36,7 +36,7 @@ struct FullDiskTests {
                 }
                 await agent.stop()
                 #expect(!agent.text.contains("samples are lost"), "\(agent.text)")
-                // Every batch that was not dropped is stored: nothing is missing, but for what was dropped.
+                // Every batch is either stored or reported as dropped.
                 let store = try SQLiteDatabase(path: system.storePath, mode: .readOnly)
                 try await expectEventually(within: .seconds(120)) {
                     try store.integer("SELECT count(*) FROM v_gaps") == 0
@@ -48,7 +48,7 @@ struct FullDiskTests {
     }
 }
 
-/// Gives `body` a file system of its own.
+/// Calls `body` with a small file system.
 private func withSmallDisk<Result>(
     kilobytes: Int, in folder: String, _ body: (String) async throws -> Result
 ) async throws -> Result {

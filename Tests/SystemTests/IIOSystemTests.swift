@@ -5,9 +5,9 @@ import LockstepTestSupport
 import Testing
 
 @Suite(
-    "The kernel's sensors, end to end", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+    "IIO sensors, end to end", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct IIOSystemTests {
-    @Test("what an IIO device measures and counts is in the store, in our units and on the time line")
+    @Test("measurements and steps of an IIO device are stored, converted to Lockstep's units and times")
     func stored() async throws {
         try await withSystem { system in
             let device = system.folder + "/sys/bus/iio/devices/iio:device0"
@@ -30,7 +30,7 @@ struct IIOSystemTests {
             var steps: [(time: Int64, values: [Double])] = []
             var count = 100
             try await expectEventually("steps in the store: \(agent.text)") {
-                // More steps each time: some are after the first reading, which is the baseline.
+                // Add steps on each attempt: the first reading is the baseline and gives no steps.
                 count += 1
                 let file = try FileHandle(forWritingTo: URL(fileURLWithPath: device + "/in_steps_input"))
                 try file.write(contentsOf: Data("\(count)".utf8))
@@ -50,9 +50,9 @@ struct IIOSystemTests {
     }
 
     @Test(
-        "scans gather in the device for a tenth of the agent's window",
+        "the device buffers scans for a tenth of the agent's window",
         arguments: [("1s", "10"), ("600ms", "6"), ("20ms", "1")])
-    func gathering(window: String, watermark: String) async throws {
+    func bufferedScans(window: String, watermark: String) async throws {
         try await withSystem { system in
             let device = system.folder + "/sys/bus/iio/devices/iio:device0"
             var attributes = [

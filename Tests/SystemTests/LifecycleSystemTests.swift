@@ -6,9 +6,9 @@ import LockstepTestSupport
 import LockstepWire
 import Testing
 
-@Suite("Life cycle, seen from outside", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+@Suite("Life cycle of a running system", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct LifecycleSystemTests {
-    @Test("a kill, a restart, a signal and a clean stop are told as states, also across a restart of the collector")
+    @Test("a kill, a restart, a signal and a clean stop change the state, also after a restart of the collector")
     func wholeLife() async throws {
         try await withSystem { system in
             let collector = try system.startCollector(["--settle", "60s"])
@@ -24,7 +24,7 @@ struct LifecycleSystemTests {
             second.signal(SIGUSR1)
             try await heard.expectNext(["5 background signal"])
 
-            // The collector forgets nothing: no transition is told twice, and the next has the next number.
+            // After its restart, the collector repeats no transition and continues the numbering.
             await collector.stop(SIGKILL)
             let other = try system.startCollector(["--settle", "60s"])
             #expect(await other.waitForOutput("connected to"))
@@ -42,21 +42,21 @@ struct LifecycleSystemTests {
         }
     }
 
-    @Test("a heartbeat that changes nothing is written all the same")
+    @Test("a heartbeat that changes no state is stored")
     func heartbeat() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
             try await system.waitForSubscription()
             let client = try await system.connect()
-            func say(_ at: Int64) async {
+            func publishHeartbeat(_ at: Int64) async {
                 let presence = Presence(
                     epoch: nil, session: nil, phase: .foreground, at: Timestamp(microseconds: at), reason: "heartbeat")
                 #expect(await client.publish("lockstep/default/pi/presence", PresenceJSON.encode(presence)))
             }
-            await say(1_700_000_000_000_000)
+            await publishHeartbeat(1_700_000_000_000_000)
             #expect(await collector.waitForState("active"))
             let store = try SQLiteDatabase(path: system.storePath, mode: .readOnly)
-            await say(1_700_000_030_000_000)
+            await publishHeartbeat(1_700_000_030_000_000)
             try await expectEventually {
                 try store.integer("SELECT rests_on FROM devices") == 1_700_000_030_000_000
             }
@@ -64,7 +64,7 @@ struct LifecycleSystemTests {
         }
     }
 
-    @Test("in background motion pauses and steps go on")
+    @Test("in background, motion pauses and steps continue")
     func backgroundRates() async throws {
         try await withSystem { system in
             let client = try await system.connect()
@@ -77,7 +77,7 @@ struct LifecycleSystemTests {
             let rows = { client.messages.count { $0.topic.hasSuffix("steps") } }
             let counted = rows()
             await expectEventually { rows() >= counted + 3 }
-            // The window that was open at the change still holds motion from before it.
+            // The window that was open at the change still contains earlier motion samples.
             let later = try client.messages.filter { $0.topic.hasSuffix("motion/gyroscope") }.map {
                 try BatchJSON.decode(Data($0.payload), stream: .gyroscope).samples.times.last ?? 0
             }
@@ -85,7 +85,7 @@ struct LifecycleSystemTests {
         }
     }
 
-    @Test("a device without presence is active with its first live sample and in background when it falls silent")
+    @Test("a device without presence becomes active with its first live sample, and background when it is silent")
     func silentDevice() async throws {
         try await withSystem { system in
             let collector = try system.startCollector(["--silence", "2s"])
@@ -112,14 +112,14 @@ struct LifecycleSystemTests {
     }
 }
 
-/// The states that a client heard live, as `seq state reason`.
+/// The states that a client received live, as `seq state reason`.
 private final class StateLog {
     private let client: TestClient
     private var expected: [String] = []
 
     init(_ client: TestClient) { self.client = client }
 
-    /// Waits until as many states were heard, and compares all from the beginning.
+    /// Waits until all expected states so far were received, and compares them.
     func expectNext(_ next: [String]) async throws {
         expected += next
         try await expectEventually { try states().count >= expected.count }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Derived streams, from sensor to store")
 struct MotionSystemTests {
-    @Test("an agent with motion sensors tells device motion, steps and orientation, and all of it is stored")
+    @Test("device motion, steps and orientation of an agent with motion sensors are stored")
     func derived() async throws {
         try await withSystem { system in
             _ = try system.startCollector()
@@ -17,9 +17,9 @@ struct MotionSystemTests {
                 return rows
             }
             try await expectEventually("\(agent.text)") {
-                // What was sampled before the agent was connected comes later than what is sampled now.
+                // Samples from before the connection arrive later than live ones, so wait until the rows are gapless.
                 let motion = try rows(of: .deviceMotion)
-                // The first one lies where the sensors began, which need not be on the grid of the rate.
+                // The first sample is at the start of the sensors, which may be off the grid of the rate.
                 return try motion.count >= 60
                     && zip(motion.dropFirst(2), motion.dropFirst()).allSatisfy { $0.time - $1.time == 50_000 }
                     && rows(of: .orientation).count >= 1 && rows(of: .steps).count >= 1
@@ -46,7 +46,7 @@ struct MotionSystemTests {
         }
     }
 
-    @Test("a wrong frame or declination is refused with what would do")
+    @Test("an invalid frame, declination or step length is refused with the valid values")
     func refused() async throws {
         for (arguments, text) in [
             (["--frame", "moon"], "'moon' is not one of arbitrary, arbitraryCorrected, magneticNorth, trueNorth"),

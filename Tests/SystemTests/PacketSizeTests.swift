@@ -4,9 +4,9 @@ import LockstepTestSupport
 import Testing
 
 @Suite(
-    "A broker that takes small packets", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+    "A broker with a small packet limit", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct PacketSizeTests {
-    @Test("gets everything but what is too large, which holds nothing up; what comes later is made to fit")
+    @Test("batches that are too large do not delay others, and later batches are made small enough")
     func smallPackets() async throws {
         try await withSystem(brokerSettings: ["max_packet_size 2000"]) { system in
             await system.broker.stop(SIGKILL)
@@ -17,7 +17,7 @@ struct PacketSizeTests {
                     system.outbox(of: "walker"), "--window", "1s",
                 ])
             #expect(await agent.waitForOutput("agent of default/walker"))
-            // Batches of a broker that is not known yet.
+            // Batches that are created before the broker's limit is known.
             try await expectEventually(within: .seconds(120)) {
                 try count("length(payload) > 3000", in: system) > 1 && count("stream = 'location'", in: system) > 2
             }
@@ -29,7 +29,7 @@ struct PacketSizeTests {
             try await expectEventually(within: .seconds(120)) {
                 try count("seq <= \(last) AND length(payload) < 1800", in: system) == 0
             }
-            // Nothing new is too large.
+            // New batches are small enough to be delivered.
             try await expectEventually(within: .seconds(120)) {
                 try count("seq > \(last + 20)", "max(seq)", in: system) > last + 40
             }
@@ -40,7 +40,7 @@ struct PacketSizeTests {
         }
     }
 
-    /// What the outbox holds.
+    /// Counts batches in the outbox.
     private func count(_ condition: String, _ value: String = "count(*)", in system: TestSystem) throws -> Int64 {
         let database = try SQLiteDatabase(path: system.outbox(of: "walker"), mode: .readOnly)
         return try database.integer("SELECT ifnull(\(value), 0) FROM batches WHERE \(condition)")

@@ -5,11 +5,11 @@ import LockstepTestSupport
 import Testing
 
 @Suite(
-    "Real recordings, end to end",
+    "Recordings, end to end",
     .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"),
-    .enabled(if: recordingsFolder != nil, "the recordings are not beside this checkout"))
+    .enabled(if: recordingsFolder != nil, "the recordings are missing beside this checkout"))
 struct RecordingTests {
-    @Test("every row of every walk is in the store as it is in the file")
+    @Test("every row of every recorded walk is stored unchanged")
     func walks() async throws {
         let folder = try #require(recordingsFolder) + "/walks"
         let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "truth.csv" }.sorted()
@@ -21,7 +21,7 @@ struct RecordingTests {
                 let device = "walk-\(index)"
                 let agent = try system.startAgent(
                     device, source: "replay:\(folder)/\(file)", ["--speed", "max", "--stamp", "own"])
-                // It ends by itself when everything is acknowledged.
+                // A replaying agent ends when all batches are acknowledged.
                 #expect(await agent.waitForExit(within: .seconds(120)) == 0, "\(agent.text)\(collector.text)")
                 let rows = try csv(folder + "/" + file)
                 var stored = 0
@@ -38,7 +38,7 @@ struct RecordingTests {
     }
 
     @Test(
-        "every fix of a receiver's log, through the real gpsd, is in the store as gpsd gives it",
+        "every fix of a GPS receiver's log is stored as gpsd reports it",
         .enabled(if: Programs.isInstalled("gpsfake"), "gpsd-tools is not installed"),
         arguments: ["sirfstarv-nmea", "bu303-moving", "mt3339", "quectel"])
     func fixes(log: String) async throws {
@@ -50,7 +50,7 @@ struct RecordingTests {
             let port = try freePort()
             let agent = try system.startAgent("receiver", source: "gpsd://127.0.0.1:\(port)")
             #expect(await agent.waitForOutput("connected to"))
-            // Over and over: the agent may come after the first fixes.
+            // gpsfake repeats the log, because the agent may connect after the first fixes.
             let gpsfake = try RunningProgram(
                 Programs.installed("gpsfake") ?? "", ["-c", "0.02", "-q", "-P", "\(port)", "\(folder)/\(log).log"],
                 environment: ["TMPDIR": system.folder])
@@ -69,7 +69,7 @@ struct RecordingTests {
             gpsfake.signalGroup(SIGKILL)
             await gpsfake.stop(SIGKILL)
             for row in rows {
-                // Where reports of one time differ in position, the fix is one of them.
+                // If several reports have the same time, the stored fix is one of them.
                 #expect(expected[row.at]?.contains(row.position) == true, "\(row)")
             }
             let repeated = zip(rows, rows.dropFirst()).count { $0.at == $1.at }
@@ -82,7 +82,7 @@ struct RecordingTests {
             .map { $0.split(separator: ",").map { Double($0) ?? .nan } }
     }
 
-    /// The positions that gpsd gives for each time in its log.
+    /// Returns the positions that gpsd reports for each time in its log.
     private func distinctFixes(_ path: String) throws -> [Int64: [[Double]]] {
         var fixes: [Int64: [[Double]]] = [:]
         for line in try String(contentsOfFile: path, encoding: .utf8).split(whereSeparator: \.isNewline) {
@@ -97,7 +97,8 @@ struct RecordingTests {
         return fixes
     }
 
-    /// A receiver that does not know the year counts weeks up to 1,024; which cycle gpsd takes depends on today.
+    /// Returns a time modulo the GPS week rollover. Some receivers report only the week modulo 1,024, and gpsd guesses the
+    /// cycle from today's date.
     private func withoutRollover(_ time: Int64) -> Int64 {
         let cycle: Int64 = 1024 * 7 * 86_400_000_000
         return ((time % cycle) + cycle) % cycle

@@ -13,7 +13,7 @@ struct RequestSystemTests {
         client.messages.filter { $0.topic == Self.command + "/reply" }.map(\.text)
     }
 
-    /// The steps between samples of the gyroscope, in µs, of the batches that `client` has heard from `index` on.
+    /// The intervals between gyroscope samples, in µs, in the messages that `client` received from `index` on.
     private func intervals(_ client: TestClient, from index: Int) throws -> Set<Int64> {
         let batches = client.messages.dropFirst(index).filter { $0.topic.hasSuffix("motion/gyroscope") }
         return try Set(
@@ -23,7 +23,7 @@ struct RequestSystemTests {
             })
     }
 
-    @Test("a lease raises a rate for its time, and the rate falls back")
+    @Test("a lease raises a rate until it expires")
     func lease() async throws {
         try await withSystem { system in
             let client = try await system.connect()
@@ -45,7 +45,7 @@ struct RequestSystemTests {
             let leased = client.messages.count
             await expectEventually { (try? intervals(client, from: leased).contains(5000)) == true }
             await expectEventually {
-                // Two batches in a row at the old rate again, whose times are those of before.
+                // Two consecutive batches at the old rate again.
                 let tail = client.messages.filter { $0.topic.hasSuffix("motion/gyroscope") }.suffix(2)
                 let steps = tail.compactMap {
                     try? BatchJSON.decode(Data($0.payload), stream: .gyroscope).samples.times
@@ -55,7 +55,7 @@ struct RequestSystemTests {
         }
     }
 
-    @Test("the phase follows a request, and background pauses motion")
+    @Test("a request sets the phase, and background pauses motion")
     func phase() async throws {
         try await withSystem { system in
             let client = try await system.connect()
@@ -78,7 +78,7 @@ struct RequestSystemTests {
         }
     }
 
-    @Test("flush sends what waits for the end of its window")
+    @Test("flush publishes samples before the end of their window")
     func flush() async throws {
         try await withSystem { system in
             let client = try await system.connect()
@@ -92,7 +92,7 @@ struct RequestSystemTests {
         }
     }
 
-    @Test("what can't be done is answered with the reason")
+    @Test("an invalid request is answered with the reason")
     func refused() async throws {
         try await withSystem { system in
             let client = try await system.connect()
@@ -105,14 +105,14 @@ struct RequestSystemTests {
             let first = try #require(replies(client).first)
             #expect(first.hasPrefix(#"{"id":"1","ok":false,"error":"'phase' is 'asleep'"#))
             #expect(replies(client).last?.contains("not valid JSON") == true)
-            // A retained request would be done again on every connection.
+            // A retained request would be executed again on every connection.
             _ = await client.publish(Self.command, Array(#"{"phase":"background"}"#.utf8), isRetained: true)
             let late = try system.startAgent("other")
             #expect(await late.waitForOutput("connected to"))
         }
     }
 
-    @Test("lockstep command asks and shows the answer")
+    @Test("lockstep command sends a request and prints the reply")
     func program() async throws {
         try await withSystem { system in
             let client = try await system.connect()

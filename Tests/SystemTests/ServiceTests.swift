@@ -2,7 +2,7 @@ import Foundation
 import LockstepTestSupport
 import Testing
 
-@Suite("A program as a service", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+@Suite("Programs as services", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct ServiceTests {
     static let programs = ["lockstep-agent", "lockstep-collector"]
 
@@ -19,7 +19,7 @@ struct ServiceTests {
                 : ["--store", "sqlite:\(system.storePath)"])
     }
 
-    @Test("tells its supervisor that it is ready, connected, alive, and that it ends", arguments: programs)
+    @Test("a program notifies its supervisor when it is ready, connected, alive and stopping", arguments: programs)
     func supervised(name: String) async throws {
         try await withSystem { system in
             let receiver = try NotifyReceiver(address: system.folder + "/notify")
@@ -37,7 +37,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("whose broker hangs ends within five seconds of SIGTERM", arguments: programs)
+    @Test("a program stops within five seconds of SIGTERM even if its broker hangs", arguments: programs)
     func endsInTime(name: String) async throws {
         try await withSystem { system in
             let program = try start(name, in: system)
@@ -47,20 +47,20 @@ struct ServiceTests {
             let begin = ContinuousClock.now
             program.signal(SIGTERM)
             #expect(await program.waitForExit(within: .seconds(120)) == 0)
-            // A second more than is promised, for a machine that is busy with other things.
+            // One second more than guaranteed, for a busy machine.
             #expect(ContinuousClock.now - begin < .seconds(6), "\(program.text)")
         }
     }
 
-    // A collector's end leaves no time for a second one; both hear it through the same TerminationSignals.
-    @Test("is ended at once by a second SIGTERM")
+    // Agent only: the collector stops too quickly for a second signal. Both handle signals with the same TerminationSignals.
+    @Test("a second SIGTERM stops a program at once")
     func secondSignal() async throws {
         try await withSystem { system in
             let receiver = try NotifyReceiver(address: system.folder + "/notify")
             let program = try start(
                 "lockstep-agent", in: system, environment: ["NOTIFY_SOCKET": receiver.address])
             #expect(await program.waitForOutput("connected to", within: .seconds(120)))
-            // With a broker that hangs, the clean end takes its time.
+            // With a hanging broker, a clean stop takes some seconds.
             system.broker.signal(SIGSTOP)
             defer { system.broker.signal(SIGCONT) }
             program.signal(SIGTERM)
@@ -71,7 +71,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("writes for the journal where that listens", arguments: programs)
+    @Test("a program writes journal priorities if its output is connected to the journal", arguments: programs)
     func journal(name: String) async throws {
         try await withSystem { system in
             let program = try RunningProgram(

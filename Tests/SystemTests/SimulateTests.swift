@@ -6,7 +6,7 @@ import Testing
 
 @Suite("lockstep simulate", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct SimulateTests {
-    /// The part of the report that these tests look at.
+    /// The part of the report that these tests check.
     private struct Report: Decodable {
         struct Amount: Decodable, Equatable {
             var batches: Int
@@ -53,14 +53,14 @@ struct SimulateTests {
         return try decoder.decode(Report.self, from: Data(program.text.utf8))
     }
 
-    /// Devices and samples of the simulated group, each sample counted once as the key of its table has it.
+    /// The number of devices and stored samples of the simulated group.
     private func stored(in system: TestSystem) async throws -> (devices: Int, samples: Int) {
         let devices = try await system.reader().devices().filter { $0.address.group.rawValue == "simulated" }
         return (devices.count, Int(devices.reduce(0) { $0 + $1.samples }))
     }
 
     @Test(
-        "everything that devices send is stored once, over few connections and over one each",
+        "every sample is stored once, with few connections and with one per device",
         arguments: [(200, 4), (50, 50)])
     func storedOnce(devices: Int, connections: Int) async throws {
         try await withSystem(brokerSettings: ["sys_interval 1"]) { system in
@@ -91,7 +91,7 @@ struct SimulateTests {
         }
     }
 
-    @Test("a collector that is killed in the middle misses nothing: devices send again what it lacks")
+    @Test("devices re-send missing batches after the collector is killed")
     func killedCollector() async throws {
         try await withSystem { system in
             let first = try system.startCollector()
@@ -111,7 +111,7 @@ struct SimulateTests {
         }
     }
 
-    @Test("devices come back when their broker does, and everything is stored")
+    @Test("devices reconnect when the broker restarts, and every sample is stored")
     func killedBroker() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
@@ -128,7 +128,7 @@ struct SimulateTests {
         }
     }
 
-    @Test("more connections than libmosquitto's own loop can watch: 1,100 in one process")
+    @Test("one process can hold 1,100 connections, more than libmosquitto's own loop supports")
     func manyConnections() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
@@ -141,7 +141,7 @@ struct SimulateTests {
         }
     }
 
-    @Test("what was not stored ends with 1, and is told")
+    @Test("samples that were not stored are reported, and the exit code is 1")
     func notStored() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
@@ -157,7 +157,7 @@ struct SimulateTests {
         }
     }
 
-    @Test("without a broker, or without a collector, it says what to start")
+    @Test("without a broker or a collector, the error says which one to start")
     func nobodyThere() async throws {
         let none = try await RunningProgram.run(
             Programs.built("lockstep"), ["simulate", "--broker", "mqtt://127.0.0.1:1"])
@@ -170,7 +170,7 @@ struct SimulateTests {
     }
 
     @Test(
-        "a wrong option is answered with what would be right",
+        "an invalid option is refused with the valid values",
         arguments: [
             (["--devices", "0"], "--devices must be from 1 to 100000"),
             (["--connections", "101"], "--connections must be from 1 to --devices"),

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Wrong use", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct WrongUseTests {
-    @Test("a broker that is not there is told once, and tried on")
+    @Test("an unreachable broker is reported once, and the agent keeps trying")
     func noBroker() async throws {
         try await withSystem { system in
             await system.broker.stop()
@@ -16,7 +16,7 @@ struct WrongUseTests {
         }
     }
 
-    @Test("a wrong password is named, and never printed")
+    @Test("a wrong password is reported but never printed")
     func wrongPassword() async throws {
         try await withTemporaryFolder { folder in
             let passwords = folder + "/passwords"
@@ -25,7 +25,7 @@ struct WrongUseTests {
             #expect(made.status == 0, "\(made.text)")
             try await withSystem(brokerSettings: ["allow_anonymous false", "password_file \(passwords)"]) { system in
                 for (device, arguments) in [("walker", ["--user", "walker"]), ("other", [])] {
-                    // The environment, or the address in it: neither is seen by others.
+                    // Passwords come from the environment, which other users cannot read.
                     let environment =
                         arguments.isEmpty
                         ? ["LOCKSTEP_BROKER": "mqtt://walker:right@127.0.0.1:\(system.broker.port)"]
@@ -42,7 +42,7 @@ struct WrongUseTests {
         }
     }
 
-    @Test("a store that can't be written ends the collector with a reason")
+    @Test("a collector with an unwritable store exits with the reason")
     func unwritableStore() async throws {
         try await withSystem { system in
             for (path, reason) in [
@@ -57,7 +57,7 @@ struct WrongUseTests {
         }
     }
 
-    @Test("a second collector on the same store is refused by name of the first")
+    @Test("a second collector on the same store is refused, and the error names the first one")
     func secondCollector() async throws {
         try await withSystem { system in
             let first = try system.startCollector()
@@ -68,21 +68,21 @@ struct WrongUseTests {
         }
     }
 
-    @Test("a second collector with the same id is told so")
+    @Test("two collectors with the same id are reported")
     func sameCollectorID() async throws {
         try await withSystem { system in
             let first = try system.startCollector()
             #expect(await first.waitForOutput("connected to"))
             let second = try system.start(
                 "lockstep-collector", ["--broker", system.broker.url, "--store", "sqlite:\(system.folder)/other.db"])
-            // The one that finds out first waits, and so the other may never lose its connection often enough.
+            // The first to detect the conflict backs off, so the other one may never detect it.
             await expectEventually("\(first.text)\(second.text)", within: .seconds(120)) {
                 (first.text + second.text).contains("give each collector its own --id")
             }
         }
     }
 
-    @Test("two agents with one device id are told so")
+    @Test("two agents with the same device id are reported")
     func sameDevice() async throws {
         try await withSystem { system in
             let first = try system.startAgent("walker")
@@ -99,7 +99,7 @@ struct WrongUseTests {
         }
     }
 
-    @Test("two agents with one outbox: the second is refused")
+    @Test("a second agent on the same outbox is refused")
     func sameOutbox() async throws {
         try await withSystem { system in
             let first = try system.startAgent("walker")
@@ -111,7 +111,7 @@ struct WrongUseTests {
     }
 
     @Test(
-        "a wrong option is answered with what would be right",
+        "an invalid option is refused with the valid values",
         arguments: [
             (["--source", "telepathy"], "unknown source 'telepathy'"),
             ([], "no source"),
@@ -131,7 +131,7 @@ struct WrongUseTests {
         #expect(run.text.contains(reason), "\(run.text)")
     }
 
-    @Test("the command line comes before the environment, and the environment before the file")
+    @Test("the command line overrides the environment, and the environment overrides the settings file")
     func precedence() async throws {
         try await withSystem { system in
             let file = system.folder + "/agent.yaml"

@@ -1,22 +1,23 @@
 import Foundation
 import LockstepTestSupport
 
-/// Clocks of a program that a test sets while the program runs: its wall clock, and its boot clock, which runs on while
-/// a machine sleeps. The monotonic clock stays as it is.
+/// Clocks of a running program that a test can set: the wall clock and the boot clock, which continues while the machine
+/// sleeps. The monotonic clock is not changed.
 ///
-/// A library that is loaded before all others stands between the program and the kernel. libfaketime would not do: it
-/// also moves timers of the clocks that nobody has set.
+/// It uses a preloaded library that replaces clock and timer functions. libfaketime is not suitable, because it also shifts
+/// the timers of clocks that are not set.
 struct AdjustableClock {
     private let folder: String
     private var library: String { folder + "/clock.so" }
     private var file: String { folder + "/clock.offsets" }
 
-    /// Whether there is a compiler for the library; every Swift brings one.
+    /// Whether a C compiler is installed. Swift toolchains include clang.
     static var isAvailable: Bool {
         get async { (try? await RunningProgram.run("/usr/bin/env", ["clang", "--version"]))?.status == 0 }
     }
 
-    /// - Parameter folder: for the library and what it reads.
+    /// Compiles the library.
+    /// - Parameter folder: The folder for the library and its file of offsets.
     init(in folder: String) async throws {
         self.folder = folder
         try Data(repeating: 0, count: 16).write(to: URL(fileURLWithPath: file))
@@ -27,13 +28,13 @@ struct AdjustableClock {
         guard compiled.status == 0 else { throw ProgramError(compiled.text) }
     }
 
-    /// With this environment a program has these clocks.
+    /// The environment in which a program uses these clocks.
     var environment: [String: String] { ["LD_PRELOAD": library, "LOCKSTEP_TEST_CLOCK": file] }
 
-    /// Sets the clocks to so many seconds from those of the machine.
+    /// Sets the offsets from the machine's clocks, in s.
     func set(wall: Int64, boot: Int64 = 0) throws {
         let bytes = withUnsafeBytes(of: (wall, boot)) { Data($0) }
-        // In place: the program has it mapped.
+        // Written in place, because the program has the file mapped.
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
         try handle.write(contentsOf: bytes)
         try handle.close()

@@ -6,13 +6,13 @@ import LockstepTestSupport
 import Testing
 
 @Suite(
-    "The clocks of a running agent",
+    "Clock changes of a running agent",
     .enabled("mosquitto or clang is not installed") {
         guard Programs.isInstalled("mosquitto") else { return false }
         return await AdjustableClock.isAvailable
     })
 struct ClockStepTests {
-    @Test("set an hour forward and two back begin a new epoch each time, and nothing is lost")
+    @Test("each clock step starts a new epoch, and no sample is lost")
     func stepped() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
@@ -20,17 +20,17 @@ struct ClockStepTests {
             let agent = try system.startAgent("walker", environment: clock.environment)
             #expect(await collector.waitForState("active", of: "default/walker"))
             let database = try SQLiteDatabase(path: system.outbox(of: "walker"), mode: .readOnly)
-            // An epoch in which nothing was written would not show.
+            // Wait for a batch, because an epoch without batches is not visible in the journal.
             try await expectEventually("\(agent.text)") { try database.integer("SELECT count(*) FROM journal") > 0 }
             for (index, hours) in [1, 0, -1].enumerated() {
                 try clock.set(wall: Int64(hours) * 3600)
                 await expectEventually("\(agent.text)", within: .seconds(120)) { steps(of: agent) > index }
-                // With the step comes what was gathered before it, of the epoch before.
+                // The samples from before the step are written with the old epoch.
                 try await expectEventually("\(agent.text)\(collector.text)", within: .seconds(120)) {
                     try database.integer("SELECT count(DISTINCT epoch) FROM journal") == index + 2
                 }
             }
-            // By its own clock it speaks of an hour ago; it is here now all the same.
+            // The agent's clock is an hour behind, but its samples are still live.
             let reader = try await system.reader()
             try await expectEventually("\(collector.text)") { try reader.devices().first?.state == .active }
             #expect(try database.integer("SELECT count(DISTINCT epoch) FROM journal") == 4)
@@ -38,7 +38,7 @@ struct ClockStepTests {
         }
     }
 
-    @Test("tell it that the machine slept: it says so, its time line goes on, and nothing is lost")
+    @Test("an agent detects that the machine slept, its time line continues, and no sample is lost")
     func suspended() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()

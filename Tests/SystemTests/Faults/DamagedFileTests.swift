@@ -3,14 +3,14 @@ import LockstepStore
 import LockstepTestSupport
 import Testing
 
-@Suite("A damaged file", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+@Suite("Damaged files", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct DamagedFileTests {
-    /// What is damaged: the first bytes, or all pages but the first few.
+    /// The damaged part: the first bytes, or all pages except for the first few.
     enum Damage: CaseIterable {
         case header, middle
     }
 
-    @Test("of a store is refused with what to do, and left as it is", arguments: Damage.allCases)
+    @Test("a damaged store is refused with advice and not changed", arguments: Damage.allCases)
     func store(_ damage: Damage) async throws {
         try await withSystem { system in
             let first = try system.startCollector()
@@ -18,7 +18,7 @@ struct DamagedFileTests {
             try await waitForSamples(in: system)
             await agent.stop()
             await first.stop()
-            // Else what is damaged in the file could be sound in the log.
+            // Otherwise the log could hold intact copies of the damaged pages.
             #expect(!FileManager.default.fileExists(atPath: system.storePath + "-wal"))
 
             let damaged = try self.damage(system.storePath, damage)
@@ -27,18 +27,18 @@ struct DamagedFileTests {
                 #expect(await collector.waitForExit() == 1)
                 #expect(collector.text.contains("choose another file"), "\(collector.text)")
             } else {
-                // It shows where it is first read: at the start, or at the first sample that goes there.
+                // The damage is detected when the pages are first read: at the start, or with the first sample.
                 _ = try system.startAgent("walker")
                 #expect(await collector.waitForOutput("is damaged: save a copy", within: .seconds(120)))
             }
             await collector.stop()
             #expect(try contents(of: system.storePath) == damaged)
-            // What the agent has since is safe with it.
+            // The agent keeps its samples meanwhile.
             #expect(FileManager.default.fileExists(atPath: system.outbox(of: "walker")))
         }
     }
 
-    @Test("of an outbox is refused with what to do, and left as it is", arguments: Damage.allCases)
+    @Test("a damaged outbox is refused with advice and not changed", arguments: Damage.allCases)
     func outbox(_ damage: Damage) async throws {
         try await withSystem { system in
             // Without a broker everything stays in the outbox.
@@ -54,7 +54,7 @@ struct DamagedFileTests {
             #expect(agent.text.contains("\(path) is damaged or no outbox: move it away"), "\(agent.text)")
             #expect(try contents(of: path) == damaged)
 
-            // What it says helps.
+            // The advice in the error works.
             try FileManager.default.moveItem(atPath: path, toPath: path + "-damaged")
             let again = try system.startAgent("walker", url: nowhere)
             #expect(await again.waitForOutput("agent of default/walker with 0 batches"))
@@ -68,13 +68,14 @@ struct DamagedFileTests {
 
     private func contents(of path: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
 
-    /// - Returns: what the file holds from then on.
+    /// Damages a file.
+    /// - Returns: The new contents.
     private func damage(_ path: String, _ damage: Damage) throws -> Data {
         var bytes = try contents(of: path)
         switch damage {
         case .header: bytes.replaceSubrange(0..<100, with: Data(repeating: 0x55, count: 100))
         case .middle:
-            // The first pages hold the schema.
+            // The first pages contain the schema.
             let first = 4096 * 8
             bytes.replaceSubrange(first..., with: Data(repeating: 0x55, count: bytes.count - first))
         }

@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "A broker restarted empty", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct EmptyBrokerTests {
-    @Test("is told again who is there and in which state, and nothing is lost")
+    @Test("presence and states are published again to a broker that was restarted empty, and no sample is lost")
     func restarted() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
@@ -23,7 +23,7 @@ struct EmptyBrokerTests {
             await system.broker.stop(SIGKILL)
             try await system.broker.start()
 
-            // A client that comes now hears of everybody, also of the one that is gone.
+            // A new client receives the state of every device, including the terminated one.
             let client = try await system.connect()
             for (topic, part) in [
                 ("walker/presence", #""phase":"foreground""#), ("walker/state", #""state":"active""#),
@@ -43,7 +43,7 @@ struct EmptyBrokerTests {
         }
     }
 
-    @Test("is told the states of more devices than go into one turn")
+    @Test("the states of more devices than fit into one turn are published")
     func manyStates() async throws {
         try await withSystem { system in
             let devices = try (1...1200).map {

@@ -3,9 +3,9 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@Suite("A collector's limits", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+@Suite("Limits of a collector", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct LimitTests {
-    @Test("are options: what is beyond them is rejected with the reason, counted, and kept to the newest")
+    @Test("messages beyond the limits are rejected with the reason and counted, and the newest ones are kept")
     func rejected() async throws {
         try await withSystem { system in
             let collector = try system.startCollector(
@@ -30,7 +30,7 @@ struct LimitTests {
         }
     }
 
-    @Test("that make no sense are refused", arguments: ["--max-devices", "--max-samples", "--keep-rejected"])
+    @Test("invalid limits are refused", arguments: ["--max-devices", "--max-samples", "--keep-rejected"])
     func refused(_ option: String) async throws {
         let run = try await RunningProgram.run(
             Programs.built("lockstep-collector"), ["--store", "sqlite:x.db", "\(option)=-1"])

@@ -4,11 +4,11 @@ import LockstepTestSupport
 import Testing
 
 @Suite(
-    "A broker gone for longer than the outbox lasts",
+    "An outage that exceeds the outbox size",
     .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct OutboxCapTests {
-    @Test("costs the oldest samples: the agent says so, the collector counts them, the doctor and the list show them")
-    func told() async throws {
+    @Test("dropped samples are reported by agent, collector, doctor and the list of devices")
+    func reported() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
             let agent = try system.startAgent("walker", ["--outbox-size", "24K"])

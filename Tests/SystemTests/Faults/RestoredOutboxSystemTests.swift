@@ -7,7 +7,7 @@ import Testing
     "An outbox restored from an older copy",
     .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct RestoredOutboxSystemTests {
-    @Test("loses nothing, though the broker keeps an acknowledgement of its own future")
+    @Test("an outbox restored from a copy loses no sample, although later batch numbers are acknowledged already")
     func restored() async throws {
         try await withSystem { system in
             let path = system.outbox(of: "walker")
@@ -18,11 +18,11 @@ struct RestoredOutboxSystemTests {
             try await run(until: copied + 60, in: system)
             let epoch = try database(at: path).text("SELECT value FROM meta WHERE key = 'epoch'")
 
-            // Its next batches have the numbers of others that are stored; the collector is not there to take them.
+            // The restored outbox reuses the numbers of stored batches. Stop the collector, so that nothing is detected yet.
             await collector.stop()
             for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
             try copy(path + "-copy", to: path)
-            // Behind a broker that is not there it accepts what the acknowledgement would take from it.
+            // Without a broker, the agent accepts batches that the old acknowledgement would delete.
             let agent = try system.startAgent("walker", url: "mqtt://127.0.0.1:1")
             await waitForBatch(copied + 20, at: path)
             await agent.stop(SIGKILL)
@@ -35,7 +35,7 @@ struct RestoredOutboxSystemTests {
         }
     }
 
-    /// Runs the agent until it has accepted a number of batches, and all of them are acknowledged.
+    /// Runs the agent until it has accepted a number of batches and all of them are acknowledged.
     private func run(until count: Int64, in system: TestSystem) async throws {
         let agent = try system.startAgent("walker")
         await waitForBatch(count, at: system.outbox(of: "walker"))
@@ -49,14 +49,14 @@ struct RestoredOutboxSystemTests {
         }
     }
 
-    /// The highest number that was given.
+    /// Returns the highest batch number.
     private func batchCount(at path: String) throws -> Int64 {
         try database(at: path).integer("SELECT ifnull(max(seq), 0) FROM journal")
     }
 
     private func database(at path: String) throws -> SQLiteDatabase { try SQLiteDatabase(path: path, mode: .readOnly) }
 
-    /// Copies a database with what is only in its log.
+    /// Copies a database including its write-ahead log.
     private func copy(_ path: String, to copy: String) throws {
         try SQLiteDatabase(path: path, mode: .readWrite).execute("VACUUM INTO '\(copy)'")
     }

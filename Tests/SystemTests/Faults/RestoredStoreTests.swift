@@ -9,7 +9,7 @@ import Testing
     "A store restored from an older copy", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed")
 )
 struct RestoredStoreTests {
-    @Test("gets again what agents still hold, says what is gone, and goes on")
+    @Test("a restored store gets the batches that agents still hold, and reports the others as missing")
     func restored() async throws {
         try await withSystem { system in
             let first = try system.startCollector()
@@ -21,7 +21,7 @@ struct RestoredStoreTests {
             let copied = try watermark(try StoreReader(path: copy))
             try await waitForWatermark(copied + 30, reader)
 
-            // The agent runs on while the collector is away: this much it holds when the collector is back.
+            // The agent keeps running while the collector is down, so it holds batches when the collector restarts.
             await first.stop(SIGKILL)
             let lost = try watermark(reader)
             let outbox = try SQLiteDatabase(path: system.outbox(of: "walker"), mode: .readOnly)
@@ -40,11 +40,11 @@ struct RestoredStoreTests {
                     && restored.verification().first?.epochs.first?.received.last ?? 0 > lost + 20
             }
             let sent = agent.text.components(separatedBy: "connected to").count
-            #expect(sent == 2, "it does not connect over and over: \(agent.text)")
+            #expect(sent == 2, "the agent must not reconnect repeatedly: \(agent.text)")
             await agent.stop()
             try await system.drain("walker")
 
-            // Exactly what was acknowledged since the copy, and so forgotten by the agent, is missing.
+            // Only batches that were acknowledged after the copy, and so deleted by the agent, are missing.
             let epoch = try #require(try restored.verification().first?.epochs.first)
             let gaps = epoch.gaps.ranges
             #expect(gaps.count == 1, "\(gaps)")

@@ -4,11 +4,11 @@ import Testing
 
 @Suite("Two agents with one device id", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct SharedDeviceTests {
-    @Test("say so, take turns instead of fighting, and all samples of both are stored")
+    @Test("two agents with one device id report it, take turns, and all samples of both are stored")
     func both() async throws {
         try await withSystem { system in
             _ = try system.startCollector()
-            // Each with a stream of its own: what both had at one time would be conflicts.
+            // Different streams, because samples of both at the same time would be conflicts.
             let first = try system.startAgent("walker", only("motion/accelerometer"))
             #expect(await first.waitForOutput("connected to"))
             let other = system.outbox(of: "other")
@@ -18,7 +18,7 @@ struct SharedDeviceTests {
                 (first.text + second.text).contains("another agent runs as device default/walker")
             }
             let connections = (first.text + second.text).components(separatedBy: "connected to").count - 1
-            #expect(connections < 20, "they throw each other out: \(first.text)\(second.text)")
+            #expect(connections < 20, "they keep disconnecting each other: \(first.text)\(second.text)")
             await first.stop()
             await second.stop()
 
@@ -32,7 +32,7 @@ struct SharedDeviceTests {
         }
     }
 
-    /// Options with which an agent publishes one stream alone.
+    /// Options with which an agent publishes only one stream.
     private func only(_ stream: String) -> [String] {
         [
             "motion/accelerometer", "motion/gyroscope", "motion/magnetometer", "motion/device", "steps", "location",

@@ -6,8 +6,8 @@ import Testing
 @Suite("A slow collector", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct SlowCollectorTests {
     @Test(
-        "makes outboxes grow and loses nothing, though the broker throws away what it can't hold",
-        arguments: ["stopped", "kept from its store"])
+        "with a slow collector, outboxes grow and no sample is lost, although the broker drops queued messages",
+        arguments: ["stopped", "store locked"])
     func slow(_ reason: String) async throws {
         let settings = ["max_inflight_messages 5", "max_queued_messages 20"]
         try await withSystem(brokerSettings: settings) { system in
@@ -23,7 +23,7 @@ struct SlowCollectorTests {
             }
             if reason == "stopped" { collector.signal(SIGCONT) } else { try store.execute("ROLLBACK") }
 
-            // While the agent runs on.
+            // The agent is still running.
             let newest = try outbox.integer("SELECT max(seq) FROM batches")
             try await expectEventually("\(agent.text)\(collector.text)", within: .seconds(120)) {
                 try outbox.integer("SELECT count(*) FROM batches WHERE seq <= \(newest)") == 0

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("deploy/certs and deploy/device-add", .enabled(if: Programs.isInstalled("openssl"), "openssl is not installed"))
 struct CredentialScriptTests {
-    @Test("make keys that only their owner may read, and keep what is good when run again")
+    @Test("keys are readable only by their owner, and valid files are kept when the scripts run again")
     func idempotent() async throws {
         try await withTemporaryFolder { folder in
             let certificates = folder + "/secure"
@@ -22,7 +22,7 @@ struct CredentialScriptTests {
         }
     }
 
-    @Test("keep settings that somebody has changed, and put the new ones beside them")
+    @Test("changed settings are kept, and the new ones are written beside them")
     func changedSettings() async throws {
         try await withTemporaryFolder { folder in
             _ = try await Credentials.make(in: folder)
@@ -36,7 +36,7 @@ struct CredentialScriptTests {
         }
     }
 
-    @Test("make the broker's certificate anew for other names, and a device's before it ends")
+    @Test("the broker's certificate is renewed for other names, and a device's before it expires")
     func renewed() async throws {
         try await withTemporaryFolder { folder in
             let credentials = try await Credentials.make(in: folder)
@@ -46,12 +46,12 @@ struct CredentialScriptTests {
                 #expect(run.text.contains("\(word)   \(folder)/broker.pem"), "\(run.text)")
                 #expect(run.text.contains("kept   \(folder)/collector.pem"), "\(run.text)")
             }
-            // Less than the 30 days in which it is made anew.
+            // Certificates are renewed if they expire within 30 days.
             for _ in 0..<2 { #expect(try await credentials.add("walker", ["--days", "20"]).hasPrefix("made ")) }
         }
     }
 
-    @Test("give a password once, and take it back from nobody else")
+    @Test("a device keeps its password, and adding it does not change the passwords of others")
     func passwords() async throws {
         try await withTemporaryFolder { folder in
             let credentials = try await Credentials.make(in: folder, ["--passwords"])
@@ -67,16 +67,16 @@ struct CredentialScriptTests {
     }
 
     @Test(
-        "say what is wrong",
+        "invalid arguments are refused with the reason",
         arguments: [
             ("certs", ["--days", "0"], "--days takes a whole number from 1 to 3650"),
             ("certs", ["--host", "a b"], "--host takes a host name or an IP address"),
-            ("certs", ["--out", "/proc/secure"], "/proc/secure can't be made"),
+            ("certs", ["--out", "/proc/secure"], "cannot create the folder /proc/secure"),
             ("certs", ["more"], "unknown argument 'more'"),
-            ("device-add", [], "which device?"),
-            ("device-add", ["a/b"], "'a/b' is no name"),
-            ("device-add", ["--group", "#", "a"], "'#' is no name"),
-            ("device-add", ["a", "b"], "one device at a time"),
+            ("device-add", [], "the name of the device is missing"),
+            ("device-add", ["a/b"], "'a/b' is not a valid name"),
+            ("device-add", ["--group", "#", "a"], "'#' is not a valid name"),
+            ("device-add", ["a", "b"], "only one device"),
             ("device-add", ["--certs", "/nowhere", "a"], "run deploy/certs --out /nowhere first"),
         ])
     func wrongUse(script: String, arguments: [String], reason: String) async throws {
@@ -85,8 +85,8 @@ struct CredentialScriptTests {
         #expect(run.text.contains(reason), "\(run.text)")
     }
 
-    @Test("a name that is too long for a certificate, and one password too early, are refused with the way out")
-    func wayOut() async throws {
+    @Test("a name that is too long, and a password for a broker without passwords, are refused with advice")
+    func advice() async throws {
         try await withTemporaryFolder { folder in
             let credentials = try await Credentials.make(in: folder)
             for (arguments, reason) in [

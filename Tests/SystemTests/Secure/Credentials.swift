@@ -2,7 +2,7 @@ import Foundation
 import LockstepMQTT
 import LockstepTestSupport
 
-/// What `deploy/certs` and `deploy/device-add` make, in a folder of a test's own.
+/// Credentials created by `deploy/certs` and `deploy/device-add` in a temporary folder.
 struct Credentials {
     let folder: String
 
@@ -15,7 +15,7 @@ struct Credentials {
     }
 
     /// Runs `deploy/device-add` for a device of the group `lab`.
-    /// - Returns: what it prints.
+    /// - Returns: The output.
     @discardableResult
     func add(_ device: String, _ arguments: [String] = []) async throws -> String {
         let run = try await RunningProgram.run(
@@ -27,7 +27,7 @@ struct Credentials {
     var authority: String { folder + "/ca.pem" }
     var trusting: TLSOptions { TLSOptions(authorityFile: authority) }
 
-    /// Path without `.pem` and `.key`: `collector`, `reader`, `operator`, or of a device, `lab/walker`.
+    /// The path without `.pem` or `.key` of a user: `collector`, `reader`, `operator`, or a device such as `lab/walker`.
     func path(_ user: String) -> String {
         user.contains("/") ? "\(folder)/devices/\(user)/device" : "\(folder)/\(user)"
     }
@@ -37,7 +37,7 @@ struct Credentials {
             authorityFile: authority, certificateFile: path(user) + ".pem", keyFile: path(user) + ".key")
     }
 
-    /// Options of a program.
+    /// The command-line options for TLS settings.
     func options(_ tls: TLSOptions) -> [String] {
         let pairs = [
             ("--ca-file", tls.authorityFile), ("--cert-file", tls.certificateFile), ("--key-file", tls.keyFile),
@@ -45,8 +45,8 @@ struct Credentials {
         return pairs.flatMap { name, path in path.map { [name, $0] } ?? [] }
     }
 
-    /// Makes a certificate that expired yesterday, beside that of a user, with the same key.
-    /// - Returns: its path.
+    /// Creates a certificate of a user that expired yesterday, with the same key.
+    /// - Returns: The path.
     func expired(_ user: String, _ extensions: String = "") async throws -> String {
         let subject = user.replacing("/", with: "\\/")
         let path = path(user)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The development broker", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct DevelopmentBrokerTests {
-    @Test("delivers from an agent to the collector")
+    @Test("the development broker delivers from an agent to the collector")
     func delivers() async throws {
         try await withSystem { system in
             let port = try freePort()

@@ -3,10 +3,13 @@ import LockstepMQTT
 import LockstepTestSupport
 import Testing
 
-/// Who is in, may write only what is his.
-@Suite("The production broker's rules", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+/// Authenticated clients may only read and write their own topics.
+@Suite(
+    "Access rules of the production broker",
+    .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct ForeignTopicTests {
-    /// Topics that the device `lab/walker` must not write: of other devices and groups, derived ones, tricks.
+    /// Topics that the device `lab/walker` must not publish: those of other devices and groups, derived channels, and
+    /// malformed ones.
     private static let forbidden = [
         "lockstep/lab/ant/motion/accelerometer", "lockstep/lab/ant/presence", "lockstep/other/walker/steps",
         "lockstep/lab/walker/state", "lockstep/lab/walker/ack", "lockstep/lab/walker/command",
@@ -18,7 +21,7 @@ struct ForeignTopicTests {
         "clock/ping",
     ].map { "lockstep/lab/walker/" + $0 }
 
-    @Test("a device writes its own topics and no others, whichever MQTT it speaks", arguments: MQTTVersion.allCases)
+    @Test("a device can publish only to its own topics, with any MQTT version", arguments: MQTTVersion.allCases)
     func device(version: MQTTVersion) async throws {
         try await withSecureBroker { broker in
             let reader = try await broker.connect(as: "operator", ["lockstep/#", "elsewhere/#", "steps"])
@@ -27,10 +30,10 @@ struct ForeignTopicTests {
             for topic in Self.forbidden + Self.allowed {
                 #expect(await device.publish(topic, "x"), "\(topic)")
             }
-            // The last that is allowed: what was not thrown away has come by then.
+            // The last allowed message: all others that were not discarded have arrived before.
             await reader.expectMessage(within: .seconds(120)) { $0.topic == Self.allowed.last }
             #expect(reader.messages.map(\.topic) == Self.allowed)
-            // MQTT 3.1.1 has no word for it.
+            // MQTT 3.1.1 cannot report refused messages.
             #expect(device.refusals.count == (version == .five ? Self.forbidden.count : 0))
             for refusal in device.refusals {
                 #expect(refusal == MQTTError(.notAuthorized, "the broker rejected a message: Not authorized"))
@@ -38,10 +41,10 @@ struct ForeignTopicTests {
         }
     }
 
-    @Test("the collector writes state, ack and its health, and a reader nothing")
+    @Test("the collector can publish state, ack and its health, and a reader nothing")
     func collectorAndReader() async throws {
         try await withSecureBroker { broker in
-            let onlooker = try await broker.connect(as: "operator")
+            let observer = try await broker.connect(as: "operator")
             let collector = try await broker.connect(as: "collector", ["lockstep/lab/+/presence"])
             let topics = ["walker/state", "walker/ack", "walker/clock/pong", "$collector/main"].map {
                 "lockstep/lab/" + $0
@@ -49,8 +52,8 @@ struct ForeignTopicTests {
             for topic in ["lockstep/lab/walker/steps", "lockstep/lab/walker/presence"] + topics {
                 #expect(await collector.publish(topic, "x"))
             }
-            await onlooker.expectMessage(within: .seconds(120)) { $0.topic == topics.last }
-            #expect(onlooker.messages.map(\.topic) == topics)
+            await observer.expectMessage(within: .seconds(120)) { $0.topic == topics.last }
+            #expect(observer.messages.map(\.topic) == topics)
             #expect(collector.refusals.count == 2)
             let reader = try await broker.connect(as: "reader")
             for topic in topics + ["lockstep/lab/walker/command"] { #expect(await reader.publish(topic, "x")) }
@@ -58,7 +61,7 @@ struct ForeignTopicTests {
         }
     }
 
-    @Test("a device reads its own ack and command, and nothing of others")
+    @Test("a device can read only its own ack and command")
     func reading() async throws {
         try await withSecureBroker { broker in
             let device = try await broker.connect(as: "lab/walker", ["lockstep/#"])
@@ -75,7 +78,7 @@ struct ForeignTopicTests {
         }
     }
 
-    @Test("a lost device can do nothing more when its two lines are in the rules")
+    @Test("two lines in the rules revoke all rights of a lost device")
     func lostDevice() async throws {
         try await withSecureBroker { broker in
             let reader = try await broker.connect(as: "reader")
@@ -93,8 +96,8 @@ struct ForeignTopicTests {
         }
     }
 
-    @Test("an agent that runs as another device says why nothing gets through, and its last will is not heard")
-    func masquerade() async throws {
+    @Test("an agent with the device id of another user reports the refusal, and its last will is not published")
+    func foreignDeviceID() async throws {
         try await withSecureBroker { broker in
             let reader = try await broker.connect(as: "reader")
             let agent = try broker.startAgent("ant", as: "lab/walker")

@@ -2,14 +2,14 @@ import Foundation
 import LockstepTestSupport
 import Testing
 
-/// The three nodes of `broker-config/nats`, on loopback ports, each with a folder of its own.
+/// The three nodes of `broker-config/nats`, on loopback ports and with separate folders.
 final class NATSCluster {
-    /// Where the nodes take in MQTT clients.
+    /// The MQTT ports of the nodes.
     let ports: [UInt16]
     private(set) var nodes: [RunningProgram] = []
     private var programs: [RunningProgram] = []
 
-    /// Copies the configuration with ports, host names and folders replaced, and starts the nodes.
+    /// Starts the nodes with copies of the configuration, in which ports, host names and folders are replaced.
     fileprivate init(folder: String, credentials: Credentials) throws {
         let count = 3
         ports = try (0..<count).map { _ in try freePort() }
@@ -36,10 +36,10 @@ final class NATSCluster {
 
     func url(_ node: Int) -> String { "mqtts://localhost:\(ports[node])" }
 
-    /// What all nodes have said.
+    /// The output of all nodes.
     var text: String { nodes.map(\.text).joined(separator: "\n") }
 
-    /// Starts a program of this package, which ends with the cluster.
+    /// Starts a program of this package, which is stopped with the cluster.
     func run(_ name: String, _ arguments: [String]) throws -> RunningProgram {
         let program = try RunningProgram(Programs.built(name), arguments)
         programs.append(program)
@@ -49,7 +49,7 @@ final class NATSCluster {
     fileprivate func stop() async { for program in programs + nodes { await program.stop(SIGKILL) } }
 }
 
-/// Gives `body` a running cluster whose nodes know the device `lab/arm-left`, and stops it afterwards, on every path.
+/// Calls `body` with a running cluster that knows the device `lab/arm-left`, and stops it when `body` returns or throws.
 func withNATSCluster<Result>(
     _ body: (_ cluster: NATSCluster, _ credentials: Credentials, _ folder: String) async throws -> Result
 ) async throws -> Result {

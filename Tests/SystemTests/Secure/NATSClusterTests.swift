@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The NATS cluster", .enabled(if: Programs.isInstalled("nats-server"), "nats-server is not installed"))
 struct NATSClusterTests {
-    @Test("delivers from an agent at one node to a collector at another, and when a third is killed")
+    @Test("samples are delivered between two nodes, also after the third one is killed")
     func delivers() async throws {
         try await withNATSCluster { cluster, credentials, folder in
             let collector = try cluster.run(
@@ -30,13 +30,13 @@ struct NATSClusterTests {
             await expectEventually("\(collector.text)\(agent.text)\(cluster.text)", within: .seconds(120)) {
                 (try? stored(folder)).map { $0 > before + 2000 } == true
             }
-            // What was under way when the node died comes again, beside what is new.
+            // Messages that were in flight when the node was killed are re-sent.
             let store = try SQLiteDatabase(path: "\(folder)/store.db", mode: .readOnly)
             try await expectEventually("\(agent.text)", within: .seconds(120)) {
                 try store.integer("SELECT count(*) FROM v_gaps") == 0
             }
             await agent.stop()
-            // Only the collector's word empties the outbox, so its acknowledgements came through as well.
+            // Only the collector's acknowledgements empty the outbox, so they were delivered as well.
             #expect(await collector.waitForState("terminated", within: .seconds(120)), "\(collector.text)")
             await collector.stop()
             let verification = try await RunningProgram.run(
@@ -45,7 +45,7 @@ struct NATSClusterTests {
         }
     }
 
-    @Test("keeps a device to its own topics, and names who tried")
+    @Test("a device can publish only to its own topics, and the log names violations")
     func rules() async throws {
         try await withNATSCluster { cluster, credentials, _ in
             let reader = TestClient(
@@ -73,7 +73,7 @@ struct NATSClusterTests {
         }
     }
 
-    @Test("refuses who has no certificate, with the reason")
+    @Test("a client without a certificate is refused with the reason")
     func noCertificate() async throws {
         try await withNATSCluster { cluster, credentials, _ in
             let run = try await RunningProgram.run(

@@ -3,10 +3,10 @@ import LockstepMQTT
 import LockstepTestSupport
 import Testing
 
-/// Who must not get in, does not, and is told why.
-@Suite("The production broker refuses", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+/// Unauthorised clients cannot connect, and their errors name the reason.
+@Suite("Refused connections", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct RefusedConnectionTests {
-    @Test("an agent without a certificate")
+    @Test("an agent without a certificate is refused")
     func noCertificate() async throws {
         try await withSecureBroker { broker in
             try await expectRefusal(
@@ -15,7 +15,7 @@ struct RefusedConnectionTests {
         }
     }
 
-    @Test("an agent with a certificate of another authority, and an agent refuses a broker with one")
+    @Test("agent and broker refuse certificates of another authority")
     func wrongAuthority() async throws {
         try await withSecureBroker { broker in
             let others = try await Credentials.make(in: broker.folder + "/others")
@@ -33,7 +33,7 @@ struct RefusedConnectionTests {
         }
     }
 
-    @Test("an agent whose certificate has expired")
+    @Test("an agent with an expired certificate is refused")
     func expired() async throws {
         try await withSecureBroker { broker in
             var tls = broker.credentials.tls("lab/walker")
@@ -43,7 +43,7 @@ struct RefusedConnectionTests {
         }
     }
 
-    @Test("nobody, but is refused by an agent, when its own certificate has expired")
+    @Test("an agent refuses a broker with an expired certificate")
     func expiredBroker() async throws {
         try await withSecureBroker(starts: false) { broker in
             let expired = try await broker.credentials.expired("broker", "subjectAltName=DNS:localhost\n")
@@ -55,10 +55,10 @@ struct RefusedConnectionTests {
         }
     }
 
-    @Test("nobody, but is refused by an agent, when its certificate is for another host")
+    @Test("an agent refuses a broker with a certificate for another host")
     func wrongHost() async throws {
         try await withSecureBroker(starts: false) { broker in
-            // Made anew for another name; the one that agents use is not in it.
+            // A certificate without the host name that agents use.
             let certificate = try await broker.credentials.expired("broker")
             let run = try await RunningProgram.run(
                 "/usr/bin/openssl",
@@ -78,7 +78,7 @@ struct RefusedConnectionTests {
         }
     }
 
-    @Test("a wrong password, and a client without one, by name of the cause and never of the password")
+    @Test("a wrong or missing password is refused, and never printed")
     func wrongPassword() async throws {
         try await withSecureBroker(passwords: true) { broker in
             let options = ["--broker", broker.passwordURL] + broker.credentials.options(broker.credentials.trusting)
@@ -96,7 +96,7 @@ struct RefusedConnectionTests {
         }
     }
 
-    @Test("an anonymous reader, at both ports")
+    @Test("an anonymous reader is refused on both ports")
     func anonymousReader() async throws {
         try await withSecureBroker(passwords: true) { broker in
             for (url, cause) in [
@@ -112,7 +112,7 @@ struct RefusedConnectionTests {
         }
     }
 
-    @Test("a collector without a certificate")
+    @Test("a collector without a certificate is refused")
     func collector() async throws {
         try await withSecureBroker { broker in
             let collector = try broker.run(

@@ -3,7 +3,7 @@ import LockstepMQTT
 import LockstepStore
 import LockstepTestSupport
 
-/// A mosquitto with the configuration that `deploy/certs` makes, on loopback ports, and programs around it.
+/// A mosquitto with the configuration of `deploy/certs`, on loopback ports, and the programs that use it.
 final class SecureBroker {
     let folder: String
     let credentials: Credentials
@@ -25,12 +25,12 @@ final class SecureBroker {
         passwordPort = try freePort()
     }
 
-    /// Puts loopback ports in the place of those of the configuration, and nothing else.
+    /// Replaces the ports of the configuration by loopback ports, and changes nothing else.
     fileprivate func prepare() throws {
         let text = try String(contentsOfFile: configuration, encoding: .utf8)
             .replacing("listener 8883\n", with: "listener \(port) 127.0.0.1\n")
             .replacing("listener 8884\n", with: "listener \(passwordPort) 127.0.0.1\n")
-        // As root, mosquitto would else become another user, who may not read this folder.
+        // If started as root, mosquitto would switch to another user, who cannot read this folder.
         try ("user root\n" + text).write(toFile: configuration, atomically: true, encoding: .utf8)
     }
 
@@ -40,7 +40,7 @@ final class SecureBroker {
         let program = try RunningProgram(path, ["-c", configuration])
         broker = program
         guard await eventually({ canConnect(port: port) || !program.isRunning }), program.isRunning else {
-            throw ProgramError("mosquitto does not start: \(program.text)")
+            throw ProgramError("mosquitto failed to start: \(program.text)")
         }
     }
 
@@ -56,7 +56,7 @@ final class SecureBroker {
             ["--config", credentials.folder + "/collector.yaml", "--broker", url, "--store", "sqlite:\(storePath)"])
     }
 
-    /// Starts an agent of the group `lab`; with the certificate of `user`, where one is named.
+    /// Starts an agent of the group `lab`, with the certificate of `user` unless that is nil.
     func startAgent(
         _ device: String, as user: String? = nil, _ arguments: [String] = [], environment: [String: String] = [:]
     ) throws -> RunningProgram {
@@ -76,7 +76,7 @@ final class SecureBroker {
             BrokerAddress(host: "localhost", port: port, usesTLS: true), filters: filters, version: version,
             tls: credentials.tls(user))
         clients.append(client)
-        guard await client.waitUntilListening() else { throw ProgramError("the test's client does not get through") }
+        guard await client.waitUntilListening() else { throw ProgramError("the test's client cannot subscribe") }
         return client
     }
 
@@ -87,7 +87,8 @@ final class SecureBroker {
     }
 }
 
-/// Gives `body` a secured broker with the device `lab/walker`, and stops everything afterwards, on every path.
+/// Calls `body` with a secured broker that knows the device `lab/walker`, and stops all programs when `body` returns or
+/// throws.
 func withSecureBroker<Result>(
     passwords: Bool = false, starts: Bool = true, _ body: (SecureBroker) async throws -> Result
 ) async throws -> Result {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The production broker", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct SecureDeliveryTests {
-    @Test("delivers from an agent to the collector, with certificates alone")
+    @Test("samples are delivered between clients that authenticate with certificates")
     func delivers() async throws {
         try await withSecureBroker { broker in
             let collector = try broker.startCollector()
@@ -20,7 +20,7 @@ struct SecureDeliveryTests {
             await reader.expectMessage(within: .seconds(120)) {
                 $0.topic.hasSuffix("/$collector/main")
             }
-            // The acknowledgements got through too: nothing is left to send when it ends.
+            // A clean stop shows that acknowledgements were delivered as well.
             await agent.stop()
             #expect(await collector.waitForState("terminated", within: .seconds(120)), "\(collector.text)")
             let verification = try await RunningProgram.run(
@@ -36,7 +36,7 @@ struct SecureDeliveryTests {
         }
     }
 
-    @Test("an operator's command reaches an agent, and a reader's is refused with the reason")
+    @Test("an operator's command reaches an agent, and a reader's command is refused with the reason")
     func commands() async throws {
         try await withSecureBroker { broker in
             let agent = try broker.startAgent("walker", as: "lab/walker")
@@ -55,13 +55,14 @@ struct SecureDeliveryTests {
     }
 
     @Test(
-        "the printed command starts a device's agent, with a certificate and with a password", arguments: [false, true])
+        "the command printed by device-add starts an agent, with a certificate and with a password",
+        arguments: [false, true])
     func printedCommand(usesPassword: Bool) async throws {
         try await withSecureBroker(passwords: usesPassword) { broker in
             let url = usesPassword ? broker.passwordURL : broker.url
             let printed = try await broker.credentials.add(
                 "ant", ["--broker", url] + (usesPassword ? ["--password"] : []))
-            // The broker reads its passwords anew.
+            // Reload the broker's passwords.
             broker.broker?.signal(SIGHUP)
             let line = printed.split(separator: "\n").last.map(String.init) ?? ""
             let command = line.replacing("lockstep-agent", with: "exec lockstep-agent")
@@ -75,7 +76,7 @@ struct SecureDeliveryTests {
         }
     }
 
-    @Test("the system's authorities are trusted where no others are named")
+    @Test("the system's certificate authorities are trusted by default")
     func systemAuthorities() async throws {
         try await withSecureBroker { broker in
             var tls = broker.credentials.tls("lab/walker")
@@ -87,7 +88,7 @@ struct SecureDeliveryTests {
         }
     }
 
-    @Test("an agent comes back when the broker does")
+    @Test("an agent reconnects when the broker restarts")
     func brokerRestarts() async throws {
         try await withSecureBroker { broker in
             let agent = try broker.startAgent("walker", as: "lab/walker")

@@ -12,7 +12,7 @@ import Testing
 struct BacklogTurnTests {
     private static let messages = 2000
 
-    @Test("stores everything once, though a part in the midst of it can't be written")
+    @Test("every sample is stored once, although one part of a turn cannot be written")
     func failure() async throws {
         try await withBroker { broker in
             try await withTemporaryFolder { folder in
@@ -38,7 +38,7 @@ struct BacklogTurnTests {
                 #expect(reason == nil)
                 #expect(try store.integer("SELECT count(*) FROM batches") == 1)
                 #expect(try store.integer("SELECT conflicts FROM devices") == 0)
-                // Nothing of the turn that failed was kept, so nothing came twice.
+                // The failed turn was rolled back completely, so no sample is a duplicate.
                 #expect(try store.integer("SELECT duplicates FROM devices") == 0)
                 #expect(parts.withLock { $0 } > 2)
             }
@@ -55,7 +55,7 @@ struct BacklogTurnTests {
     }
 }
 
-/// A store that fails once, at the second part of a transaction.
+/// A store that fails once, in the second part of a transaction.
 private final class FailingStore: SampleStore {
     private let store: SQLiteStore
     private let willAdd: @Sendable () -> Void

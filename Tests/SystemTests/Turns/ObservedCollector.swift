@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import LockstepCollector
 
-/// When a collector committed batches, and how many at a time.
+/// The commits of a collector: when they were made and how many batches they had.
 final class CommitLog: Sendable {
     struct Commit {
         let at: ContinuousClock.Instant
@@ -16,12 +16,12 @@ final class CommitLog: Sendable {
 
     var commits: [Commit] { log.withLock { $0 } }
 
-    /// Batches of all commits.
+    /// The number of batches in all commits.
     var batches: Int { commits.reduce(0) { $0 + $1.batches } }
 
     fileprivate func append(_ batches: Int) { log.withLock { $0.append(Commit(at: .now, batches: batches)) } }
 
-    /// Notes those of a collector for as long as `body` takes.
+    /// Runs a collector while `body` runs, and records its commits.
     static func of(
         _ configuration: CollectorConfiguration, store path: String, _ body: (CommitLog) async throws -> Void
     ) async throws {
@@ -34,7 +34,7 @@ final class CommitLog: Sendable {
     }
 }
 
-/// Runs a collector for as long as `body` takes.
+/// Runs a collector while `body` runs.
 func withCollector(
     _ configuration: CollectorConfiguration, makeStore: @escaping @Sendable () throws -> sending any SampleStore,
     _ body: () async throws -> Void

@@ -3,7 +3,7 @@ import LockstepMQTT
 import LockstepTestSupport
 import Testing
 
-/// Messages of one sample each, which a broker can be made to keep for a collector.
+/// Messages of one sample each, which a broker can queue for a collector.
 struct SampleMessages {
     let collector: String
     let port: UInt16
@@ -13,7 +13,7 @@ struct SampleMessages {
         ["-p", "\(port)", "-V", version == .five ? "mqttv5" : "mqttv311"]
     }
 
-    /// Makes the broker keep them from now on, as if the collector had been there before.
+    /// Creates the collector's session, so that the broker queues messages from now on.
     func begin() async throws {
         let arguments =
             protocolArguments + (version == .five ? ["-x", "3600"] : []) + [
@@ -24,7 +24,7 @@ struct SampleMessages {
         #expect(run.status == 0, "\(run.text)")
     }
 
-    /// Publishes batches of one sample, with these numbers.
+    /// Publishes batches of one sample with these batch numbers.
     func publish(_ numbers: ClosedRange<Int>) async throws {
         let lines = numbers.map { seq in
             #"{"v":1,"epoch":"e","seq":\#(seq),"t":\#(1_700_000_000_000_000 + seq),"x":[1],"y":[2],"z":[3]}"#

@@ -7,13 +7,13 @@ import Testing
 
 @testable import LockstepCollector
 
-@Suite("A broker that sends, or takes in, few messages at a time")
+@Suite("A broker with a small in-flight window")
 struct SmallWindowTests {
     private static let window = 20
 
-    // Mosquitto 2.0 goes beyond its window when there is a queue behind it; NATS does not.
+    // Uses NATS, because Mosquitto 2.0 exceeds its window if messages are queued.
     @Test(
-        "is not kept waiting for acknowledgements",
+        "acknowledgements are not delayed when a window is full",
         .enabled(
             if: Programs.isInstalled("nats-server") && Programs.isInstalled("mosquitto_pub"),
             "nats-server or mosquitto_pub is not installed"))
@@ -26,7 +26,7 @@ struct SmallWindowTests {
             var configuration = CollectorConfiguration(
                 id: try CollectorID(validating: "window"), broker: BrokerAddress(host: "127.0.0.1", port: port))
             configuration.mqttVersion = .three
-            // A window's worth looks like a burst.
+            // A full window counts as a burst.
             configuration.turn.burst = Self.window / 2
             try await CommitLog.of(configuration, store: folder + "/store.db") { log in
                 await expectEventually { log.batches >= messages }
@@ -37,7 +37,7 @@ struct SmallWindowTests {
     }
 
     @Test(
-        "is not kept waiting for states",
+        "states are not delayed when a window is full",
         .enabled(
             if: Programs.isInstalled("mosquitto") && Programs.isInstalled("mosquitto_pub"),
             "mosquitto or mosquitto_pub is not installed"))
@@ -61,25 +61,25 @@ struct SmallWindowTests {
         }
     }
 
-    /// Expects windows to follow each other faster than messages gather. Asked of a quarter of them: on a slow machine the
-    /// others may take as long.
+    /// Expects that windows follow each other faster than the commit linger. Only a quarter of them have to: on a slow
+    /// machine, others may take as long.
     private func expectNoRest(between windows: [ContinuousClock.Instant]) throws {
         let gaps = zip(windows, windows.dropFirst()).map { $1 - $0 }.sorted()
         try #require(gaps.count >= 10)
         #expect(gaps[gaps.count / 4] < CommitLinger.interval / 2)
     }
 
-    /// Starts to send what the collector does not care for, but has to read.
+    /// Starts a stream of messages that the collector has to read but ignores.
     private func startStream(at port: UInt16) throws -> RunningProgram {
         let command = """
             while sleep 0.005; do echo '{}'; done |
                 exec mosquitto_pub -p "$0" -q 0 -t lockstep/default/other/clock/ping -l
             """
-        // Bounded, for nobody stops it where the test's process is killed.
+        // Limited in time, because it would not end with a killed test process.
         return try RunningProgram("/usr/bin/timeout", ["120", "/bin/sh", "-c", command, "\(port)"])
     }
 
-    /// Makes a store with devices that have ended.
+    /// Creates a store with terminated devices.
     private func fillStore(_ path: String, devices: Int) throws {
         let end = LifecycleTransition(
             from: .active, to: .terminated, since: Timestamp(microseconds: 1), reason: "ended", seq: 2)
@@ -94,7 +94,7 @@ struct SmallWindowTests {
         _ = try store.commit()
     }
 
-    /// Gives `body` a NATS server with a small window.
+    /// Calls `body` with a NATS server that has a small window.
     private func withNATS(_ body: (_ port: UInt16, _ folder: String) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let file = folder + "/nats.conf"

@@ -1,10 +1,10 @@
-// Waits until a collector has committed all that it was sent. In C, and with little work for each look, for the cores that
-// it takes are missing to what is measured: the other sides of a comparison tell by themselves when they have ended.
+// Waits until a collector has committed a number of samples. It polls cheaply, because the CPU time that it uses is not
+// available to the measured program; the compared programs end by themselves and need no polling.
 //
 //   await-samples DATABASE SAMPLES PROCESS SECONDS
 //
-// SAMPLES counts new ones, duplicates and conflicts. Ends with 1 where they are not there within SECONDS, or when the
-// collector, PROCESS, has ended before.
+// SAMPLES counts new samples, duplicates and conflicts. Exits with 1 after SECONDS, or if the collector with the id
+// PROCESS ends first.
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -17,10 +17,10 @@ static double seconds(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static void rest(void) { nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL); }
+static void pause_briefly(void) { nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL); }
 
-// Nothing before there is such a store.
-static sqlite3_stmt *look(const char *path) {
+// Opens the store and prepares the query. Returns NULL if the store does not exist yet.
+static sqlite3_stmt *open_store(const char *path) {
     sqlite3 *database;
     sqlite3_stmt *statement = NULL;
     if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK)
@@ -40,14 +40,14 @@ int main(int count, char **arguments) {
     double end = seconds() + atof(arguments[4]);
     sqlite3_stmt *statement = NULL;
     while (seconds() < end && kill(process, 0) == 0) {
-        if (!statement) statement = look(arguments[1]);
+        if (!statement) statement = open_store(arguments[1]);
         if (statement) {
             if (sqlite3_step(statement) == SQLITE_ROW) found = sqlite3_column_int64(statement, 0);
             sqlite3_reset(statement);
             if (found >= wanted) return 0;
         }
-        rest();
+        pause_briefly();
     }
-    fprintf(stderr, "await-samples: %ld of %ld samples are there\n", found, wanted);
+    fprintf(stderr, "await-samples: %ld of %ld samples are stored\n", found, wanted);
     return 1;
 }

@@ -1,8 +1,8 @@
-// The other side of ingest-small: a subscriber that takes what waits for it in the broker, and only counts.
+// For the benchmark ingest-small: a subscriber that only counts the messages that the broker has queued for it.
 //
 //   count-messages PORT CLIENT-ID MESSAGES
 //
-// Prints seconds and seconds of CPU from its start to the last message.
+// Prints elapsed seconds and CPU seconds from the start to the last message, and the number of messages.
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 import Foundation
 
-/// What an agent costs that does all it can, beside a program in C that only publishes each sample.
+/// CPU and memory of an agent with all its features, compared with a C program that only publishes each sample.
 ///
 /// Both play the same recording of accelerometer, gyroscope and magnetometer at 100 Hz to a broker on this machine. The
-/// agent fuses them, counts steps, publishes in batches of a second, and keeps them in its outbox on disk.
+/// agent also computes device motion, counts steps, publishes batches of one second, and keeps them in its outbox.
 struct AgentBenchmark {
     /// Folder of the built programs.
     let programs: String
@@ -11,7 +11,7 @@ struct AgentBenchmark {
     let recordings: String
     let rounds: Int
 
-    /// s to measure, after those to start.
+    /// The measured time and the time to start before it, in s.
     private static let span = 30
     private static let start = 5
 
@@ -43,14 +43,14 @@ struct AgentBenchmark {
         }
     }
 
-    /// Part of a core in %, and MB at its peak.
+    /// Returns the CPU use in % of a core and the peak memory in MB.
     private func measure(_ start: (BenchBroker, String) throws -> Launched) throws -> [Double] {
         try withFolder { folder in
             let broker = try BenchBroker(in: folder)
             defer { broker.stop() }
             let program = try start(broker, folder)
             defer { program.stop() }
-            // Time is what is measured against here: first until it is connected and all streams come, then the span.
+            // CPU use is measured per time: first let the program connect and start all streams, then measure.
             Thread.sleep(forTimeInterval: Double(Self.start))
             let before = try program.cpuTime()
             Thread.sleep(forTimeInterval: Double(Self.span))
@@ -59,7 +59,7 @@ struct AgentBenchmark {
         }
     }
 
-    /// Every 10 ms the line of a trial that is nearest: the trials have 286 lines a second.
+    /// Writes a recording at 100 Hz: every 10 ms, the nearest line of a trial, which has 286 lines per second.
     private func writeRecording(to path: String) throws {
         let trial = recordings + "/orientation/06_undisturbed_fast_rotation_A.csv"
         let lines = try String(contentsOfFile: trial, encoding: .utf8).split(separator: "\n")

@@ -2,8 +2,8 @@ import LockstepModel
 import LockstepMotion
 import LockstepSensors
 
-/// Attitude from recordings, beside the reference implementation's own batch call in C++: both take a sample of each of
-/// three sensors, and keep for each both attitudes, the bias, its deviation, and the two flags.
+/// Speed of attitude estimation, compared with the batch call of the C++ reference implementation. For each sample of three
+/// sensors, both return two attitudes, the gyroscope bias, its deviation, and two flags.
 struct AttitudeBenchmark {
     private let gyroscope, accelerometer, magnetometer: [SIMD3<Double>]
     private let interval: Double
@@ -29,7 +29,7 @@ struct AttitudeBenchmark {
         self.interval = interval
     }
 
-    /// Samples a second of ours.
+    /// Returns the speed in samples per second.
     func run() -> Double {
         let clock = ContinuousClock()
         var vqf = VQF(interval: interval)
@@ -38,7 +38,7 @@ struct AttitudeBenchmark {
             let track = vqf.track(gyroscope: gyroscope, accelerometer: accelerometer, magnetometer: magnetometer)
             count = track.attitudes9D.count
         }
-        precondition(count == gyroscope.count, "an attitude for each sample")
+        precondition(count == gyroscope.count, "there must be an attitude for each sample")
         return Double(count) / (elapsed / .seconds(1))
     }
 }

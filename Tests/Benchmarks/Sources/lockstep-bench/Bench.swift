@@ -4,7 +4,7 @@ import Foundation
 @main
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "lockstep-bench", abstract: "Measures both sides of a comparison in one go. Run by deploy/bench.")
+        commandName: "lockstep-bench", abstract: "Measures all sides of a comparison in turn. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
         case attitude, agent, codec, scale, outage, latency, query
@@ -14,35 +14,39 @@ struct Bench: ParsableCommand {
         case ingestReplay = "ingest-replay"
     }
 
-    @Argument(help: "Which (default: all).")
+    @Argument(help: "Names of benchmarks (default: all).")
     var names: [Name] = []
 
-    @Option(help: "A Python that has the packages of the other side.")
+    @Option(help: "A Python with the packages of the compared scripts.")
     var python: String
 
-    @Option(help: "The folder of the recordings: shared/data.")
+    @Option(help: "Folder of the recordings (shared/data).")
     var recordings: String
 
-    @Option(help: "The folder of the other side's scripts.")
+    @Option(help: "Folder of the compared scripts.")
     var scripts: String
 
-    @Option(help: "The folder of the built programs.")
+    @Option(help: "Folder of the built programs.")
     var programs: String
 
-    @Option(help: "The folder in which large stores are kept.")
+    @Option(help: "Folder for large stores.")
     var cache: String
 
-    @Option(help: "Rows of the store that is queried.")
+    @Option(help: "Rows of the store for the query benchmarks.")
     var rows: Int
 
-    @Option(help: "How often each side runs.")
+    @Option(help: "Rounds per side.")
     var rounds = 5
 
-    @Flag(help: "One JSON object a comparison.")
+    @Option(help: "Durability of commits on all sides that store: normal or full.")
+    var sync = "full"
+
+    @Flag(help: "Print one JSON object per comparison.")
     var json = false
 
     func validate() throws {
-        guard rounds >= 5 else { throw ValidationError("fewer than 5 rounds say nothing") }
+        guard rounds >= 5 else { throw ValidationError("--rounds takes at least 5: fewer rounds are not significant") }
+        guard ["normal", "full"].contains(sync) else { throw ValidationError("--sync takes normal or full") }
     }
 
     func run() throws {
@@ -54,8 +58,9 @@ struct Bench: ParsableCommand {
     }
 
     private func comparisons(_ name: Name) throws -> [Comparison] {
-        let ingest = IngestBenchmarks(programs: programs, python: python, scripts: scripts, rounds: rounds)
-        let fleet = FleetBenchmarks(programs: programs, rounds: rounds)
+        let ingest = IngestBenchmarks(
+            programs: programs, python: python, scripts: scripts, sync: sync, rounds: rounds)
+        let fleet = FleetBenchmarks(programs: programs, sync: sync, rounds: rounds)
         return switch name {
         case .attitude: try attitude()
         case .agent: try AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds).run()
@@ -63,7 +68,7 @@ struct Bench: ParsableCommand {
         case .codec: try CodecBenchmark(batches: try walks()).run(rounds: rounds)
         case .scale: try fleet.scale()
         case .outage: try fleet.outage()
-        case .latency: try LatencyBenchmark(programs: programs, rounds: rounds).run()
+        case .latency: try LatencyBenchmark(programs: programs, sync: sync, rounds: rounds).run()
         case .ingestBatches: try ingest.batches()
         case .ingestSmall: try ingest.small()
         case .ingestReplay: try ingest.replay()
@@ -87,7 +92,7 @@ struct Bench: ParsableCommand {
         let ours = try AttitudeBenchmark(recordings: trials)
         let theirs = try PythonSide(python: python, script: scripts + "/attitude.py", arguments: trials)
         defer { theirs.stop() }
-        // The first call of each side is to warm up.
+        // Warm up both sides.
         _ = (ours.run(), try theirs.run())
         return try compare(
             "attitude", [Metric(name: "speed", unit: "samples/s")], rounds: rounds,

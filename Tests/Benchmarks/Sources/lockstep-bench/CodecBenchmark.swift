@@ -2,11 +2,11 @@ import Foundation
 import LockstepModel
 import LockstepWire
 
-/// How fast batches are encoded and decoded, beside copying their columns.
+/// Speed of encoding and decoding batches, compared with copying their columns.
 struct CodecBenchmark {
     private let batches: [Batch]
     private let samples: Int
-    /// How often all batches are gone through in a round.
+    /// How often a round processes all batches.
     private let passes = 5
 
     init(batches: WalkBatches) {
@@ -25,11 +25,11 @@ struct CodecBenchmark {
         return try compare("codec", [Metric(name: "speed", unit: "samples/s")], rounds: rounds, contenders)
     }
 
-    /// Samples a second.
+    /// Returns the speed in samples per second.
     private func rate(_ work: () throws -> Int) throws -> [Double] {
         var seen = 0
         let elapsed = try ContinuousClock().measure { seen = try work() }
-        precondition(seen > 0, "the work was done")
+        precondition(seen > 0, "the compiler must not remove the work")
         return [Double(samples * passes) / (elapsed / .seconds(1))]
     }
 
@@ -47,7 +47,7 @@ struct CodecBenchmark {
         return count
     }
 
-    /// Times and columns into memory that is there already.
+    /// Copies times and columns into preallocated memory.
     private func copyColumns() -> Int {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: 4 * 8 * 100, alignment: 8)
         defer { copy.deallocate() }

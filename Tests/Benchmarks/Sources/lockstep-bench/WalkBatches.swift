@@ -2,15 +2,17 @@ import LockstepModel
 import LockstepMotion
 import LockstepSensors
 
-/// The recorded walks as an agent publishes them at 100 Hz, in batches of 100.
+/// The recorded walks, resampled to 100 Hz, in batches of 100 samples as an agent publishes them.
 struct WalkBatches {
-    /// g, the deviation on each axis up to which a batch is of a phone that is held still.
+    /// The maximum standard deviation on each axis of a phone that is held still, in g.
     private static let stillness = 0.05
     private static let size = 100
 
     let still, moving: [Batch]
 
-    /// - Parameter recordings: the folder `shared/data`.
+    /// - Parameters:
+    ///   - recordings: The folder `shared/data`.
+    ///   - names: Files in its folder `walks`.
     init(recordings: String, names: [String]) throws {
         var batches: [Batch] = []
         for name in names {

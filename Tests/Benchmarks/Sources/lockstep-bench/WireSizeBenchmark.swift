@@ -2,11 +2,11 @@ import Foundation
 import LockstepModel
 import LockstepWire
 
-/// Bytes a sample on the wire, in each encoding, and of a plain columnar CBOR of float32 for comparison.
+/// Payload bytes per sample in each encoding, compared with columnar CBOR of float32 values.
 struct WireSizeBenchmark {
     let batches: WalkBatches
 
-    /// One comparison each of rest, of walking, and of both.
+    /// Returns a comparison each for batches at rest, in motion, and for both.
     func run() throws -> [Comparison] {
         try [("still", batches.still), ("moving", batches.moving), ("all", batches.still + batches.moving)].map {
             name, batches in
@@ -24,15 +24,16 @@ struct WireSizeBenchmark {
         }
     }
 
-    /// The size of a payload out of which the same batch is read, to the last bit of every value.
+    /// Returns the size of an encoded batch, after checking that it decodes to exactly the same batch.
     private func verified(_ batch: Batch, _ encoding: BatchEncoding) throws -> Int {
         let payload = encoding.encode(batch)
         let back = try BatchEncoding.decode(Data(payload), stream: batch.samples.stream)
-        guard back == batch else { throw Failure("a batch is not read as it was written in \(encoding)") }
+        guard back == batch else { throw Failure("a batch changes when encoded in \(encoding) and decoded") }
         return payload.count
     }
 
-    /// Values of 24 binary digits are no decimal fractions: in a column of them each value takes four bytes.
+    /// Returns the size of a batch in CBOR with four bytes per value. Values rounded to float32 are not short decimal
+    /// fractions, so the encoder does not pack them.
     private func float32Size(_ batch: Batch) -> Int {
         let columns = batch.samples.columns.map { column in column.map { Double(Float($0)) } }
         let samples = SampleBlock(stream: batch.samples.stream, times: batch.samples.times, columns: columns)

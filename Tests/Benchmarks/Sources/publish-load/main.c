@@ -1,15 +1,15 @@
-// Fills a broker: publishes every message of a file with QoS 1, as fast as the broker takes them.
+// Publishes every message of a file with QoS 1, as fast as the broker accepts them.
 //
 //   publish-load PORT LOAD
 //
-// LOAD holds for each message: length of its topic (uint16), of its payload (uint32), topic, payload. Ends when the
-// broker has acknowledged the last.
+// LOAD holds for each message: the length of the topic (uint16), the length of the payload (uint32), topic, payload. Ends
+// when the broker has acknowledged all messages.
 #include <mosquitto.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { most_under_way = 500 };
+enum { max_in_flight = 500 };
 static long acknowledged;
 
 static void on_publish(struct mosquitto *client, void *context, int id) {
@@ -35,7 +35,7 @@ int main(int count, char **arguments) {
     }
     mosquitto_lib_init();
     struct mosquitto *client = mosquitto_new(NULL, true, NULL);
-    mosquitto_max_inflight_messages_set(client, most_under_way);
+    mosquitto_max_inflight_messages_set(client, max_in_flight);
     mosquitto_publish_callback_set(client, on_publish);
     check(mosquitto_connect(client, "127.0.0.1", atoi(arguments[1]), 60));
     uint16_t topic_size;
@@ -51,7 +51,7 @@ int main(int count, char **arguments) {
         topic[topic_size] = 0;
         check(mosquitto_publish(client, NULL, topic, (int)payload_size, payload, 1, false));
         sent++;
-        while (sent - acknowledged >= most_under_way) check(mosquitto_loop(client, 1000, 1));
+        while (sent - acknowledged >= max_in_flight) check(mosquitto_loop(client, 1000, 1));
     }
     while (acknowledged < sent) check(mosquitto_loop(client, 1000, 1));
     mosquitto_disconnect(client);

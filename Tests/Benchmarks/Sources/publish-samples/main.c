@@ -1,10 +1,10 @@
-// The other side of agent: plays a recording in its own time and publishes each sample of its three sensors as one
-// JSON message, with QoS 1. No outbox, no batches, nothing derived.
+// For the benchmark agent: plays a recording in real time and publishes each sample of three sensors as one JSON message
+// with QoS 1. It has no outbox, no batches and no derived streams.
 //
 //   publish-samples PORT RECORDING
 //
-// RECORDING has lines of time in µs and nine values: gyroscope, accelerometer, magnetometer. Runs until it is killed,
-// or to the end of the recording.
+// Each line of RECORDING has the time in µs and nine values: gyroscope, accelerometer, magnetometer. Runs until the end
+// of the recording or until it is killed.
 #define _GNU_SOURCE
 #include <mosquitto.h>
 #include <poll.h>
@@ -27,10 +27,10 @@ static int64_t now(clockid_t clock) {
     return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
 }
 
-// Serves the connection until `due`.
-static void wait_until(struct mosquitto *client, int64_t due) {
+// Serves the connection until the deadline, in µs of the monotonic clock.
+static void wait_until(struct mosquitto *client, int64_t deadline) {
     int64_t left;
-    while ((left = due - now(CLOCK_MONOTONIC)) > 0) {
+    while ((left = deadline - now(CLOCK_MONOTONIC)) > 0) {
         struct pollfd socket = {.fd = mosquitto_socket(client), .events = POLLIN};
         struct timespec limit = {left / 1000000, left % 1000000 * 1000};
         if (ppoll(&socket, 1, &limit, NULL) > 0) check(mosquitto_loop_read(client, 1));

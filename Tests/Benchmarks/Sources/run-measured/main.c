@@ -1,9 +1,9 @@
-// Runs a program to its end, with its output thrown away.
+// Runs a program with its output discarded, and measures it.
 //
 //   run-measured PROGRAM [ARGUMENT...]
 //
-// Prints seconds, seconds of CPU, and bytes of memory at its peak. A program of its own, and a small one, because what
-// Linux tells of a child's memory is no less than its parent's was when it was started.
+// Prints elapsed seconds, CPU seconds and peak memory in bytes. This is a separate, small program because the peak memory
+// that Linux reports for a child is at least the memory of its parent at the time of the fork.
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -19,9 +19,9 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static void become(char **program) {
-    int nowhere = open("/dev/null", O_WRONLY);
-    if (nowhere >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0) execvp(program[0], program);
+static void execute(char **program) {
+    int null = open("/dev/null", O_WRONLY);
+    if (null >= 0 && dup2(null, STDOUT_FILENO) >= 0) execvp(program[0], program);
     perror(program[0]);
     _exit(127);
 }
@@ -33,7 +33,7 @@ int main(int count, char **arguments) {
     }
     double begin = now();
     pid_t child = fork();
-    if (child == 0) become(arguments + 1);
+    if (child == 0) execute(arguments + 1);
     int status;
     struct rusage usage;
     if (child < 0 || wait4(child, &status, 0, &usage) < 0) {

@@ -3,12 +3,12 @@ import LockstepModel
 import LockstepStore
 import Synchronization
 
-/// Looks at a store all the time, on a thread of its own, and notes how old each accelerometer sample of some devices is
-/// when its row is there.
+/// Polls a store on a separate thread, and records the age of each accelerometer sample of some devices when its row
+/// becomes visible.
 final class CommitWatch: Sendable {
     struct Commit {
         let time: Timestamp
-        /// µs
+        /// Time from the sample to its commit, in µs.
         let age: Int64
     }
 
@@ -16,10 +16,10 @@ final class CommitWatch: Sendable {
     private let isStopping = Atomic<Bool>(false)
     private let hasStopped = DispatchSemaphore(value: 0)
 
-    /// Begins to look, at samples from now on.
+    /// Starts to poll for samples that are newer than now.
     init(store: String, devices names: [String]) throws {
         let devices = try names.map { try DeviceID(validating: $0) }
-        // Also sees that the store is there.
+        // Fails early if there is no store.
         _ = try StoreReader(path: store)
         let begin = Moment.now().wall
         Thread { [self] in
@@ -28,23 +28,23 @@ final class CommitWatch: Sendable {
             var newest = Array(repeating: begin, count: devices.count)
             while !isStopping.load(ordering: .relaxed) {
                 for (index, device) in devices.enumerated() { look(at: device, in: reader, after: &newest[index]) }
-                // Without a pause it would take a core from those that are measured.
+                // Without a pause, polling would use a whole core.
                 usleep(5000)
             }
         }.start()
     }
 
-    /// Ends, and gives what was noted.
+    /// Stops polling and returns the records.
     func stop() -> [Commit] {
         isStopping.store(true, ordering: .relaxed)
         hasStopped.wait()
         return commits.withLock { $0 }
     }
 
-    /// Only what is newer than all of the device before: backlog that comes later is not seen.
+    /// Records samples that are newer than all earlier ones of the device, so that backlog is ignored.
     private func look(at device: DeviceID, in reader: StoreReader, after newest: inout Timestamp) {
         var times: [Timestamp] = []
-        // A look that finds the store busy is made up for by the next.
+        // If the store is busy, the next poll finds the samples.
         try? reader.query(stream: .accelerometer, devices: [device], from: newest + 1) { times.append($0.time) }
         let now = Moment.now().wall
         newest = times.last ?? newest

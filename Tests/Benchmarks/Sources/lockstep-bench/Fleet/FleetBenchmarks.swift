@@ -1,11 +1,13 @@
 import Foundation
 
-/// What many devices cost, and what an outage does to the live data of others.
+/// The cost of many devices, and the effect of an outage on live data.
 struct FleetBenchmarks {
     let programs: String
+    /// Durability of the collector's commits.
+    let sync: String
     let rounds: Int
 
-    /// 10,000 samples a second in batches of 10, from more and more devices.
+    /// Compares 10,000 samples a second in batches of 10, from different numbers of devices.
     func scale() throws -> [Comparison] {
         try compare(
             "scale",
@@ -15,7 +17,7 @@ struct FleetBenchmarks {
             ], rounds: rounds,
             [10_000, 1000, 100, 10].map { devices in
                 Contender(name: "\(devices) devices") {
-                    let cost = try FleetRun(programs: programs).steadyCost(
+                    let cost = try FleetRun(programs: programs, sync: sync).steadyCost(
                         [
                             "--devices", "\(devices)", "--connections", "\(min(devices, 50))",
                             "--rate", fixed(10_000 / Double(devices), digits: 3),
@@ -26,8 +28,8 @@ struct FleetBenchmarks {
             })
     }
 
-    /// 1,000 devices with 10 samples a second each that come back with an hour's samples in their outboxes, beside
-    /// the same without.
+    /// Compares 1,000 devices with 10 samples a second each that reconnect with a backlog of one hour, with the same devices
+    /// without backlog.
     func outage() throws -> [Comparison] {
         let live = [
             "--devices", "1000", "--connections", "50", "--rate", "10", "--seconds", "30",
@@ -40,9 +42,9 @@ struct FleetBenchmarks {
             ], rounds: rounds,
             [("an hour's backlog", live + ["--backlog", "3600"]), ("live alone", live)].map { name, arguments in
                 Contender(name: name) {
-                    // One of each tenth of the devices.
+                    // Every hundredth device.
                     let watched = stride(from: 1, through: 1000, by: 100).map { String(format: "sim-%04d", $0) }
-                    let outcome = try FleetRun(programs: programs).run(arguments, watching: watched)
+                    let outcome = try FleetRun(programs: programs, sync: sync).run(arguments, watching: watched)
                     let report = outcome.report
                     return [
                         quantile(0.99, of: outcome.ages) * 1000,

@@ -2,26 +2,28 @@ import Foundation
 import LockstepModel
 import LockstepStore
 
-/// Simulated devices, a broker and a collector, from the start to the last acknowledgement.
+/// A run of simulated devices, a broker and a collector, from the start to the last acknowledgement.
 struct FleetRun {
     /// Folder of the built programs.
     let programs: String
+    /// Durability of the collector's commits.
+    let sync: String
 
     struct Outcome {
-        /// What `lockstep simulate --json` says.
+        /// The report of `lockstep simulate --json`.
         let report: Report
-        /// s of each live sample of some devices, from its time to its commit.
+        /// The time from each live sample of the watched devices to its commit, in s.
         let ages: [Double]
     }
 
-    /// The parts of the report that are used here.
+    /// The used parts of the report.
     struct Report: Decodable {
         struct Amount: Decodable { let samples: Int }
 
         let complete: Bool
-        /// When live data began, in µs since 1970.
+        /// The start of live data, in µs since 1970.
         let began: Int64
-        /// s from then to the last acknowledgement.
+        /// The time from then to the last acknowledgement, in s.
         let delivered: Double
         let acknowledged: Amount
 
@@ -31,8 +33,8 @@ struct FleetRun {
         }
     }
 
-    /// What a steady stream costs the collector: s of CPU a sample, and bytes at its peak. Without what it costs that
-    /// devices come and go: from when `first` samples are stored, for at least `count` more.
+    /// Measures the collector's CPU time per sample, in s, and its peak memory, in bytes, for a steady stream. To exclude the
+    /// cost of connecting devices, it measures at least `count` samples after the first `first` ones.
     func steadyCost(_ arguments: [String], after first: Int, for count: Int) throws -> (cpu: Double, memory: Int) {
         try withSystem { broker, collector, store in
             let fleet = try Launched(programs + "/lockstep", ["simulate", "--broker", broker.url] + arguments)
@@ -40,7 +42,7 @@ struct FleetRun {
             let reader = try StoreReader(path: store)
             func stored() throws -> Int { Int(try reader.devices().reduce(0) { $0 + $1.samples }) }
             func wait(for count: Int) throws {
-                // A look that finds the store busy is made up for by the next.
+                // If the store is busy, the next poll succeeds.
                 try waitUntil("\(count) samples are stored", seconds: 120, every: 500) {
                     ((try? stored()) ?? 0) >= count
                 }
@@ -55,9 +57,10 @@ struct FleetRun {
         }
     }
 
+    /// Runs `lockstep simulate` until it ends.
     /// - Parameters:
-    ///   - arguments: of `lockstep simulate`.
-    ///   - watched: devices whose commits are watched.
+    ///   - arguments: Arguments of `lockstep simulate`.
+    ///   - watched: Devices whose commits are recorded.
     func run(_ arguments: [String], watching watched: [String] = []) throws -> Outcome {
         try withSystem { broker, _, store in
             let watch = try watched.isEmpty ? nil : CommitWatch(store: store, devices: watched)
@@ -65,14 +68,14 @@ struct FleetRun {
                 programs + "/lockstep", ["simulate", "--broker", broker.url, "--json"] + arguments)
             let commits = watch?.stop() ?? []
             let report = try JSONDecoder().decode(Report.self, from: Data(text.utf8))
-            guard report.complete else { throw Failure("lockstep simulate says that samples are missing") }
+            guard report.complete else { throw Failure("lockstep simulate reports missing samples") }
             return Outcome(
                 report: report,
                 ages: commits.filter { $0.time.microseconds >= report.began }.map { Double($0.age) / 1e6 })
         }
     }
 
-    /// Gives `body` a broker, a collector that is online, and the path of its store.
+    /// Calls `body` with a broker, an online collector, and the path of its store.
     private func withSystem<Result>(_ body: (BenchBroker, Launched, String) throws -> Result) throws -> Result {
         try withFolder { folder in
             let broker = try BenchBroker(in: folder)
@@ -80,9 +83,9 @@ struct FleetRun {
             let store = folder + "/store.db"
             let collector = try Launched(
                 programs + "/lockstep-collector",
-                ["--broker", broker.url, "--store", "sqlite:" + store, "--log-level", "error"])
+                ["--broker", broker.url, "--store", "sqlite:" + store, "--sync", sync, "--log-level", "error"])
             defer { collector.stop() }
-            // A fleet counts on a collector that is there.
+            // `lockstep simulate` needs a collector that is online.
             try broker.wait(for: "lockstep/default/$collector/main")
             return try body(broker, collector, store)
         }

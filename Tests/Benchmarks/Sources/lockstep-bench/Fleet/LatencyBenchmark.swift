@@ -2,16 +2,18 @@ import Foundation
 import LockstepModel
 import LockstepStore
 
-/// How old a sample is when its row is committed, and when another client of the broker sees it, while many other
-/// devices send as well.
+/// The age of a sample when its row is committed and when another client of the broker receives it, while many other
+/// devices are sending.
 struct LatencyBenchmark {
     /// Folder of the built programs.
     let programs: String
+    /// Durability of the collector's commits.
+    let sync: String
     let rounds: Int
 
-    /// s of a coalescing window, the agent's default.
+    /// The agent's default publishing window, in s.
     private static let window = 1.0
-    /// s to measure.
+    /// The measured time, in s.
     private static let span = 20.0
 
     func run() throws -> [Comparison] {
@@ -24,8 +26,8 @@ struct LatencyBenchmark {
             seen.append(run.result.seen)
             stolen.append(run.share)
         }
-        return [(0.5, "half"), (0.99, "99 %")].map { part, name in
-            let metric = Metric(name: "age of a sample, \(name) of them below", unit: "ms")
+        return [(0.5, "median"), (0.99, "99th percentile")].map { part, name in
+            let metric = Metric(name: "age of a sample, \(name)", unit: "ms")
             func side(_ name: String, _ rounds: [[Double]]) -> Comparison.Side {
                 Comparison.Side(name: name, values: rounds.map { quantile(part, of: $0) * 1000 }, stolen: stolen)
             }
@@ -33,13 +35,13 @@ struct LatencyBenchmark {
             return Comparison(
                 benchmark: "latency", metric: metric,
                 sides: [
-                    side("row committed", committed), side("seen by another client", seen),
+                    side("row committed", committed), side("received by another client", seen),
                     Comparison.Side(name: "the window alone", values: window),
                 ])
         }
     }
 
-    /// Ages in s of all samples of one agent's accelerometer.
+    /// Returns the ages of all accelerometer samples of one agent, in s.
     private func measure() throws -> (committed: [Double], seen: [Double]) {
         try withFolder { folder in
             let broker = try BenchBroker(in: folder)
@@ -47,10 +49,10 @@ struct LatencyBenchmark {
             let store = folder + "/store.db"
             let collector = try Launched(
                 programs + "/lockstep-collector",
-                ["--broker", broker.url, "--store", "sqlite:" + store, "--log-level", "error"])
+                ["--broker", broker.url, "--store", "sqlite:" + store, "--sync", sync, "--log-level", "error"])
             defer { collector.stop() }
             try broker.wait(for: "lockstep/default/$collector/main")
-            // 300 streams at 100 Hz: 30,000 samples a second, below half of what the collector takes.
+            // 300 streams at 100 Hz: 30,000 samples a second, less than half of the collector's capacity.
             let others = try Launched(
                 programs + "/lockstep",
                 [
@@ -75,11 +77,11 @@ struct LatencyBenchmark {
 
     private func committedAges(in store: String) throws -> [Double] {
         let watch = try CommitWatch(store: store, devices: ["probe"])
-        // Time is what is measured against here. Of the first seconds, while all start, nothing is noted.
+        // Ignore the first seconds, while all programs start.
         let begin = Moment.now().wall + 3_000_000
         Thread.sleep(forTimeInterval: 3 + Self.span)
         let ages = watch.stop().filter { $0.time >= begin }.map { Double($0.age) / 1e6 }
-        guard !ages.isEmpty else { throw Failure("no row of the probe's came within \(Self.span) s") }
+        guard !ages.isEmpty else { throw Failure("no sample of the device 'probe' was stored within \(Self.span) s") }
         return ages
     }
 
@@ -93,13 +95,13 @@ struct LatencyBenchmark {
         let ages = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").dropFirst(3).flatMap {
             line -> [Double] in
             let parts = line.split(separator: " ", maxSplits: 1)
-            // The last line may be cut off; a batch whose steps differ has an array.
+            // Skip an incomplete last line, and batches with an array of steps.
             guard parts.count == 2, let seen = Double(parts[0]),
                 let batch = try? JSONDecoder().decode(Payload.self, from: Data(parts[1].utf8))
             else { return [] }
             return batch.x.indices.map { seen - Double(batch.t + Int64($0) * batch.dt) / 1e6 }
         }
-        guard !ages.isEmpty else { throw Failure("another client has seen nothing of the probe") }
+        guard !ages.isEmpty else { throw Failure("another client received no sample of the device 'probe'") }
         return ages
     }
 }

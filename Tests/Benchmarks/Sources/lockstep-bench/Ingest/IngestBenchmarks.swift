@@ -1,19 +1,21 @@
 import Foundation
 import LockstepStore
 
-/// How fast a collector makes rows of messages.
+/// The speed of a collector that stores messages as rows.
 struct IngestBenchmarks {
     /// Folder of the built programs.
     let programs: String
     let python: String
     let scripts: String
+    /// Durability of commits on all sides that store.
+    let sync: String
     let rounds: Int
 
     private static let rowMetrics = [
         Metric(name: "rows", unit: "rows/s"), Metric(name: "CPU", unit: "µs/row", digits: 3),
     ]
 
-    /// Batches of 100 samples from 100 devices, beside the same rows inserted by a C program without MQTT.
+    /// Compares batches of 100 samples from 100 devices with a C program that inserts the same rows without MQTT.
     func batches() throws -> [Comparison] {
         try withFolder { folder in
             let load = try IngestLoad(devices: 100, messages: 15_000, size: 100, in: folder, named: "load")
@@ -26,7 +28,7 @@ struct IngestBenchmarks {
         }
     }
 
-    /// One sample a message, 100 devices, beside a subscriber in C that only counts, and one in Python that stores.
+    /// Compares messages of one sample from 100 devices with a Python collector and a C subscriber that only counts.
     func small() throws -> [Comparison] {
         try withFolder { folder in
             let load = try IngestLoad(devices: 100, messages: 200_000, size: 1, in: folder, named: "load")
@@ -42,7 +44,7 @@ struct IngestBenchmarks {
                         try subscribe(to: load) { port, client, folder in
                             try Launched.time(
                                 python,
-                                ["\(scripts)/collect.py", port, client, "\(load.messages)", folder + "/rows.db"])
+                                ["\(scripts)/collect.py", port, client, "\(load.messages)", folder + "/rows.db", sync])
                         }
                     },
                     Contender(name: "C, only counts") {
@@ -54,7 +56,7 @@ struct IngestBenchmarks {
         }
     }
 
-    /// Rows that the store has already, all or half of them, beside new ones.
+    /// Compares samples of which the store already has all or half, with new samples.
     func replay() throws -> [Comparison] {
         try withFolder { folder in
             let all = try IngestLoad(devices: 100, messages: 9900, size: 100, in: folder, named: "all")
@@ -69,12 +71,12 @@ struct IngestBenchmarks {
         }
     }
 
-    /// - Parameter earlier: what the store takes in before, unmeasured.
+    /// - Parameter earlier: Samples that are stored before the measurement.
     private func ingest(_ load: IngestLoad, after earlier: IngestLoad? = nil) throws -> [Double] {
         try withFolder { folder in
             let broker = try BenchBroker(in: folder)
             defer { broker.stop() }
-            let run = IngestRun(programs: programs, broker: broker, store: folder + "/store.db")
+            let run = IngestRun(programs: programs, sync: sync, broker: broker, store: folder + "/store.db")
             if let earlier { _ = try run.run(earlier) }
             let effort = try run.run(load)
             return [effort.rate, effort.cpuEach]
@@ -84,9 +86,9 @@ struct IngestBenchmarks {
     private func insertRows(of load: IngestLoad) throws -> [Double] {
         try withFolder { folder in
             let store = folder + "/store.db"
-            // Makes the tables, and closes the file.
+            // Creates the tables and closes the file.
             _ = try SQLiteStore(path: store)
-            let effort = try Launched.time(Launched.beside("insert-rows"), [store, load.rowFile])
+            let effort = try Launched.time(Launched.beside("insert-rows"), [store, load.rowFile, sync])
             return [effort.rate, effort.cpuEach]
         }
     }

@@ -2,22 +2,22 @@ import Foundation
 import LockstepModel
 import LockstepWire
 
-/// What a fleet sends, written down once, so that every side gets the same.
+/// The messages of a fleet, written to files so that every side gets the same load.
 ///
-/// Devices with three motion sensors at 100 Hz; the values are those of a walk: a swing, its harmonics and noise, to four
-/// decimals.
+/// Each device has three motion sensors at 100 Hz. The values resemble a walk: a sine, its harmonic and noise, rounded to
+/// four decimals.
 struct IngestLoad {
     let devices: Int
     let messages: Int
     let samples: Int
-    /// For `publish-load`.
+    /// The input of `publish-load`.
     let messageFile: String
-    /// For `insert-rows`; the devices have the numbers from 1.
+    /// The input of `insert-rows`. Devices are numbered from 1.
     let rowFile: String
 
     static let streams: [SensorStream] = [.accelerometer, .gyroscope, .magnetometer]
 
-    /// Writes `messages` messages of `size` samples into two files in `folder`. Streams and devices take turns.
+    /// Writes `messages` messages of `size` samples to two files in `folder`, alternating between streams and devices.
     init(devices: Int, messages: Int, size: Int, in folder: String, named name: String) throws {
         self.devices = devices
         self.messages = messages
@@ -59,7 +59,7 @@ struct IngestLoad {
             stream: stream, times: (first..<first + count).map { begin + Int64($0) * 10_000 }, columns: columns)
     }
 
-    /// Evenly spread over −1 to 1.
+    /// Returns a deterministic pseudo-random number, uniform from −1 to 1.
     private static func noise(_ index: Int, _ axis: Int, _ device: Int) -> Double {
         var bits = UInt64(index &* 1_000_003 &+ axis &* 7919 &+ device &* 104_729)
         bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -68,7 +68,7 @@ struct IngestLoad {
     }
 }
 
-/// A file that is written from its beginning to its end.
+/// A buffered writer of a load file.
 private final class LoadFile {
     private let handle: FileHandle
     private var buffer = Data()
@@ -76,7 +76,7 @@ private final class LoadFile {
     init(_ path: String) throws {
         guard FileManager.default.createFile(atPath: path, contents: nil),
             let handle = FileHandle(forWritingAtPath: path)
-        else { throw Failure("\(path) can't be written") }
+        else { throw Failure("cannot write \(path)") }
         self.handle = handle
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What people ask a large store, beside the sqlite3 shell: both write CSV to nowhere.
+/// Common queries of a large store, compared with the sqlite3 shell. The CSV output is discarded.
 struct QueryBenchmarks {
     /// Folder of the built programs.
     let programs: String
@@ -15,7 +15,7 @@ struct QueryBenchmarks {
         try hour() + last() + minutes()
     }
 
-    /// One device, one hour: 360,000 rows, in the same words, and without the names and the readable time.
+    /// One hour of one device, 360,000 rows. The reference prints the same text; another side prints only numbers.
     private func hour() throws -> [Comparison] {
         let end = QueryStore.start + 3_600_000_000
         let bounds = "t >= \(QueryStore.start) AND t < \(end)"
@@ -35,7 +35,7 @@ struct QueryBenchmarks {
             ])
     }
 
-    /// The newest value of each device.
+    /// The newest sample of each device.
     private func last() throws -> [Comparison] {
         try compare(
             "query-last", Self.metrics, rounds: rounds,
@@ -52,7 +52,7 @@ struct QueryBenchmarks {
             ])
     }
 
-    /// Averages of each minute of the device with most rows.
+    /// Averages per minute of the device with most rows.
     private func minutes() throws -> [Comparison] {
         try compare(
             "query-minutes", Self.metrics, rounds: rounds,
@@ -70,7 +70,7 @@ struct QueryBenchmarks {
             ])
     }
 
-    /// As the views of the store write times.
+    /// SQL for a time in the format of the store's views.
     private static func isoTime(_ column: String) -> String {
         "strftime('%Y-%m-%dT%H:%M:%S', \(column) / 1000000, 'unixepoch') || printf('.%06dZ', \(column) % 1000000)"
     }

@@ -1,8 +1,8 @@
 import Foundation
 import LockstepStore
 
-/// A large store of made-up accelerations: 1,000 devices at 100 Hz, of which the first has 8.64 % of the rows (a day of
-/// 100 million) and the others equal shares, all from the same time on.
+/// A large store of synthetic accelerations: 1,000 devices at 100 Hz. The first device has 8.64 % of the rows (a day, of 100
+/// million rows), the others have equal shares. All start at the same time.
 struct QueryStore {
     let path: String
     let rows: Int
@@ -10,17 +10,17 @@ struct QueryStore {
     static let devices = 1000
     /// The device with most rows.
     static let longest = "bench-0001"
-    /// When all samples begin, in µs since 1970: 2026-01-01T00:00:00Z.
+    /// The time of the first samples, in µs since 1970: 2026-01-01T00:00:00Z.
     static let start: Int64 = 1_767_225_600_000_000
-    /// Between samples, in µs.
+    /// The interval between samples, in µs.
     private static let step: Int64 = 10_000
 
-    /// Rows of ``longest``.
+    /// The number of rows of ``longest``.
     var longestRows: Int { rows * 864 / 10_000 }
-    /// Rows of each other device.
+    /// The number of rows of each other device.
     private var shareRows: Int { (rows - longestRows) / (Self.devices - 1) }
 
-    /// The store of so many rows in `folder`, which is made and filled where it is not there yet, and stays.
+    /// Opens the store with this number of rows in `folder`. Creates it if it does not exist; it is kept for later runs.
     init(rows: Int, in folder: String) throws {
         self.rows = rows
         path = folder + "/query-\(rows).db"
@@ -30,20 +30,20 @@ struct QueryStore {
         try fill()
     }
 
-    /// Under another name until it is complete, so that one that was interrupted is made anew.
+    /// Fills the store under a temporary name, so that an interrupted one is created again.
     private func fill() throws {
         let unfinished = path + ".unfinished"
         for file in [unfinished, unfinished + "-wal", unfinished + "-shm"] {
             try? FileManager.default.removeItem(atPath: file)
         }
-        FileHandle.standardError.write(Data("fills \(path) with \(rows) rows, once\n".utf8))
-        // Makes the tables, and closes the file.
+        FileHandle.standardError.write(Data("filling \(path) with \(rows) rows, only once\n".utf8))
+        // Creates the tables and closes the file.
         _ = try SQLiteStore(path: unfinished)
         try Launched.run("sqlite3", ["-bail", unfinished, sql])
         try FileManager.default.moveItem(atPath: unfinished, toPath: path)
     }
 
-    /// Rows come in the order of the key, without a journal: what is left half done is thrown away.
+    /// Inserts the rows in the order of the key. No journal is needed, because an unfinished store is discarded.
     private var sql: String {
         """
         PRAGMA journal_mode = OFF;
@@ -69,8 +69,8 @@ struct QueryStore {
         let needed = rows * 60
         guard free >= needed else {
             throw Failure(
-                "\(folder) has room for \(free >> 20) MB, and \(needed >> 20) MB are needed: free some, or set "
-                    + "LOCKSTEP_BENCH_ROWS to fewer than \(rows)")
+                "\(folder) has \(free >> 20) MB of free space, but \(needed >> 20) MB are needed: free some space, or "
+                    + "set LOCKSTEP_BENCH_ROWS to less than \(rows)")
         }
     }
 }

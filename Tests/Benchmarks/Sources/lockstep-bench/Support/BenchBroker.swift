@@ -1,11 +1,11 @@
 import Foundation
 
-/// A mosquitto that keeps whatever comes, on a port of its own.
+/// A mosquitto without queue limits, on a random port.
 struct BenchBroker {
     let port: Int
     private let process: Launched
 
-    /// - Parameter folder: for its settings.
+    /// - Parameter folder: The folder of its settings file.
     init(in folder: String) throws {
         port = Int.random(in: 20_000...30_000)
         let settings = """
@@ -28,23 +28,23 @@ struct BenchBroker {
 
     func stop() { process.stop() }
 
-    /// s of CPU up to now.
+    /// The CPU time used so far, in s.
     func cpuTime() throws -> Double { try process.cpuTime() }
 
-    /// Waits for a message.
+    /// Waits for a message on a topic.
     func wait(for topic: String) throws {
         try Launched.run("mosquitto_sub", ["-p", "\(port)", "-t", topic, "-C", "1", "-W", "30"])
     }
 
-    /// Writes each message of a topic into a file as it comes: a line of the time in s since 1970 and the payload.
+    /// Writes the messages of a topic to a file. Each line has the time of receipt, in s since 1970, and the payload.
     func record(_ topic: String, into file: String) throws -> Launched {
         guard FileManager.default.createFile(atPath: file, contents: nil),
             let handle = FileHandle(forWritingAtPath: file)
-        else { throw Failure("\(file) can't be written") }
+        else { throw Failure("cannot write \(file)") }
         return try Launched("mosquitto_sub", ["-p", "\(port)", "-t", topic, "-F", "%U %p"], output: handle)
     }
 
-    /// Makes the broker keep for `client` what is published from now on.
+    /// Creates a session for `client`, for which the broker queues all messages that are published from now on.
     func keepMessages(for client: String) throws {
         try Launched.run(
             "mosquitto_sub",
@@ -52,7 +52,7 @@ struct BenchBroker {
     }
 }
 
-/// Gives `body` a new folder, and removes it afterwards.
+/// Calls `body` with a new folder, and removes the folder when `body` returns or throws.
 func withFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
     let folder = FileManager.default.temporaryDirectory.path + "/lockstep-bench-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -1,5 +1,5 @@
 extension Comparison {
-    /// A table, a line a side.
+    /// The comparison as a table with a line for each side.
     var text: String {
         let rows = sides.map { side in
             [
@@ -25,7 +25,7 @@ extension Comparison {
             + "\n"
     }
 
-    /// One object on one line.
+    /// The comparison as a JSON object on one line.
     var json: String {
         let objects = sides.map { side in
             let values = side.values.map { number($0) }.joined(separator: ",")
@@ -40,7 +40,7 @@ extension Comparison {
     private func number(_ value: Double) -> String { fixed(value, digits: metric.digits) }
 }
 
-/// `value` with so many digits after the point.
+/// Formats a number with a fixed number of decimals.
 func fixed(_ value: Double, digits: Int) -> String {
     guard value.isFinite else { return "null" }
     var scale: Int64 = 1

@@ -1,42 +1,41 @@
-/// What is measured on every side of a benchmark.
+/// A quantity that a benchmark measures on every side.
 struct Metric {
-    /// `rows`, `CPU`.
+    /// For example, `rows` or `CPU`.
     let name: String
-    /// `rows/s`, `µs/row`.
+    /// For example, `rows/s` or `µs/row`.
     let unit: String
-    /// Digits after the point.
+    /// The number of decimals in reports.
     var digits = 0
 }
 
-/// One way to do what a benchmark is about.
+/// One side of a benchmark.
 struct Contender {
     let name: String
-    /// Does it once: a value for each metric of the benchmark.
+    /// Runs one round and returns a value for each metric of the benchmark.
     let run: () throws -> [Double]
 }
 
-/// One metric of several ways to do the same.
+/// The results of all sides of a benchmark for one metric.
 struct Comparison {
     struct Side {
         let name: String
-        /// One of each round.
+        /// One value per round.
         let values: [Double]
-        /// % of the cores' time that the machine's host withheld in each round, preparation included; none where
-        /// nothing was run.
+        /// The stolen time of each round, in % of the CPU time, including preparation. Empty for computed sides.
         var stolen: [Double] = []
     }
 
-    /// `ingest-batches`.
+    /// The name of the benchmark, for example `ingest-batches`.
     let benchmark: String
     let metric: Metric
-    /// The last one is what the others are compared with.
+    /// The last side is the reference.
     let sides: [Side]
 
-    /// Of the medians.
+    /// Returns the ratio of the median of a side to that of the reference.
     func ratio(of side: Side) -> Double { side.values.median / (sides.last?.values.median ?? .nan) }
 }
 
-/// Runs all contenders in turn, so that whatever else the machine does falls on each of them.
+/// Runs all sides in turn, so that other load on the machine affects each of them.
 func compare(
     _ benchmark: String, _ metrics: [Metric], rounds: Int, _ contenders: [Contender]
 ) throws -> [Comparison] {
@@ -60,8 +59,8 @@ func compare(
 }
 
 extension [Double] {
-    /// The one in the middle; of an even number, the mean of the two there.
-    /// - Precondition: there is one.
+    /// The median. For an even number of values, the mean of the two in the middle.
+    /// - Precondition: The array is not empty.
     var median: Double {
         let sorted = sorted()
         let middle = count / 2
@@ -69,8 +68,8 @@ extension [Double] {
     }
 }
 
-/// The value below which a part of the values lies.
-/// - Precondition: there is one.
+/// Returns the quantile of the values for a fraction from 0 to 1.
+/// - Precondition: The array is not empty.
 func quantile(_ part: Double, of values: [Double]) -> Double {
     let sorted = values.sorted()
     return sorted[min(sorted.count - 1, Int(part * Double(sorted.count)))]

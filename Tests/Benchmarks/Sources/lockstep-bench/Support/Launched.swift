@@ -1,11 +1,11 @@
 import Foundation
 
-/// A program that runs while it is measured.
+/// A running child process, which can be measured.
 struct Launched {
     private let process = Process()
     let name: String
 
-    /// - Parameter program: its path, or its name where it is in the PATH.
+    /// - Parameter program: The path of the program, or its name if it is in the PATH.
     init(_ program: String, _ arguments: [String], output: Any? = FileHandle.nullDevice) throws {
         name = String(program.split(separator: "/").last ?? "")
         process.executableURL = URL(fileURLWithPath: program.contains("/") ? program : "/usr/bin/env")
@@ -16,7 +16,7 @@ struct Launched {
         try process.run()
     }
 
-    /// The path of a program that is built beside this one.
+    /// The path of a program in the same build folder as this one.
     static func beside(_ name: String) throws -> String {
         try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe").split(separator: "/").dropLast()
             .reduce("") { "\($0)/\($1)" } + "/" + name
@@ -29,32 +29,33 @@ struct Launched {
         process.waitUntilExit()
     }
 
-    /// s of all its threads.
+    /// The CPU time of all threads so far, in s.
     func cpuTime() throws -> Double {
         let text = try status("stat")
-        // The name in brackets may hold anything; user and system time are fields 14 and 15.
+        // The name in brackets may contain spaces. User and system time are fields 14 and 15.
         let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
         guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
-            throw Failure("no times of \(name)")
+            throw Failure("cannot read the CPU time of \(name)")
         }
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Bytes, at its peak.
+    /// The peak memory so far, in bytes.
     func peakMemory() throws -> Int {
         let line = try status("status").split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         guard let kilobytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Int($0) }) else {
-            throw Failure("no VmHWM of \(name)")
+            throw Failure("cannot read the peak memory (VmHWM) of \(name)")
         }
         return kilobytes * 1024
     }
 
     private func status(_ file: String) throws -> String {
-        guard process.isRunning else { throw Failure("\(name) has ended too early: does it start by hand?") }
+        guard process.isRunning else { throw Failure("\(name) ended too early: try to start it by hand") }
         return try String(contentsOfFile: "/proc/\(process.processIdentifier)/\(file)", encoding: .utf8)
     }
 
-    /// Runs a program to its end and returns what it printed.
+    /// Runs a program until it ends, and returns its output.
+    /// - Throws: ``Failure`` if its exit code is not 0.
     @discardableResult
     static func run(_ program: String, _ arguments: [String]) throws -> String {
         let output = Pipe()
@@ -62,28 +63,29 @@ struct Launched {
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         launched.process.waitUntilExit()
         guard launched.process.terminationStatus == 0 else {
-            throw Failure("\(launched.name) ended with \(launched.process.terminationStatus)")
+            throw Failure("\(launched.name) failed with exit code \(launched.process.terminationStatus)")
         }
         return text
     }
 
-    /// Runs a program that prints its seconds, its seconds of CPU, and what it counted.
+    /// Runs a program that prints elapsed seconds, CPU seconds and a count.
     static func time(_ program: String, _ arguments: [String]) throws -> Effort {
         let words = try run(program, arguments).split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
-        guard words.count == 3 else { throw Failure("\(program) printed no times") }
+        guard words.count == 3 else { throw Failure("\(program) did not print its times") }
         return Effort(seconds: words[0], cpu: words[1], count: Int(words[2]))
     }
 }
 
-/// What it took to do something.
+/// The time that a program needed for a number of items.
 struct Effort {
+    /// Elapsed time, in s.
     let seconds: Double
-    /// Seconds of CPU.
+    /// CPU time, in s.
     let cpu: Double
-    /// How many of what is counted.
+    /// The number of items, such as rows or messages.
     let count: Int
-    /// Things a second.
+    /// Items per second.
     var rate: Double { Double(count) / seconds }
-    /// µs of CPU for one of them.
+    /// CPU time per item, in µs.
     var cpuEach: Double { cpu / Double(count) * 1e6 }
 }

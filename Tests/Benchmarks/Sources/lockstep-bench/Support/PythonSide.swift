@@ -1,6 +1,6 @@
 import Foundation
 
-/// A Python script that does one round for each line it is sent, and answers with things a second.
+/// A Python script that runs one round for each line on its input, and prints a speed in items per second.
 final class PythonSide {
     private let process = Process()
     private let input = Pipe()
@@ -19,11 +19,11 @@ final class PythonSide {
         var line = ""
         while !line.hasSuffix("\n") {
             guard let more = try output.fileHandleForReading.read(upToCount: 1), !more.isEmpty else {
-                throw Failure("the Python side has ended: does it have the packages that it needs?")
+                throw Failure("the Python script has ended: are its packages installed?")
             }
             line += String(decoding: more, as: UTF8.self)
         }
-        guard let rate = Double(line.dropLast()) else { throw Failure("the Python side says \(line)") }
+        guard let rate = Double(line.dropLast()) else { throw Failure("the Python script printed no number: \(line)") }
         return rate
     }
 

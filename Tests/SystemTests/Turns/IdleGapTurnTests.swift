@@ -5,12 +5,12 @@ import Testing
 @testable import LockstepCollector
 
 @Suite(
-    "A turn with a lull",
+    "A turn with an idle gap",
     .enabled(
         if: Programs.isInstalled("mosquitto") && Programs.isInstalled("mosquitto_pub"),
         "mosquitto or mosquitto_pub is not installed"))
-struct LullTurnTests {
-    @Test("takes in what comes a moment later")
+struct IdleGapTurnTests {
+    @Test("a turn waits for messages after an idle gap and commits them together")
     func later() async throws {
         try await withSystem { system in
             var configuration = CollectorConfiguration(
