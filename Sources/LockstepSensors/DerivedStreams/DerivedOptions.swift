@@ -8,6 +8,7 @@ public struct DerivedOptions: Sendable {
     /// The person whose steps are counted.
     public var pedometer: PedometerOptions
 
+    /// Creates the settings.
     public init(
         deviceMotion: DeviceMotionEstimator.Options = .init(), pedometer: PedometerOptions = .init()
     ) {

@@ -7,6 +7,7 @@ public struct SuspendDetector: Sendable {
 
     private var last: Moment
 
+    /// Starts at `moment`.
     public init(at moment: Moment) { last = moment }
 
     /// Compares the clocks with the last call.
