@@ -17,7 +17,7 @@ public import LockstepModel
 /// A batch that is too large for the broker is *set aside* until the next connection, which may be to another.
 public struct Delivery: Sendable {
     /// Messages of one agent under way that the broker has not confirmed.
-    package static let mostFlying = 100
+    package static let maxInFlight = 100
     /// Of those, how many may be backlog: live batches never wait behind it.
     private static let mostFlyingBacklog = 40
     static let firstPatience: Int64 = 5_000_000
@@ -40,13 +40,13 @@ public struct Delivery: Sendable {
 
     private var unsent: [Epoch: SequenceSet]
     private var tooLarge: [Epoch: SequenceSet] = [:]
-    private var refused = HeldBack(longest: Delivery.longestPatience)
-    private var neverStored = HeldBack(longest: Delivery.longestLossPatience)
+    private var refused = RetryBackoff(longest: Delivery.longestPatience)
+    private var neverStored = RetryBackoff(longest: Delivery.longestLossPatience)
     /// At index n, what was lost more than n times.
     private var losses: [[Epoch: SequenceSet]] = Array(repeating: [:], count: Delivery.mostLosses)
     private var flying: [Int32: BatchPosition] = [:]
     private var awaiting: [Bucket] = [Bucket()]
-    private var window = BacklogWindow()
+    private var window = InFlightWindow()
     private var patience = Delivery.firstPatience
     /// Boot time of the last progress: an acknowledgement, a connection, a probe.
     private var progressAt: Int64 = 0
@@ -64,7 +64,7 @@ public struct Delivery: Sendable {
     }
 
     /// How many messages the broker has not confirmed.
-    public var flyingCount: Int { flying.count }
+    public var inFlightCount: Int { flying.count }
     /// Whether every batch is acknowledged.
     public var isEmpty: Bool {
         unsent.isEmpty && tooLarge.isEmpty && refused.waiting.isEmpty && neverStored.waiting.isEmpty && flying.isEmpty
@@ -72,7 +72,7 @@ public struct Delivery: Sendable {
     }
     public var hasBacklog: Bool { !unsent.isEmpty }
     /// Whether backlog may be sent now.
-    public var takesBacklog: Bool {
+    public var canSendBacklog: Bool {
         hasBacklog && flying.count < Self.mostFlyingBacklog && (window.isOpen || !waitsForCollector)
     }
     public var unsentCount: Int64 { unsent.values.reduce(0) { $0 + $1.count } }
@@ -84,7 +84,7 @@ public struct Delivery: Sendable {
     }
 
     /// A batch is too large for the broker: it is not sent over this connection.
-    public mutating func setAside(_ position: BatchPosition) {
+    public mutating func markTooLarge(_ position: BatchPosition) {
         unsent.remove(position)
         tooLarge.insert(position)
     }

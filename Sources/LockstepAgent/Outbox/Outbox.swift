@@ -55,7 +55,7 @@ public final class Outbox {
     private let lock: FileLock
     let database: SQLiteDatabase
     /// Room for the day when the disk is full.
-    let ballast: Ballast
+    let ballast: ReservedSpace
     /// Whether the disk has room, the ballast aside.
     var diskHasRoom: () -> Bool
     let statements: OutboxStatements
@@ -79,7 +79,7 @@ public final class Outbox {
         do {
             lock = try FileLock(path: path)
             database = try OutboxSchema.open(path)
-            let ballast = Ballast(path: path + "-ballast")
+            let ballast = ReservedSpace(path: path + "-ballast")
             self.ballast = ballast
             diskHasRoom = { ballast.diskHasRoom }
             // The log has to fit where the ballast was.

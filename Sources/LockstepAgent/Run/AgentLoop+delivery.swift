@@ -42,7 +42,7 @@ extension AgentLoop {
     func publishBacklog(at moment: Moment) {
         guard link.isUp, contradiction == nil, moment.boot >= backlogFrom else { return }
         var read = 0
-        while delivery.takesBacklog, read < Self.mostReadBacklog, budget.isOpen(at: moment.boot) {
+        while delivery.canSendBacklog, read < Self.mostReadBacklog, budget.isOpen(at: moment.boot) {
             read += 1
             let positions = delivery.nextBacklog(limit: 1)
             guard let position = positions.first else { return }
@@ -58,7 +58,7 @@ extension AgentLoop {
                 outbox.didPublish(position)
                 budget.spend(payload.count)
             } catch let error as MQTTError where error.code == .tooLarge {
-                setAside(position)
+                markTooLarge(position)
             } catch {
                 if problems.isNew("backlog") { logger.error("backlog can't be sent: \(error)") }
                 return
@@ -164,22 +164,22 @@ extension AgentLoop {
 
     private func publishLive(_ entry: Outbox.Entry) {
         do {
-            guard delivery.flyingCount < Delivery.mostFlying, let id = try publish(entry.payload, of: entry.stream)
+            guard delivery.inFlightCount < Delivery.maxInFlight, let id = try publish(entry.payload, of: entry.stream)
             else {
                 return delivery.enqueue(entry.position)
             }
             delivery.didPublish(entry.position, as: id, at: Moment.now().boot)
             outbox.didPublish(entry.position)
         } catch let error as MQTTError where error.code == .tooLarge {
-            setAside(entry.position)
+            markTooLarge(entry.position)
         } catch {
             delivery.enqueue(entry.position)
         }
     }
 
     /// One batch that the broker does not take must not hold up those behind it.
-    private func setAside(_ position: BatchPosition) {
-        delivery.setAside(position)
+    private func markTooLarge(_ position: BatchPosition) {
+        delivery.markTooLarge(position)
         guard problems.isNew("too large") else { return }
         logger.error(
             """

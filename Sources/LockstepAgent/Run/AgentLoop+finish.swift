@@ -19,7 +19,7 @@ extension AgentLoop {
         }
         // A collector that listens acknowledges within about a second.
         turn(until: .now + .milliseconds(1500)) { delivery.isEmpty }
-        turn(until: deadline - .seconds(1)) { delivery.flyingCount == 0 }
+        turn(until: deadline - .seconds(1)) { delivery.inFlightCount == 0 }
         if !delivery.isEmpty {
             logger.info("not yet acknowledged: kept in the outbox for the next start")
         }

@@ -71,7 +71,7 @@ extension AgentLoop {
             return .failed("this agent has no \(lease.stream): it has \(streams)")
         }
         guard leases.take(lease, of: client, at: moment.boot) else {
-            return .failed("there are \(LeaseBook.most) leases already: end some, or wait")
+            return .failed("there are \(LeaseRegistry.most) leases already: end some, or wait")
         }
         askSensors(at: moment)
         let end = lease.rate > 0 ? line.timestamp(boot: moment.boot + Int64(lease.duration * 1e6)) : nil

@@ -19,7 +19,7 @@ final class AgentLoop {
     let supervisor: Supervisor
     let outbox: Outbox
     let link: BrokerLink
-    let announcement: Announcement
+    let announcement: PresencePublisher
 
     var line: TimeLine
     var suspend: SuspendDetector
@@ -28,7 +28,7 @@ final class AgentLoop {
     /// Who wants which samples of which sensor; the publisher is the one who asks here.
     var graph: SensorGraph
     let publisher: Asker
-    var leases = LeaseBook()
+    var leases = LeaseRegistry()
     /// What was asked on the `command` topic and is not yet answered.
     var requests: [Data] = []
     /// What the sources were last told of rates.
@@ -74,7 +74,7 @@ final class AgentLoop {
             pending: try outbox.pending(), waitsForCollector: configuration.acknowledgedBy == .collector)
         budget = ByteBudget(rate: configuration.backlogRate, at: now.boot)
         runningSources = configuration.sources.count
-        let announcement = Announcement(configuration: configuration, outbox: outbox, logger: logger)
+        let announcement = PresencePublisher(configuration: configuration, outbox: outbox, logger: logger)
         self.announcement = announcement
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
             announcement.connectionOptions(version: version)
@@ -114,7 +114,7 @@ final class AgentLoop {
         let due = min(
             boot + 1_000_000, coalescer.nextDue ?? .max, isOutboxFailing ? .max : removeBy ?? .max,
             leases.nextExpiry ?? .max)
-        return delivery.takesBacklog && link.isUp ? min(due, boot + 50_000) : due
+        return delivery.canSendBacklog && link.isUp ? min(due, boot + 50_000) : due
     }
 
     /// One turn of the loop; `moment` is the present.

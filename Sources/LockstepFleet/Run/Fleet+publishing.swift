@@ -11,7 +11,7 @@ extension Fleet {
         outcome.accepted.batches += 1
         outcome.accepted.samples += plan.sampleCount(seq)
         outcome.lateness.record(lateness)
-        guard devices[device].delivery.flyingCount < Delivery.mostFlying,
+        guard devices[device].delivery.inFlightCount < Delivery.maxInFlight,
             publish(seq, of: device) != nil
         else { return devices[device].delivery.enqueue(BatchPosition(epoch: devices[device].epoch, seq: seq)) }
     }
@@ -21,7 +21,7 @@ extension Fleet {
         devices[device].delivery.tick(at: boot)
         let connection = connections[connectionNumber(of: device)]
         guard boot >= connection.backlogFrom else { return }
-        while devices[device].delivery.takesBacklog, devices[device].budget.isOpen(at: boot),
+        while devices[device].delivery.canSendBacklog, devices[device].budget.isOpen(at: boot),
             let position = devices[device].delivery.nextBacklog(limit: 1).first,
             let bytes = publish(position.seq, of: device, asBacklogAt: boot)
         {
@@ -34,7 +34,7 @@ extension Fleet {
     private func publish(_ seq: Int64, of device: Int, asBacklogAt boot: Int64? = nil) -> Int? {
         let number = connectionNumber(of: device)
         let connection = connections[number]
-        guard connection.link.isUp, connection.flying.count < Self.mostFlying else { return nil }
+        guard connection.link.isUp, connection.flying.count < Self.maxInFlight else { return nil }
         let position = BatchPosition(epoch: devices[device].epoch, seq: seq)
         let (payload, stream) = plan.payload(device: device, seq: seq, isLate: boot != nil)
         do {
@@ -48,7 +48,7 @@ extension Fleet {
             }
         } catch {
             outcome.refusals.insert("\(error)")
-            if error.code == .tooLarge { devices[device].delivery.setAside(position) }
+            if error.code == .tooLarge { devices[device].delivery.markTooLarge(position) }
             return nil
         }
         touched.insert(number + 1)

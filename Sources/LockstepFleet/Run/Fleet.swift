@@ -12,7 +12,7 @@ public final class Fleet {
     /// Connections that are made at the same time.
     static let mostConnecting = 64
     /// Messages of one connection that the broker has not confirmed: there are 65,535 ids.
-    static let mostFlying = 20_000
+    static let maxInFlight = 20_000
     /// Live batches published before the next look at what has come.
     private static let mostPublished = 1000
     /// µs between two presences of a device that say nothing new, as of an agent.

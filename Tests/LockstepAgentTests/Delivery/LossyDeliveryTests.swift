@@ -81,13 +81,13 @@ private struct World {
         for _ in 0..<Int.random(in: 0...2, using: &random) {
             let position = BatchPosition(epoch: epoch, seq: (made[epoch]?.last ?? 0) + 1)
             made[epoch, default: SequenceSet()].insert(position.seq)
-            if isUp, delivery.flyingCount < 20 { publish(position) } else { delivery.enqueue(position) }
+            if isUp, delivery.inFlightCount < 20 { publish(position) } else { delivery.enqueue(position) }
         }
     }
 
     private mutating func sendBacklog() {
         guard isUp else { return }
-        while delivery.flyingCount < 10, let position = delivery.nextBacklog(limit: 1).first { publish(position) }
+        while delivery.inFlightCount < 10, let position = delivery.nextBacklog(limit: 1).first { publish(position) }
     }
 
     private mutating func publish(_ position: BatchPosition) {

@@ -64,7 +64,7 @@ struct LostBatchTests {
         delivery.didPublish(at(1), as: 1)
         delivery.deliver(2...4)
         delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...1], highest: 4), at: 0)
-        #expect(!delivery.hasBacklog && delivery.flyingCount == 1)
+        #expect(!delivery.hasBacklog && delivery.inFlightCount == 1)
     }
 
     @Test("is not sent again for a gap in the numbers of another epoch")

@@ -17,7 +17,7 @@ struct RefusedBatchTests {
     @Test("waits, and only the lowest ten are tried again when patience ends")
     func trial() {
         var delivery = delivery(refusing: 1...25)
-        #expect(!delivery.hasBacklog && !delivery.isEmpty && delivery.flyingCount == 0)
+        #expect(!delivery.hasBacklog && !delivery.isEmpty && delivery.inFlightCount == 0)
         delivery.tick(at: first - 1)
         #expect(!delivery.hasBacklog)
         delivery.tick(at: first)

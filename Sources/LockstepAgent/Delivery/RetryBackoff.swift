@@ -3,7 +3,7 @@ import LockstepModel
 /// Batches that were sent in vain, to be tried again with a patience that doubles each time.
 ///
 /// Only a few are tried at a time, in turn: what becomes of them tells of the others.
-struct HeldBack: Sendable {
+struct RetryBackoff: Sendable {
     /// The longest patience, in µs.
     let longest: Int64
     private(set) var waiting: [Epoch: SequenceSet] = [:]

@@ -3,7 +3,7 @@ import Glibc
 /// A file that holds some room on the disk: on a full disk it goes, and what takes room away can be deleted.
 ///
 /// An SQLite file in WAL mode needs room even to delete something.
-struct Ballast {
+struct ReservedSpace {
     private static let most: Int64 = 4 << 20
     private static let least: Int64 = 64 << 10
 

@@ -6,7 +6,7 @@ import LockstepModel
 /// Each agent watches how long what it sends waits in queues, live or not, and sends less backlog at a time when that is
 /// long, as TCP does with its congestion window (Jacobson, Congestion Avoidance and Control, 1988) where delay tells of
 /// congestion (LEDBAT, RFC 6817).
-struct BacklogWindow: Sendable {
+struct InFlightWindow: Sendable {
     /// Batches under way: at the start, and within what bounds.
     static let first = 8
     static let least = 4
@@ -26,7 +26,7 @@ struct BacklogWindow: Sendable {
         let isBacklog: Bool
     }
 
-    private(set) var size = BacklogWindow.first
+    private(set) var size = InFlightWindow.first
     /// Until the first time that it is late, the window doubles: nobody knows how much room there is.
     private var wasLate = false
     private var underWay: [BatchPosition: Published] = [:]

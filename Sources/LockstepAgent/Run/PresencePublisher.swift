@@ -5,7 +5,7 @@ import LockstepWire
 import Logging
 
 /// What the agent says of itself: its presence, its last will, and the session they belong to.
-final class Announcement {
+final class PresencePublisher {
     private(set) var phase = Phase.foreground
     /// Whether there is something to say before the next heartbeat.
     var isDue = false

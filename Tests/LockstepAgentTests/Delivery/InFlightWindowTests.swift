@@ -9,33 +9,33 @@ struct BacklogWindowTests {
 
     /// Publishes as much as the window lets through, and acknowledges it after `delay` µs in queues, for which a collector
     /// then held its word back.
-    private func round(_ window: inout BacklogWindow, delay: Int64, held: Int64? = 700_000) -> Int64 {
+    private func round(_ window: inout InFlightWindow, delay: Int64, held: Int64? = 700_000) -> Int64 {
         var count: Int64 = 0
         while window.isOpen {
             count += 1
             window.didPublish(BatchPosition(epoch: epoch, seq: count), isBacklog: true, at: 0)
         }
         window.acknowledge(
-            SequenceSet([1...count]), held: held, of: epoch, at: delay + (held ?? BacklogWindow.usuallyHeld))
+            SequenceSet([1...count]), held: held, of: epoch, at: delay + (held ?? InFlightWindow.usuallyHeld))
         return count
     }
 
     @Test("grows while it comes through in time, up to a bound")
     func grows() {
-        var window = BacklogWindow()
+        var window = InFlightWindow()
         let counts = (0..<40).map { _ in round(&window, delay: 200_000) }
-        #expect(counts.first == Int64(BacklogWindow.first))
-        #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 < $1 || $1 == Int64(BacklogWindow.most) })
-        #expect(counts.last == Int64(BacklogWindow.most))
+        #expect(counts.first == Int64(InFlightWindow.first))
+        #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 < $1 || $1 == Int64(InFlightWindow.most) })
+        #expect(counts.last == Int64(InFlightWindow.most))
     }
 
     @Test("halves when that takes long, but never stops", arguments: [nil, 0, 900_000])
     func shrinks(held: Int64?) {
-        var window = BacklogWindow()
+        var window = InFlightWindow()
         for _ in 0..<40 { _ = round(&window, delay: 200_000, held: held) }
         let counts = (0..<20).map { _ in round(&window, delay: 800_000, held: held) }
-        #expect(counts[1] == Int64(BacklogWindow.most / 2))
-        #expect(counts.last == Int64(BacklogWindow.least))
+        #expect(counts[1] == Int64(InFlightWindow.most / 2))
+        #expect(counts.last == Int64(InFlightWindow.least))
         let after = (0..<8).map { _ in round(&window, delay: 200_000, held: held) }
         #expect(after == [4, 5, 6, 7, 8, 10, 12, 15], "slower than at first")
         let between = (0..<3).map { _ in round(&window, delay: 400_000, held: held) }
@@ -44,7 +44,7 @@ struct BacklogWindowTests {
 
     @Test("goes by the newest that came through: live batches tell as well how long queues are")
     func live() {
-        var window = BacklogWindow()
+        var window = InFlightWindow()
         func publish(_ seq: Int64, isBacklog: Bool, at boot: Int64) {
             window.didPublish(BatchPosition(epoch: epoch, seq: seq), isBacklog: isBacklog, at: boot)
         }
@@ -64,7 +64,7 @@ struct BacklogWindowTests {
 
     @Test("does not grow where little of it is made use of")
     func unused() {
-        var window = BacklogWindow()
+        var window = InFlightWindow()
         for _ in 0..<4 { _ = round(&window, delay: 0) }
         let size = window.size
         for seq in 1001...1010 as ClosedRange<Int64> {
@@ -76,7 +76,7 @@ struct BacklogWindowTests {
 
     @Test("is not taken for late where the network is slow")
     func slowNetwork() {
-        var window = BacklogWindow()
+        var window = InFlightWindow()
         for (seq, duration) in [(1, 700_000), (2, 900_000)] as [(Int64, Int64)] {
             window.didPublish(BatchPosition(epoch: epoch, seq: seq), isBacklog: true, at: 0)
             window.confirm(BatchPosition(epoch: epoch, seq: seq), at: duration)
@@ -93,7 +93,7 @@ struct BacklogWindowTests {
         for second in 0..<300 as Range<Int64> {
             let boot = second * 1_000_000
             delivery.tick(at: boot)
-            while delivery.takesBacklog, let next = delivery.nextBacklog(limit: 1).first {
+            while delivery.canSendBacklog, let next = delivery.nextBacklog(limit: 1).first {
                 delivery.didPublishBacklog(next, as: Int32(next.seq), at: boot)
                 _ = delivery.didConfirm(Int32(next.seq), at: boot)
                 if next.epoch == other { stored.insert(next.seq...next.seq) }
@@ -109,7 +109,7 @@ struct BacklogWindowTests {
     func opensAgain() {
         let live = Epoch(unchecked: "live")
         var delivery = Delivery(pending: [epoch: SequenceSet([1...1000])])
-        while delivery.takesBacklog, let next = delivery.nextBacklog(limit: 1).first {
+        while delivery.canSendBacklog, let next = delivery.nextBacklog(limit: 1).first {
             delivery.didPublishBacklog(next, as: Int32(next.seq), at: 0)
             _ = delivery.didConfirm(Int32(next.seq), at: 0)
         }
@@ -120,7 +120,7 @@ struct BacklogWindowTests {
             let ack = Acknowledgement(epoch: live, received: SequenceSet([1...second]))
             delivery.handle(ack, at: second * 1_000_000)
             delivery.tick(at: second * 1_000_000)
-            isOpen.append(delivery.takesBacklog)
+            isOpen.append(delivery.canSendBacklog)
         }
         #expect(isOpen == [false, false, false, false, true, true])
     }
@@ -129,7 +129,7 @@ struct BacklogWindowTests {
     func brokerAcknowledges() {
         var delivery = Delivery(pending: [epoch: SequenceSet([1...100])], waitsForCollector: false)
         for _ in 0..<100 {
-            guard delivery.takesBacklog, let next = delivery.nextBacklog(limit: 1).first else { break }
+            guard delivery.canSendBacklog, let next = delivery.nextBacklog(limit: 1).first else { break }
             delivery.didPublishBacklog(next, as: Int32(next.seq), at: 0)
             _ = delivery.didConfirm(Int32(next.seq), at: 0)
         }
@@ -141,17 +141,17 @@ struct BacklogWindowTests {
         var delivery = Delivery(pending: [epoch: SequenceSet([1...100])])
         var sent: [BatchPosition] = []
         func send() {
-            while delivery.takesBacklog, let next = delivery.nextBacklog(limit: 1).first {
+            while delivery.canSendBacklog, let next = delivery.nextBacklog(limit: 1).first {
                 delivery.didPublishBacklog(next, as: Int32(next.seq), at: 0)
                 #expect(delivery.didConfirm(Int32(next.seq)) == next)
                 sent.append(next)
             }
         }
         send()
-        #expect(sent.count == BacklogWindow.first)
+        #expect(sent.count == InFlightWindow.first)
         delivery.handle(Acknowledgement(epoch: epoch, received: SequenceSet([1...4]), held: 0), at: 100_000)
         send()
-        #expect(sent.count > BacklogWindow.first && sent.count <= 3 * BacklogWindow.first)
+        #expect(sent.count > InFlightWindow.first && sent.count <= 3 * InFlightWindow.first)
         let before = sent.count
         delivery.forget([epoch: SequenceSet([5...8])])
         send()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Leases")
 struct LeaseTests {
-    private var book = LeaseBook()
+    private var book = LeaseRegistry()
 
     private mutating func lease(_ stream: SensorStream, _ rate: Double, for seconds: Double, by client: String) -> Bool
     {
@@ -41,7 +41,7 @@ struct LeaseTests {
 
     @Test("are bounded in number")
     mutating func bounded() {
-        for number in 0..<LeaseBook.most { _ = lease(.steps, 1, for: 10, by: "\(number)") }
+        for number in 0..<LeaseRegistry.most { _ = lease(.steps, 1, for: 10, by: "\(number)") }
         let oneMore = lease(.steps, 1, for: 10, by: "one more")
         let again = lease(.steps, 5, for: 10, by: "7")
         #expect(!oneMore)

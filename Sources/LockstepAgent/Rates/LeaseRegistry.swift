@@ -1,7 +1,7 @@
 public import LockstepModel
 
 /// The rates that clients lease, each for a while.
-public struct LeaseBook: Sendable {
+public struct LeaseRegistry: Sendable {
     /// Leases held at the same time, so that a client can't fill the memory.
     public static let most = 1000
 
