@@ -3,23 +3,23 @@ import LockstepCommandLine
 import LockstepMotion
 import LockstepSensors
 
-/// What has to be known to work streams out of others.
+/// The options of derived streams.
 struct DerivedStreamOptions: ParsableArguments {
     @Option(
         help: """
-            What the attitude of motion/device is measured against: arbitrary, arbitraryCorrected, magneticNorth or \
-            trueNorth. Without a magnetometer it is arbitrary, without --declination not trueNorth; each sample says \
-            which it is (default: magneticNorth).
+            The reference frame of the attitude in motion/device: arbitrary, arbitraryCorrected, magneticNorth or \
+            trueNorth (needs --declination). Without a magnetometer it is arbitrary; each sample contains its frame \
+            (default: magneticNorth).
             """)
     var frame: String?
 
-    @Option(help: "Degrees from true to magnetic north at this place, east positive.")
+    @Option(help: "The magnetic declination at this place in degrees, east positive.")
     var declination: String?
 
-    @Option(help: "For distances of steps: m from heel to heel, at the person's usual pace.")
+    @Option(help: "The step length in m at the usual pace, for the distance of steps.")
     var stepLength: String?
 
-    @Option(help: "For distances of steps, without --step-length: m of the person's height (default: 1.68).")
+    @Option(help: "The height of the person in m, for the distance of steps without --step-length (default: 1.68).")
     var height: String?
 
     static let names = ["frame", "declination", "step-length", "height"]
@@ -33,7 +33,7 @@ struct DerivedStreamOptions: ParsableArguments {
         }
         options.deviceMotion.declination = try settings.value("declination", declination, parse: degrees)
         if options.deviceMotion.referenceFrame == .trueNorth, options.deviceMotion.declination == nil {
-            throw CommandFailure("--frame trueNorth needs --declination, the degrees from true to magnetic north")
+            throw CommandFailure("--frame trueNorth needs --declination, the magnetic declination in degrees")
         }
         options.pedometer = PedometerOptions(
             stepLength: try settings.value("step-length", stepLength) {

@@ -1,41 +1,41 @@
 import LockstepModel
 
-/// Batches that were sent in vain, to be tried again with a patience that doubles each time.
+/// Batches that failed and are retried after a delay that doubles each time.
 ///
-/// Only a few are tried at a time, in turn: what becomes of them tells of the others.
+/// Only a few batches are retried at a time, in turn. If one of them succeeds, all others are released.
 struct RetryBackoff: Sendable {
-    /// The longest patience, in µs.
-    let longest: Int64
+    /// The maximum delay in µs.
+    let maxDelay: Int64
     private(set) var waiting: [Epoch: SequenceSet] = [:]
-    /// Sent again: under way, or held back anew.
-    private var onTrial: [Epoch: SequenceSet] = [:]
-    private var patience = Delivery.firstPatience
-    /// µs of the boot clock.
-    private var dueAt: Int64 = 0
-    private var lastTried: BatchPosition?
+    /// The batches being retried.
+    private var retrying: [Epoch: SequenceSet] = [:]
+    private var delay = Delivery.initialRetryDelay
+    /// The time of the next retry in µs of the boot clock.
+    private var retryTime: Int64 = 0
+    private var lastRetried: BatchPosition?
 
-    init(longest: Int64) { self.longest = longest }
+    init(maxDelay: Int64) { self.maxDelay = maxDelay }
 
-    /// A batch was sent in vain.
-    mutating func hold(_ position: BatchPosition, at boot: Int64) {
-        if waiting.isEmpty, onTrial.isEmpty {
-            patience = Delivery.firstPatience
-            dueAt = boot + patience
+    /// Adds a batch that failed.
+    mutating func add(_ position: BatchPosition, at boot: Int64) {
+        if waiting.isEmpty, retrying.isEmpty {
+            delay = Delivery.initialRetryDelay
+            retryTime = boot + delay
         }
-        onTrial.remove(position)
+        retrying.remove(position)
         waiting.insert(position)
     }
 
-    /// Takes out the batches to try again, once patience has ended.
-    mutating func takeDue(at boot: Int64) -> [BatchPosition] {
-        guard !waiting.isEmpty, boot >= dueAt else { return [] }
-        patience = min(patience * 2, longest)
-        dueAt = boot + patience
-        // In turn, so that some that never pass don't stand before others that would.
-        var due = take(Delivery.probeCount, after: lastTried)
-        due += take(Delivery.probeCount - due.count, after: nil)
-        lastTried = due.last
-        return due
+    /// Returns the batches to retry, or none before the retry time.
+    mutating func takeReady(at boot: Int64) -> [BatchPosition] {
+        guard !waiting.isEmpty, boot >= retryTime else { return [] }
+        delay = min(delay * 2, maxDelay)
+        retryTime = boot + delay
+        // Continue after the last batch, so that batches that always fail do not block the others.
+        var batches = take(Delivery.probeCount, after: lastRetried)
+        batches += take(Delivery.probeCount - batches.count, after: nil)
+        lastRetried = batches.last
+        return batches
     }
 
     private mutating func take(_ count: Int, after last: BatchPosition?) -> [BatchPosition] {
@@ -47,30 +47,30 @@ struct RetryBackoff: Sendable {
         }
         for position in taken {
             waiting.remove(position)
-            onTrial.insert(position)
+            retrying.insert(position)
         }
         return taken
     }
 
-    /// Batches have come through.
-    /// - Returns: where one of those on trial is among them, all others, which may go now.
-    mutating func release(by passed: SequenceSet, of epoch: Epoch) -> [Epoch: SequenceSet] {
-        let isProof = onTrial[epoch].map { !$0.intersection(passed).isEmpty } ?? false
-        drop(passed, of: epoch)
-        return isProof ? releaseAll() : [:]
+    /// Removes batches that succeeded.
+    /// - Returns: all waiting batches if one of the retried batches succeeded.
+    mutating func release(by succeeded: SequenceSet, of epoch: Epoch) -> [Epoch: SequenceSet] {
+        let hasRetrySucceeded = retrying[epoch].map { !$0.intersection(succeeded).isEmpty } ?? false
+        remove(succeeded, of: epoch)
+        return hasRetrySucceeded ? releaseAll() : [:]
     }
 
-    /// Takes out all that wait.
+    /// Removes and returns all waiting batches.
     mutating func releaseAll() -> [Epoch: SequenceSet] {
         defer {
             waiting = [:]
-            onTrial = [:]
+            retrying = [:]
         }
         return waiting
     }
 
-    mutating func drop(_ batches: SequenceSet, of epoch: Epoch) {
+    mutating func remove(_ batches: SequenceSet, of epoch: Epoch) {
         waiting.subtract(batches, of: epoch)
-        onTrial.subtract(batches, of: epoch)
+        retrying.subtract(batches, of: epoch)
     }
 }

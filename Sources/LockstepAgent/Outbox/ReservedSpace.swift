@@ -1,45 +1,44 @@
 import Glibc
 
-/// A file that holds some room on the disk: on a full disk it goes, and what takes room away can be deleted.
-///
-/// An SQLite file in WAL mode needs room even to delete something.
+/// A file that reserves disk space. On a full disk it is deleted, so that SQLite has space to delete batches: in WAL mode
+/// even a deletion needs space.
 struct ReservedSpace {
-    private static let most: Int64 = 4 << 20
-    private static let least: Int64 = 64 << 10
+    private static let maxSize: Int64 = 4 << 20
+    private static let minSize: Int64 = 64 << 10
 
     let path: String
-    /// Bytes; 0 where the disk had no room for it from the start.
+    /// The size in bytes, or 0 if the disk had no space for the file at the start.
     let size: Int64
 
-    /// Takes up to 4 MiB, and an eighth of what is free at the most.
+    /// Reserves up to 4 MiB, and at most an eighth of the free space. An existing file is kept.
     init(path: String) {
         self.path = path
         var status = stat()
-        if stat(path, &status) == 0, status.st_size >= Self.least {
+        if stat(path, &status) == 0, status.st_size >= Self.minSize {
             size = Int64(status.st_size)
             return
         }
-        let wanted = min(Self.most, Self.free(beside: path) / 8)
-        size = wanted < Self.least ? 0 : wanted
+        let wanted = min(Self.maxSize, Self.free(beside: path) / 8)
+        size = wanted < Self.minSize ? 0 : wanted
         restore()
     }
 
-    /// Whether the disk has room beyond that of the ballast, which is not there now.
-    var diskHasRoom: Bool { Self.free(beside: path) >= 2 * max(size, Self.least) }
+    /// Whether the disk has more free space than the file needs. Only meaningful while the file is deleted.
+    var hasDiskSpace: Bool { Self.free(beside: path) >= 2 * max(size, Self.minSize) }
 
-    /// Bytes free on the disk of a file.
+    /// Returns the free space on the disk of a file in bytes.
     private static func free(beside path: String) -> Int64 {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        var room = statvfs()
-        guard statvfs(folder, &room) == 0 else { return 0 }
-        let bytes = UInt64(room.f_bavail).multipliedReportingOverflow(by: UInt64(room.f_frsize))
+        var status = statvfs()
+        guard statvfs(folder, &status) == 0 else { return 0 }
+        let bytes = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return bytes.overflow ? .max : Int64(clamping: bytes.partialValue)
     }
 
-    /// Gives the room back to the disk.
+    /// Releases the reserved space.
     func remove() { unlink(path) }
 
-    /// Takes the room again, or what there is of it.
+    /// Reserves the space again, or as much as is free.
     func restore() {
         var status = stat()
         guard size > 0, stat(path, &status) != 0 else { return }

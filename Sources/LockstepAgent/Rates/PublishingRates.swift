@@ -1,17 +1,19 @@
 public import LockstepModel
 public import LockstepSensors
 
-/// How much of each stream an agent publishes in each phase.
+/// The rates at which an agent publishes its streams in each phase.
 public struct PublishingRates: Sendable, Hashable {
-    /// What is told of a stream; of one that is not here the standard holds.
+    /// The requests by stream. Streams without an entry use the default.
     public var foreground: [SensorStream: SensorRequest]
+    /// The requests in background by stream. Streams without an entry use the default.
     public var background: [SensorStream: SensorRequest]
 
-    /// Samples a second of `motion/device` unless told otherwise; everything else comes as its source gives it.
+    /// The default rate of `motion/device` in samples a second. The default of other streams is the rate of their source.
     public static let deviceMotionRate = 50.0
-    /// m that a device in background has to move before its next location is published.
+    /// The distance in m that a device in background has to move before its next location is published.
     public static let significantChange = 500.0
 
+    /// Creates rates that differ from the defaults for the given streams.
     public init(
         foreground: [SensorStream: SensorRequest] = [:], background: [SensorStream: SensorRequest] = [:]
     ) {
@@ -19,10 +21,10 @@ public struct PublishingRates: Sendable, Hashable {
         self.background = background
     }
 
-    /// What to ask for.
+    /// Returns the requests to the sensors. A stream without an entry is not published.
     /// - Parameters:
-    ///   - leased: the fastest rate that a client leases of a stream, in samples a second.
-    ///   - streams: those that there are.
+    ///   - leased: the fastest leased rate of each stream, in samples a second.
+    ///   - streams: the available streams.
     public func requests(
         in phase: Phase, leased: [SensorStream: Double], streams: [SensorStream]
     ) -> [SensorStream: SensorRequest] {
@@ -31,7 +33,7 @@ public struct PublishingRates: Sendable, Hashable {
         for stream in streams {
             var request = phase == .foreground ? foregroundRequest(of: stream) : backgroundRequest(of: stream)
             if let rate = leased[stream] {
-                // Who leases a rate wants the samples of that rate, wherever the device is.
+                // A lease has no distance filter: it promises its rate wherever the device is.
                 request =
                     request.rate.isInfinite
                     ? SensorRequest(rate: .infinity, minimum: rate) : SensorRequest(rate: max(rate, request.rate))
@@ -42,13 +44,13 @@ public struct PublishingRates: Sendable, Hashable {
     }
 
     private func foregroundRequest(of stream: SensorStream) -> SensorRequest {
-        if let told = foreground[stream] { return told }
+        if let request = foreground[stream] { return request }
         return stream == .deviceMotion ? SensorRequest(rate: Self.deviceMotionRate) : .everything
     }
 
     private func backgroundRequest(of stream: SensorStream) -> SensorRequest {
-        if let told = background[stream] { return told }
-        // What is off in the foreground does not begin in background.
+        if let request = background[stream] { return request }
+        // A stream that is off in the foreground stays off in background.
         if stream.pausesInBackground || foregroundRequest(of: stream).rate == 0 { return SensorRequest(rate: 0) }
         return stream == .location ? SensorRequest(rate: .infinity, distance: Self.significantChange) : .everything
     }
