@@ -26,7 +26,7 @@ extension Outbox {
     ) throws -> [Epoch: SequenceSet] {
         let next = Epoch.random()
         var moved: Int64 = 0
-        var held = bytes
+        var newBytes = bytes
         let pending: [Epoch: SequenceSet]
         do {
             let affected = (try statements.numbers(in: "batches")[epoch] ?? SequenceSet())
@@ -39,7 +39,7 @@ extension Outbox {
                     guard let entry = try statements.entry(at: old), let renumbered = Self.renumbered(entry, as: new)
                     else { continue }
                     try statements.renumber(old, as: renumbered)
-                    held += Int64(renumbered.payload.count - entry.payload.count)
+                    newBytes += Int64(renumbered.payload.count - entry.payload.count)
                     moved += 1
                     didMove()
                 }
@@ -50,7 +50,7 @@ extension Outbox {
             throw OutboxError(path: path, error)
         }
         didStartEpoch(next, seq: moved)
-        bytes = held
+        bytes = newBytes
         return pending
     }
 

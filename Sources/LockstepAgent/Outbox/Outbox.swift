@@ -107,8 +107,8 @@ public final class Outbox {
             undated = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'undated'")
             if let kept { epoch = try Epoch(validating: kept) } else { epoch = .random() }
             // The commit that saved the set may have dropped some of its batches, which were reported to the collector.
-            let held = try statements.numbers(in: "batches")[epoch] ?? SequenceSet()
-            unpublished = UnpublishedBatches(saved: try statements.unpublished().intersection(held))
+            let pending = try statements.numbers(in: "batches")[epoch] ?? SequenceSet()
+            unpublished = UnpublishedBatches(saved: try statements.unpublished().intersection(pending))
             previousEpoch = try database.text("SELECT max(value) FROM meta WHERE key = 'previous_epoch'")
                 .map { try Epoch(validating: $0) }
             try database.transaction {
@@ -133,19 +133,19 @@ public final class Outbox {
             let payload = encoding.encode(Batch(position: position, samples: block))
             return Entry(position: position, stream: block.stream, payload: payload)
         }
-        var held = bytes
+        var newBytes = bytes
         var dropped = Dropped()
         do {
             try database.transaction {
                 for (epoch, batches) in removed {
-                    for range in batches.ranges { held -= try statements.delete(epoch, range) }
+                    for range in batches.ranges { newBytes -= try statements.delete(epoch, range) }
                 }
                 for (entry, block) in zip(entries, blocks) {
                     try statements.insert(entry, samples: block.count, at: now)
                     if keepsJournal { try statements.insertIntoJournal(entry) }
-                    held += Int64(entry.payload.count)
+                    newBytes += Int64(entry.payload.count)
                 }
-                dropped = try enforceLimits(bytes: limits.bytes, held: &held, now: now)
+                dropped = try enforceLimits(bytes: limits.bytes, newBytes: &newBytes, now: now)
                 if let last = entries.last { try statements.setMeta("seq", last.position.seq) }
                 if dropped.samples > 0 { try statements.setMeta("dropped_samples", droppedSamples + dropped.samples) }
                 if unpublished.isUnsaved { try statements.setUnpublished(unpublished.toSave) }
@@ -153,7 +153,7 @@ public final class Outbox {
         } catch {
             throw OutboxError(path: database.path, error)
         }
-        bytes = held
+        bytes = newBytes
         nextSeq += Int64(entries.count)
         droppedSamples += dropped.samples
         unpublished.didSave()
@@ -164,13 +164,13 @@ public final class Outbox {
 
     /// Drops the oldest batches until at most `cap` bytes are left.
     func shrink(to cap: Int64, at now: Timestamp) throws -> Dropped {
-        var held = bytes
+        var newBytes = bytes
         let dropped = try database.transaction {
-            let dropped = try enforceLimits(bytes: cap, held: &held, now: now)
+            let dropped = try enforceLimits(bytes: cap, newBytes: &newBytes, now: now)
             try statements.setMeta("dropped_samples", droppedSamples + dropped.samples)
             return dropped
         }
-        bytes = held
+        bytes = newBytes
         droppedSamples += dropped.samples
         unpublished.batches.subtract(dropped.batches[epoch] ?? SequenceSet())
         return dropped
@@ -251,12 +251,12 @@ public final class Outbox {
         batch.id > undated && now.microseconds - batch.createdAt > limits.age
     }
 
-    private func enforceLimits(bytes cap: Int64, held: inout Int64, now: Timestamp) throws -> Dropped {
+    private func enforceLimits(bytes cap: Int64, newBytes: inout Int64, now: Timestamp) throws -> Dropped {
         var dropped = Dropped()
-        while let oldest = try statements.oldest(), held > cap || isTooOld(oldest, now: now) {
+        while let oldest = try statements.oldest(), newBytes > cap || isTooOld(oldest, now: now) {
             try statements.drop(oldest)
-            if held <= cap { dropped.agedSamples += oldest.samples }
-            held -= oldest.bytes
+            if newBytes <= cap { dropped.agedSamples += oldest.samples }
+            newBytes -= oldest.bytes
             dropped.batches[oldest.position.epoch, default: SequenceSet()].insert(oldest.position.seq)
             dropped.samples += oldest.samples
         }

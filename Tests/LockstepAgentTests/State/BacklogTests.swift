@@ -46,6 +46,40 @@ struct BacklogTests {
         #expect(stopped == "stop backlog" && disconnected.isEmpty && connected.isEmpty)
     }
 
+    @Test("an acknowledgement that arrives with the end of the connection starts no backlog")
+    mutating func lateAcknowledgement() {
+        loop = FakeLoop(pending: [1...5])
+        loop.connect()
+        loop.disconnect()
+        loop.acknowledge(through: 1)
+        loop.turn()
+        #expect(published().isEmpty)
+    }
+
+    @Test("batches in flight become backlog when the connection is lost")
+    mutating func inFlight() {
+        loop = FakeLoop()
+        loop.connect()
+        loop.add([1])
+        loop.turn(after: 1_000_000)
+        let before = loop.state.delivery.hasBacklog
+        loop.disconnect()
+        #expect(!before && loop.state.delivery.nextBacklogBatch?.seq == 1)
+        #expect(loop.state.delivery.inFlightCount == 0)
+    }
+
+    @Test("backlog uses only a part of the messages in flight")
+    mutating func room() {
+        loop = FakeLoop(pending: [1...1000]) {
+            $0.acknowledgedBy = .broker
+            $0.backlogRate = 1_000_000
+        }
+        loop.connect()
+        loop.subscribed()
+        loop.turn(after: 500_000)
+        #expect(published().count == 40 && loop.state.canPublishLive)
+    }
+
     @Test("backlog waits while the outbox seems to be an older copy")
     mutating func contradiction() {
         loop = FakeLoop(pending: [1...5])
@@ -95,7 +129,7 @@ struct BacklogTests {
         loop.turn(after: 500_000)
         let first = loop.take()
         loop.turn(after: 50_000)
-        let second = published()
+        let second = loop.take()
         loop.outcomes[position(4)] = .notPublished
         loop.turn(after: 50_000)
         let third = loop.take()

@@ -70,6 +70,7 @@ struct OutboxWriteTests {
 
     @Test("after a failed write, samples wait in memory and the write is retried once a second")
     mutating func failure() {
+        loop = FakeLoop { $0.coalescing.window = 100_000 }
         loop.writeError = outboxError
         loop.add([1])
         loop.turn(after: 1_000_000)
@@ -80,13 +81,17 @@ struct OutboxWriteTests {
         loop.turn(after: 1)
         let retried = loop.take()
         loop.writeError = nil
+        loop.add([3])
         loop.turn(after: 1_000_000)
         let succeeded = loop.take()
         #expect(failed == ["write 1", "error: cannot write outbox, samples kept in memory"])
         #expect(waiting.isEmpty)
         #expect(retried == ["write 2"], "logged once")
-        #expect(succeeded == ["write 2", "live 1", "live 2"])
+        #expect(succeeded == ["write 3", "live 1", "live 2", "live 3"])
         #expect(loop.state.unsaved.isEmpty)
+        #expect(
+            loop.written.flatMap(\.times) == [10_000_001, 11_000_002, 12_000_003].map { start + $0 },
+            "the order is kept")
     }
 
     @Test("a failure is logged again after a successful write")
@@ -110,13 +115,15 @@ struct OutboxWriteTests {
         loop.turn()
         let partial = loop.take()
         let kept = loop.state.unsavedCount
+        loop.turn(after: 999_999)
+        let early = writes()
         loop.writeLimit = .max
         loop.writeError = nil
-        loop.turn(after: 1_000_000)
+        loop.turn(after: 1)
         let rest = writes()
         #expect(partial.prefix(3) == ["write 5", "live 1", "live 2"])
         #expect(partial.last == "error: cannot write outbox, samples kept in memory")
-        #expect(kept == 3 && rest == ["write 3"])
+        #expect(kept == 3 && early.isEmpty && rest == ["write 3"])
     }
 
     @Test("at most 200,000 samples wait in memory: the oldest are dropped and counted")
