@@ -36,7 +36,7 @@ struct PacketSizeTests {
             try await expectEventually(within: .seconds(120)) {
                 try count("seq > \(last + 20) AND seq <= \(last + 40)", in: system) == 0
             }
-            #expect(agent.text.components(separatedBy: "is larger than").count == 2, "\(agent.text)")
+            #expect(agent.text.components(separatedBy: "batch too large for broker").count == 2, "\(agent.text)")
         }
     }
 

@@ -2,6 +2,7 @@ public import LockstepModel
 
 /// Collects samples into batches: one batch per stream and window, or more if a stream has many samples.
 public struct Coalescer: Sendable {
+    /// The limits of a window and its batches.
     public struct Limits: Sendable, Hashable {
         /// The time from the first sample until all samples are ready, in µs.
         ///

@@ -23,7 +23,9 @@ public struct Delivery: Sendable {
     package static let maxInFlight = 100
     /// The maximum number of messages in flight at which backlog is published, so that live batches do not wait.
     private static let maxBacklogInFlight = 40
+    /// The first delay before batches are sent again, in µs.
     static let initialRetryDelay: Int64 = 5_000_000
+    /// The maximum delay, in µs.
     static let maxRetryDelay: Int64 = 300_000_000
     /// The maximum delay in µs for batches that are lost repeatedly. It is shorter, because the broker may have lost them,
     /// and because few are retried.
@@ -59,6 +61,7 @@ public struct Delivery: Sendable {
     private let waitsForCollector: Bool
     private var lastBacklogEpoch: Epoch?
 
+    /// Creates a delivery whose backlog is the content of the outbox.
     /// - Parameters:
     ///   - pending: the batches in the outbox.
     ///   - waitsForCollector: whether the collector acknowledges batches; otherwise the broker does.
