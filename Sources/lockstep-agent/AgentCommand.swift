@@ -13,35 +13,34 @@ import ServiceLifecycle
 struct AgentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lockstep-agent",
-        abstract: "Reads this device's sensors and publishes them, losing nothing on the way.",
+        abstract: "Read the sensors of this device and publish their samples over MQTT without loss.",
         discussion: """
-            Every option is also a setting: --backlog-rate is LOCKSTEP_BACKLOG_RATE in the environment and \
-            'backlog-rate: …' in the YAML file. The command line comes before the environment, the environment before \
-            the file, the file before the default. In the environment, sources are separated by commas; in the \
-            file they are a list.
+            Each option can also be set in the environment and in a YAML file: --backlog-rate is LOCKSTEP_BACKLOG_RATE \
+            and 'backlog-rate: …'. The command line overrides the environment, which overrides the file. Separate \
+            several sources with commas in the environment; use a list in the file.
 
             SOURCES
-              iio                  this machine's motion sensors, barometer and step
-                                   counter; 'lockstep-agent sensors' lists them
-              battery              this machine's batteries
-              gpsd[://host:port]   fixes of a GPS receiver, from gpsd
-              replay:FILE.csv      a recording: t_us,x_g,y_g,z_g and the like
-              simulate[:seed]      a walking body: motion sensors, location,
+              iio                  motion sensors, barometer and step counter of this
+                                   machine; list them with 'lockstep-agent sensors'
+              battery              batteries of this machine
+              gpsd[://host:port]   location from a GPS receiver
+              replay:FILE.csv      a recording with columns such as t_us,x_g,y_g,z_g
+              simulate[:seed]      a simulated walk: motion sensors, location,
                                    pressure and battery
 
-            DERIVED STREAMS, where their inputs are available
+            DERIVED STREAMS (published if their inputs are available)
               motion/device        attitude, gravity, user acceleration, …
-              steps                with distance, pace and cadence
+              steps                steps, distance, pace and cadence
               orientation          portrait, faceUp, …
               altitude             relative to the start, from pressure
               heading              magnetic and true, with a magnetometer
 
             SIGNALS
-              SIGTERM, SIGINT      end: flush, say 'terminated', within 5 s;
-                                   a second one ends it at once
-              SIGUSR1              go to background: motion pauses, steps go on,
+              SIGTERM, SIGINT      stop within 5 s: publish pending samples and the
+                                   phase 'terminated'; a second signal stops at once
+              SIGUSR1              enter background: no motion, steps as before,
                                    location after 500 m
-              SIGUSR2              come back to the foreground
+              SIGUSR2              enter foreground
 
             EXAMPLE
               lockstep-agent --broker mqtt://broker.local --source iio --source gpsd
@@ -54,50 +53,49 @@ struct AgentCommand: AsyncParsableCommand {
     @OptionGroup(title: "Derived streams") var derivedOptions: DerivedStreamOptions
     @OptionGroup(title: "Logging") var log: LogOptions
 
-    @Option(help: "YAML file with settings.")
+    @Option(help: "A YAML file with settings.")
     var config: String?
 
-    @Option(help: "The set of devices that this one belongs to (default: default).")
+    @Option(help: "The group of this device (default: default).")
     var group: String?
 
-    @Option(help: "This device's id (default: the host name).")
+    @Option(help: "The id of this device (default: the host name).")
     var device: String?
 
-    @Option(help: "First levels of all topics (default: lockstep).")
+    @Option(help: "The first levels of all topics (default: lockstep).")
     var root: String?
 
-    @Option(help: "File of the durable queue (default: ~/.local/state/lockstep/GROUP-DEVICE.outbox).")
+    @Option(help: "The file of unacknowledged samples (default: ~/.local/state/lockstep/GROUP-DEVICE.outbox).")
     var outbox: String?
 
-    @Option(help: "Payload bytes that the outbox holds before it drops the oldest, such as 256M (default: 256M).")
+    @Option(help: "The size at which the outbox drops its oldest samples (default: 256M).")
     var outboxSize: String?
 
-    @Option(help: "How long the outbox keeps a batch, such as 7d (default: 7d).")
+    @Option(help: "The age at which the outbox drops samples (default: 7d).")
     var outboxAge: String?
 
-    @Option(help: "Whose word takes a batch out of the outbox: collector or broker (default: collector).")
+    @Option(help: "Whose acknowledgement removes samples from the outbox: collector or broker (default: collector).")
     var ack: String?
 
-    @Option(help: "How long samples are collected for a message, such as 250ms (default: 1s).")
+    @Option(help: "How long samples are collected for a message (default: 1s).")
     var window: String?
 
-    @Option(help: "Samples in a message, at the most (default: 1000).")
+    @Option(help: "The maximum number of samples in a message (default: 1000).")
     var batch: String?
 
     @Option(
         help: """
-            How batches are written: json, which anybody can read, or cbor, in under a quarter of the bytes \
-            (default: json).
+            The encoding of samples: json (readable) or cbor (less than a quarter of the size) (default: json).
             """)
     var encoding: String?
 
-    @Option(help: "Bytes of backlog sent a second, beside live data (default: 256K).")
+    @Option(help: "The maximum rate of backlog in bytes a second, in addition to live data (default: 256K).")
     var backlogRate: String?
 
-    @Option(help: "Time between presences that say nothing new (default: 30s).")
+    @Option(help: "The interval between heartbeats (default: 30s).")
     var heartbeat: String?
 
-    @Flag(help: "Keep every accepted batch in the outbox file, for 'lockstep verify --journal'.")
+    @Flag(help: "Keep all samples in the outbox file, for 'lockstep verify --journal'.")
     var journal = false
 
     static let names =
@@ -132,7 +130,7 @@ struct AgentCommand: AsyncParsableCommand {
         let coalescing = try coalescing(settings)
         var configuration = AgentConfiguration(
             address: address, broker: try broker.address(settings),
-            sources: try selection.sources(settings, gathering: coalescing.gathering),
+            sources: try selection.sources(settings, linger: coalescing.linger),
             outboxPath: try settings.value("outbox", outbox) { $0 } ?? defaultOutbox(for: address))
         configuration.coalescing = coalescing
         configuration.rates = try rateOptions.rates(settings)

@@ -3,27 +3,27 @@ import LockstepCommandLine
 import LockstepMotion
 import LockstepSensors
 
-/// What has to be known to work streams out of others.
+/// The options of derived streams.
 struct DerivedStreamOptions: ParsableArguments {
     @Option(
         help: """
-            What the attitude of motion/device is measured against: arbitrary, arbitraryCorrected, magneticNorth or \
-            trueNorth. Without a magnetometer it is arbitrary; without --declination it is trueNorth from the first \
-            location on. Each sample says which it is (default: magneticNorth).
+            The reference frame of the attitude in motion/device: arbitrary, arbitraryCorrected, magneticNorth or \
+            trueNorth. Without a magnetometer it is arbitrary. Without --declination, trueNorth starts at the first \
+            location. Each sample contains its frame (default: magneticNorth).
             """)
     var frame: String?
 
     @Option(
         help: """
-            Degrees from true to magnetic north at this place, east positive (default: by the World Magnetic Model at \
+            The magnetic declination at this place in degrees, east positive (default: from the World Magnetic Model at \
             the newest location).
             """)
     var declination: String?
 
-    @Option(help: "For distances of steps: m from heel to heel, at the person's usual pace.")
+    @Option(help: "The step length in m at the usual pace, for the distance of steps.")
     var stepLength: String?
 
-    @Option(help: "For distances of steps, without --step-length: m of the person's height (default: 1.68).")
+    @Option(help: "The height of the person in m, for the distance of steps without --step-length (default: 1.68).")
     var height: String?
 
     static let names = ["frame", "declination", "step-length", "height"]

@@ -3,12 +3,12 @@ import LockstepModel
 import ServiceLifecycle
 import UnixSignals
 
-/// SIGUSR1 sends the agent to background, SIGUSR2 brings it back.
+/// Sets the phase on signals: SIGUSR1 for background, SIGUSR2 for foreground.
 struct PhaseSignals: Service {
     private let agent: Agent
     private let signals: UnixSignalsSequence
 
-    /// Traps the signals: untrapped they end the process, so this comes before the agent runs.
+    /// Traps the signals. Call it before the agent runs: an untrapped signal ends the process.
     init(agent: Agent) async {
         self.agent = agent
         signals = await UnixSignalsSequence(trapping: .sigusr1, .sigusr2)

@@ -4,13 +4,13 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepSensors
 
-/// How much of each stream is published.
+/// The rates at which streams are published.
 struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Samples a second of a stream in the foreground, 'off', or 'source' for all that the source gives; may be \
-            repeated (default: source; motion/device 50, heading 10).
+            The rate of a stream in samples a second, 'off', or 'source' for the rate of its source. Can be repeated \
+            (default: source; 50 for motion/device, 10 for heading).
             """,
             valueName: "stream=hz"))
     var rate: [String] = []
@@ -18,8 +18,8 @@ struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The same in background (default: motion, orientation and heading off; steps and battery as in the \
-            foreground; pressure and altitude 0.1; location after 500 m).
+            The rate in background. Can be repeated (default: motion, orientation and heading off; steps and battery as in \
+            foreground; 0.1 for pressure and altitude; location after 500 m).
             """,
             valueName: "stream=hz"))
     var backgroundRate: [String] = []
@@ -38,19 +38,19 @@ struct RateOptions: ParsableArguments {
         let pairs = try settings.values(name, given, parse: request)
         return try pairs.reduce(into: [:]) { requests, pair in
             guard requests.updateValue(pair.request, forKey: pair.stream) == nil else {
-                throw CommandFailure("--\(name) names \(pair.stream) twice")
+                throw CommandFailure("--\(name) is given twice for \(pair.stream)")
             }
         }
     }
 }
 
-/// Reads `motion/accelerometer=50`, `steps=off`, `gyroscope=source`.
+/// Parses a rate such as `motion/accelerometer=50`, `steps=off`, `gyroscope=source`.
 private func request(_ text: String) throws -> (stream: SensorStream, request: SensorRequest) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2 else { throw CommandFailure("'\(text)' is no rate: write STREAM=HZ") }
+    guard parts.count == 2 else { throw CommandFailure("'\(text)' is not a rate. Use STREAM=HZ.") }
     guard let stream = SensorStream.named(String(parts[0])) else {
         throw CommandFailure(
-            "'\(parts[0])' is no stream: use one of \(SensorStream.builtIn.map(\.name).joined(separator: ", "))")
+            "'\(parts[0])' is not a stream. Use one of: \(SensorStream.builtIn.map(\.name).joined(separator: ", "))")
     }
     switch parts[1] {
     case "off": return (stream, SensorRequest(rate: 0))
@@ -58,7 +58,7 @@ private func request(_ text: String) throws -> (stream: SensorStream, request: S
     default:
         guard let rate = Double(String(parts[1])), RateLease.rates.contains(rate) else {
             let range = "\(RateLease.rates.lowerBound) to \(RateLease.rates.upperBound)"
-            throw CommandFailure("'\(parts[1])' is no rate: use \(range) samples a second, off, or source")
+            throw CommandFailure("'\(parts[1])' is not a rate. Use \(range) samples a second, off, or source.")
         }
         return (stream, SensorRequest(rate: rate))
     }

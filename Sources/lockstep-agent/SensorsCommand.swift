@@ -4,21 +4,21 @@ import LockstepModel
 import LockstepSensors
 import LockstepWire
 
-/// Says what sensors there are.
+/// Lists the sensors.
 struct SensorsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sensors", abstract: "Lists the sensors that there are, and why some can't be used.",
+        commandName: "sensors", abstract: "List the sensors, with the reason if one cannot be used.",
         discussion: """
-            Without --source, those of this machine (iio). The settings of the agent hold here too. Ends with 1 where \
-            there is nothing that can be used.
+            The default source is iio, the sensors of this machine. The settings of the agent apply. The exit status \
+            is 1 if no sensor can be used.
             """)
 
     @OptionGroup var selection: SourceSelection
 
-    @Option(help: "YAML file with settings.")
+    @Option(help: "A YAML file with settings.")
     var config: String?
 
-    @Flag(help: "One JSON array of objects.")
+    @Flag(help: "Print a JSON array of objects.")
     var json = false
 
     func run() throws {
@@ -35,7 +35,7 @@ struct SensorsCommand: ParsableCommand {
             for failure in failures { Terminal.writeError(failure.description) }
             return
         }
-        throw CommandFailure(failures.first?.description ?? "there is no sensor")
+        throw CommandFailure(failures.first?.description ?? "no sensor found")
     }
 
     static func table(_ sensors: [SensorDescription]) -> Table {
@@ -60,7 +60,7 @@ struct SensorsCommand: ParsableCommand {
         return rates.lowerBound == rates.upperBound ? "\(slowest) Hz" : "\(slowest)-\(number(rates.upperBound)) Hz"
     }
 
-    /// As the streams have them; times are no unit of what is measured.
+    /// Returns the units of a stream's columns, without the times.
     private static func units(of stream: SensorStream) -> String {
         if stream == .steps { return "steps" }
         var units: [String] = []

@@ -3,37 +3,37 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepSensors
 
-/// Where samples come from.
+/// The options that select the sources of samples.
 struct SourceSelection: ParsableArguments {
-    @Option(help: "Where samples come from; may be repeated.")
+    @Option(help: "A source of samples. Can be repeated.")
     var source: [String] = []
 
-    @Option(help: "How fast recordings are played: a factor, or max (default: 1).")
+    @Option(help: "The speed of replayed recordings: a factor, or max (default: 1).")
     var speed: String?
 
     @Option(
         help: """
-            Timestamps of recordings and fixes: now (the agent's time line), or own (their own times) (default: now).
+            The timestamps of recordings and GPS fixes: now (time of arrival) or own (recorded time) (default: now).
             """)
     var stamp: String?
 
-    @Option(help: "Where iio looks for sensors (default: /sys).")
+    @Option(help: "The root of sysfs for iio (default: /sys).")
     var sysfsRoot: String?
 
-    @Option(help: "Where iio looks for their character devices (default: /dev).")
+    @Option(help: "The root of character devices for iio (default: /dev).")
     var devRoot: String?
 
     static let names = ["source", "speed", "stamp", "sysfs-root", "dev-root"]
 
-    /// The sources that were named, each once.
+    /// Returns the selected sources.
     /// - Parameters:
-    ///   - standard: the one to take where none was named; nil where one must be.
-    ///   - gathering: how long samples gather in them, in µs.
-    /// - Throws: ``CommandFailure``
+    ///   - standard: the default source, or nil if a source must be given.
+    ///   - linger: how long a source collects samples before it hands them over, in µs.
+    /// - Throws: ``CommandFailure`` if a source is invalid, missing or given twice.
     func sources(
-        _ settings: Settings, standard: String? = nil, gathering: Int64 = SourceOptions.defaultLinger
+        _ settings: Settings, standard: String? = nil, linger: Int64 = SourceOptions.defaultLinger
     ) throws -> [any SensorSource] {
-        var options = SourceOptions(linger: gathering)
+        var options = SourceOptions(linger: linger)
         if let speed = try settings.value("speed", speed, parse: replaySpeed) { options.speed = speed }
         if let stamping = try settings.value("stamp", stamp, parse: { try choice($0, of: Stamping.self) }) {
             options.stamping = stamping
@@ -43,18 +43,18 @@ struct SourceSelection: ParsableArguments {
         var sources = try settings.values("source", source) { try SensorSources.make($0, options: options) }
         if sources.isEmpty, let standard { sources = [try SensorSources.make(standard, options: options)] }
         guard !sources.isEmpty else {
-            throw CommandFailure("no source: say where samples come from, with --source \(SensorSources.forms)")
+            throw CommandFailure("no source of samples. Set one with --source \(SensorSources.forms)")
         }
         let names = sources.map(\.name)
         if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
-            throw CommandFailure("the source \(twice) is named twice")
+            throw CommandFailure("the source '\(twice)' is given twice")
         }
         return sources
     }
 }
 
-/// A folder's path without a slash at its end.
+/// Parses the path of a folder, and removes a slash at its end.
 private func folder(_ text: String) throws -> String {
-    guard !text.isEmpty else { throw CommandFailure("an empty text names no folder") }
+    guard !text.isEmpty else { throw CommandFailure("a path must not be empty") }
     return text.count > 1 && text.hasSuffix("/") ? String(text.dropLast()) : text
 }

@@ -78,7 +78,7 @@ struct AnyClientTests {
             let collector = try system.startCollector(["--mqtt", version.rawValue])
             #expect(await collector.waitForOutput("mqtt=\(version.rawValue)"))
             let agent = try system.startAgent("walker", ["--mqtt", version.rawValue])
-            #expect(await agent.waitForOutput("with MQTT \(version.rawValue)"))
+            #expect(await agent.waitForOutput("mqtt=\(version.rawValue)"))
             let reader = try await system.reader()
             try await expectEventually { try reader.devices().first.map { $0.samples > 500 } ?? false }
             await agent.stop()
@@ -106,7 +106,7 @@ struct AnyClientTests {
             let collector = try system.startCollector(url: url)
             #expect(await collector.waitForOutput("connected to"), "\(collector.text)")
             let agent = try system.startAgent("walker", url: url)
-            #expect(await agent.waitForOutput("with MQTT 3.1.1"), "\(agent.text)")
+            #expect(await agent.waitForOutput("mqtt=3.1.1"), "\(agent.text)")
             #expect(await collector.waitForState("active", of: "default/walker"), "\(collector.text)")
             let reader = try await system.reader()
             try await expectEventually { try reader.devices().first.map { $0.samples > 500 } ?? false }

@@ -23,7 +23,7 @@ struct IIOSystemTests {
             let began = Moment.now().wall.microseconds
             let agent = try system.startAgent(
                 "board", source: "iio", ["--sysfs-root", system.folder + "/sys", "--dev-root", system.folder])
-            #expect(await agent.waitForOutput("iio steps: running"), "\(agent.text)")
+            #expect(await agent.waitForOutput("status=running"), "\(agent.text)")
             let reader = try await system.reader()
             let board = try DeviceID(validating: "board")
 

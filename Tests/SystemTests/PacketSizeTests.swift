@@ -16,7 +16,7 @@ struct PacketSizeTests {
                     "--broker", system.broker.url, "--device", "walker", "--source", "simulate:1", "--outbox",
                     system.outbox(of: "walker"), "--window", "1s",
                 ])
-            #expect(await agent.waitForOutput("agent of default/walker"))
+            #expect(await agent.waitForOutput("agent started"))
             // Batches that are created before the broker's limit is known.
             try await expectEventually(within: .seconds(120)) {
                 try count("length(payload) > 3000", in: system) > 1 && count("stream = 'location'", in: system) > 2
@@ -24,7 +24,7 @@ struct PacketSizeTests {
             try await system.broker.start()
             let collector = try system.startCollector()
             #expect(await collector.waitForState("active", of: "default/walker", within: .seconds(120)))
-            #expect(await agent.waitForOutput("is larger than the broker takes", within: .seconds(120)))
+            #expect(await agent.waitForOutput("batch too large for broker", within: .seconds(120)))
             let last = try count("true", "max(seq)", in: system)
             try await expectEventually(within: .seconds(120)) {
                 try count("seq <= \(last) AND length(payload) < 1800", in: system) == 0
@@ -36,7 +36,7 @@ struct PacketSizeTests {
             try await expectEventually(within: .seconds(120)) {
                 try count("seq > \(last + 20) AND seq <= \(last + 40)", in: system) == 0
             }
-            #expect(agent.text.components(separatedBy: "is larger than").count == 2, "\(agent.text)")
+            #expect(agent.text.components(separatedBy: "batch too large for broker").count == 2, "\(agent.text)")
         }
     }
 

@@ -67,7 +67,7 @@ struct ServiceTests {
             await expectEventually(program.text, within: .seconds(120)) { receiver.lines.contains("STOPPING=1") }
             program.signal(SIGTERM)
             #expect(await program.waitForExit(within: .seconds(120)) == SIGTERM)
-            #expect(!program.text.contains("ended"), "\(program.text)")
+            #expect(!program.text.contains("agent stopped"), "\(program.text)")
         }
     }
 

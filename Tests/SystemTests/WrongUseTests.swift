@@ -9,7 +9,7 @@ struct WrongUseTests {
         try await withSystem { system in
             await system.broker.stop()
             let agent = try system.startAgent("walker")
-            #expect(await agent.waitForOutput("Connection refused; trying on"))
+            #expect(await agent.waitForOutput("cannot connect to broker"))
             try await system.broker.start()
             #expect(await agent.waitForOutput("connected to", within: .seconds(120)))
             #expect(agent.text.components(separatedBy: "Connection refused").count == 2, "\(agent.text)")
@@ -94,7 +94,7 @@ struct WrongUseTests {
                     system.folder + "/second.outbox",
                 ])
             await expectEventually("\(first.text)\(second.text)", within: .seconds(120)) {
-                (first.text + second.text).contains("another agent runs as device default/walker")
+                (first.text + second.text).contains("another agent uses the same device id")
             }
         }
     }
@@ -148,7 +148,7 @@ struct WrongUseTests {
             for (arguments, environment, device) in runs {
                 let agent = try system.start(
                     "lockstep-agent", ["--config", file] + arguments, environment: environment)
-                #expect(await agent.waitForOutput("agent of default/\(device) "), "\(agent.text)")
+                #expect(await agent.waitForOutput("device=default/\(device) "), "\(agent.text)")
                 await agent.stop()
             }
         }

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// Batches by their numbers, of several epochs; an epoch without any has no entry.
+/// Batch numbers by epoch. An epoch without batches has no entry.
 extension [Epoch: SequenceSet] {
     mutating func insert(_ position: BatchPosition) {
         self[position.epoch, default: SequenceSet()].insert(position.seq)

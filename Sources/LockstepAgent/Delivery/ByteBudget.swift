@@ -1,23 +1,26 @@
-/// How many bytes of backlog may leave: a rate, with a second of it saved up at the most.
+/// Limits the rate of backlog in bytes a second. Unused budget accumulates for at most one second.
 public struct ByteBudget: Sendable {
-    /// Bytes a second.
+    /// The rate in bytes a second.
     public let rate: Int
     private var available: Double
     private var filledAt: Int64
 
+    /// Creates a budget with the bytes of one second.
+    /// - Parameter boot: the current time in µs of the boot clock.
     public init(rate: Int, at boot: Int64) {
         self.rate = rate
         available = Double(rate)
         filledAt = boot
     }
 
-    /// Whether more may leave at `boot`, in µs of the boot clock.
+    /// Returns whether a message may be sent.
+    /// - Parameter boot: the current time in µs of the boot clock.
     public mutating func isOpen(at boot: Int64) -> Bool {
         available = min(Double(rate), available + Double(boot - filledAt) * Double(rate) / 1_000_000)
         filledAt = boot
         return available > 0
     }
 
-    /// Takes what has left; one message may overdraw.
+    /// Subtracts the bytes of a sent message, which may overdraw the budget.
     public mutating func spend(_ bytes: Int) { available -= Double(bytes) }
 }

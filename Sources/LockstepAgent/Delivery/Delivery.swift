@@ -1,38 +1,44 @@
 public import LockstepModel
 
-/// Keeps track of every batch between the outbox and the collector's acknowledgement, and says what to send next.
+/// Tracks every batch from the outbox to the collector's acknowledgement, and decides what to send next.
 ///
-/// A batch is *unsent* (backlog), *flying* (published, the broker has not confirmed), or *awaiting* (with the broker,
-/// the collector has not acknowledged). It leaves when an acknowledgement names it stored.
+/// The states of a batch:
+/// - *unsent*: backlog.
+/// - *in flight*: published, without a PUBACK of the broker.
+/// - *awaiting*: with a PUBACK, without an acknowledgement of the collector.
+/// - *refused*, *never stored*: failed, retried with backoff. See ``RetryBackoff``.
+/// - *too large* for the broker: excluded until the next connection, which may be to another broker.
 ///
-/// A batch that awaits counts as lost, and is sent again, when an acknowledgement calls it missing although the
-/// collector already has a batch that was published after the broker confirmed it: a broker hands messages on in their
-/// order. Where nothing follows, the lowest ones are sent again after a patience, and show the rest by their own
-/// acknowledgement; the patience doubles each time, so that a collector that is away is not buried under copies.
+/// A batch is removed when an acknowledgement lists it as stored.
 ///
-/// A batch that is lost so again and again is none that the collector can take, or not now: it is tried again with a
-/// patience of its own, until it passes. What the broker refuses waits likewise: a broker that forbids this user to
-/// publish would else be sent everything without end. Of both only a few are tried, until one passes.
+/// A broker delivers messages in order. An awaiting batch is therefore lost, and sent again, if an acknowledgement lists
+/// it as missing although the collector has a batch that was published after the PUBACK of the missing one. If no batch
+/// follows, the lowest awaiting batches are sent again after a delay; their acknowledgement shows which others are lost.
+/// The delay doubles each time, so that a collector does not receive many copies after an outage.
 ///
-/// A batch that is too large for the broker is *set aside* until the next connection, which may be to another.
+/// A batch that is lost repeatedly cannot be stored, at least for now. It is retried with backoff, and so is a batch that
+/// the broker refuses: a broker that forbids this user to publish would otherwise receive every batch again and again.
 public struct Delivery: Sendable {
-    /// Messages of one agent under way that the broker has not confirmed.
+    /// The maximum number of messages in flight of one agent.
     package static let maxInFlight = 100
-    /// Of those, how many may be backlog: live batches never wait behind it.
-    private static let mostFlyingBacklog = 40
-    static let firstPatience: Int64 = 5_000_000
-    static let longestPatience: Int64 = 300_000_000
-    /// Of batches that were lost again and again: it may have been the broker that lost them, and few are tried.
-    static let longestLossPatience: Int64 = 20_000_000
-    /// How often a batch is sent again because what followed it is stored; from then on it waits with a patience.
-    static let mostLosses = 3
-    /// How many batches are sent again when patience ends.
+    /// The maximum number of messages in flight at which backlog is published, so that live batches do not wait.
+    private static let maxBacklogInFlight = 40
+    /// The first delay before batches are sent again, in µs.
+    static let initialRetryDelay: Int64 = 5_000_000
+    /// The maximum delay, in µs.
+    static let maxRetryDelay: Int64 = 300_000_000
+    /// The maximum delay in µs for batches that are lost repeatedly. It is shorter, because the broker may have lost them,
+    /// and because few are retried.
+    static let maxLossRetryDelay: Int64 = 20_000_000
+    /// The number of losses after which a batch is sent again at once. After more losses it is retried with backoff.
+    static let maxLosses = 3
+    /// The number of batches that are retried at a time.
     static let probeCount = 10
 
-    /// Batches that the broker confirmed between two publications.
+    /// The batches whose PUBACK arrived between two publications.
     private struct Bucket: Sendable {
         var batches: [Epoch: SequenceSet] = [:]
-        /// The first batch published after these were confirmed; nil while there is none.
+        /// The first batch published after these PUBACKs, or nil if there is none yet.
         var followedBy: BatchPosition?
 
         var isEmpty: Bool { batches.allSatisfy { $0.value.isEmpty } }
@@ -40,65 +46,68 @@ public struct Delivery: Sendable {
 
     private var unsent: [Epoch: SequenceSet]
     private var tooLarge: [Epoch: SequenceSet] = [:]
-    private var refused = RetryBackoff(longest: Delivery.longestPatience)
-    private var neverStored = RetryBackoff(longest: Delivery.longestLossPatience)
-    /// At index n, what was lost more than n times.
-    private var losses: [[Epoch: SequenceSet]] = Array(repeating: [:], count: Delivery.mostLosses)
-    private var flying: [Int32: BatchPosition] = [:]
+    private var refused = RetryBackoff(maxDelay: Delivery.maxRetryDelay)
+    private var neverStored = RetryBackoff(maxDelay: Delivery.maxLossRetryDelay)
+    /// At index n, the batches that were lost more than n times.
+    private var losses: [[Epoch: SequenceSet]] = Array(repeating: [:], count: Delivery.maxLosses)
+    private var inFlight: [Int32: BatchPosition] = [:]
     private var awaiting: [Bucket] = [Bucket()]
     private var window = InFlightWindow()
-    private var patience = Delivery.firstPatience
-    /// Boot time of the last progress: an acknowledgement, a connection, a probe.
+    private var retryDelay = Delivery.initialRetryDelay
+    /// The time of the last acknowledgement, connection or retry, in µs of the boot clock.
     private var progressAt: Int64 = 0
 
-    /// Whether a collector acknowledges, else the broker.
+    /// Whether the collector acknowledges batches; otherwise the broker does.
     private let waitsForCollector: Bool
     private var lastBacklogEpoch: Epoch?
 
+    /// Creates a delivery whose backlog is the content of the outbox.
     /// - Parameters:
-    ///   - pending: what the outbox holds from earlier.
-    ///   - waitsForCollector: whether a collector acknowledges, else the broker.
+    ///   - pending: the batches in the outbox.
+    ///   - waitsForCollector: whether the collector acknowledges batches; otherwise the broker does.
     public init(pending: [Epoch: SequenceSet], waitsForCollector: Bool = true) {
         unsent = pending.filter { !$0.value.isEmpty }
         self.waitsForCollector = waitsForCollector
     }
 
-    /// How many messages the broker has not confirmed.
-    public var inFlightCount: Int { flying.count }
+    /// The number of messages without a PUBACK.
+    public var inFlightCount: Int { inFlight.count }
     /// Whether every batch is acknowledged.
     public var isEmpty: Bool {
-        unsent.isEmpty && tooLarge.isEmpty && refused.waiting.isEmpty && neverStored.waiting.isEmpty && flying.isEmpty
+        unsent.isEmpty && tooLarge.isEmpty && refused.waiting.isEmpty && neverStored.waiting.isEmpty && inFlight.isEmpty
             && awaiting.allSatisfy(\.isEmpty)
     }
+    /// Whether there are unsent batches.
     public var hasBacklog: Bool { !unsent.isEmpty }
-    /// Whether backlog may be sent now.
+    /// Whether a batch of the backlog may be published now.
     public var canSendBacklog: Bool {
-        hasBacklog && flying.count < Self.mostFlyingBacklog && (window.isOpen || !waitsForCollector)
+        hasBacklog && inFlight.count < Self.maxBacklogInFlight && (window.isOpen || !waitsForCollector)
     }
+    /// The number of unsent batches.
     public var unsentCount: Int64 { unsent.values.reduce(0) { $0 + $1.count } }
 
-    /// A batch is in the outbox and can't be published now.
+    /// Adds a batch of the outbox to the backlog.
     public mutating func enqueue(_ position: BatchPosition) {
         window.remove(position)
         unsent.insert(position)
     }
 
-    /// A batch is too large for the broker: it is not sent over this connection.
+    /// Excludes a batch that is too large for the broker until the next connection.
     public mutating func markTooLarge(_ position: BatchPosition) {
         unsent.remove(position)
         tooLarge.insert(position)
     }
 
-    /// A live batch was handed to the broker as message `id`.
-    /// - Parameter boot: when, where that is known.
+    /// Records that a live batch was published as message `id`.
+    /// - Parameter boot: the current time in µs of the boot clock, if known.
     public mutating func didPublish(_ position: BatchPosition, as id: Int32, at boot: Int64? = nil) {
         if let boot, waitsForCollector { window.didPublish(position, isBacklog: false, at: boot) }
-        note(position, flyingAs: id)
+        didPublish(position, inFlightAs: id)
     }
 
-    private mutating func note(_ position: BatchPosition, flyingAs id: Int32) {
+    private mutating func didPublish(_ position: BatchPosition, inFlightAs id: Int32) {
         unsent.remove(position)
-        flying[id] = position
+        inFlight[id] = position
         let newest = awaiting.count - 1
         guard !awaiting[newest].isEmpty else { return }
         awaiting[newest].followedBy = position
@@ -106,18 +115,18 @@ public struct Delivery: Sendable {
         if awaiting.count > 64 { mergeOldestBuckets() }
     }
 
-    /// A batch of the backlog was handed to the broker as message `id`.
+    /// Records that a batch of the backlog was published as message `id`.
     public mutating func didPublishBacklog(_ position: BatchPosition, as id: Int32, at boot: Int64) {
         window.didPublish(position, isBacklog: true, at: boot)
-        note(position, flyingAs: id)
+        didPublish(position, inFlightAs: id)
         lastBacklogEpoch = position.epoch
     }
 
-    /// The broker has confirmed message `id`.
-    /// - Parameter boot: when, where that is known.
-    /// - Returns: the batch, nil for a message that carried none.
+    /// Handles the PUBACK of message `id`.
+    /// - Parameter boot: the current time in µs of the boot clock, if known.
+    /// - Returns: the batch, or nil if the message was not a batch.
     public mutating func didConfirm(_ id: Int32, at boot: Int64? = nil) -> BatchPosition? {
-        guard let position = flying.removeValue(forKey: id) else { return nil }
+        guard let position = inFlight.removeValue(forKey: id) else { return nil }
         if let boot { window.confirm(position, at: boot) }
         awaiting[awaiting.count - 1].batches.insert(position)
         let one = SequenceSet(CollectionOfOne(position.seq...position.seq))
@@ -125,65 +134,66 @@ public struct Delivery: Sendable {
         return position
     }
 
-    /// The broker has refused message `id`: its batch waits, to be tried again.
+    /// Handles a refusal of message `id` by the broker: its batch is retried with backoff.
     public mutating func didRefuse(_ id: Int32, at boot: Int64) {
-        guard let position = flying.removeValue(forKey: id) else { return }
+        guard let position = inFlight.removeValue(forKey: id) else { return }
         window.remove(position)
-        refused.hold(position, at: boot)
+        refused.add(position, at: boot)
     }
 
-    /// A connection is up: patience starts anew.
+    /// Starts a connection and resets all delays.
     public mutating func didConnect(at boot: Int64) {
         progressAt = boot
-        patience = Self.firstPatience
+        retryDelay = Self.initialRetryDelay
         unsent.formUnion(tooLarge)
         tooLarge = [:]
         unsent.formUnion(refused.releaseAll())
-        // A broker that was away may have lost them; one that is back may not.
+        // A broker that was restarted may have lost them.
         unsent.formUnion(neverStored.releaseAll())
-        losses = Array(repeating: [:], count: Self.mostLosses)
+        losses = Array(repeating: [:], count: Self.maxLosses)
     }
 
-    /// The connection is gone: what the broker had not confirmed waits again.
+    /// Ends a connection: batches in flight become backlog.
     public mutating func didDisconnect() {
-        for position in flying.values { enqueue(position) }
-        flying.removeAll()
+        for position in inFlight.values { enqueue(position) }
+        inFlight.removeAll()
         window.removeAll()
     }
 
-    /// Takes in what a collector has stored and misses; to be followed by removing `ack.stored` from the outbox.
+    /// Handles an acknowledgement of the collector. The caller removes `ack.stored` from the outbox.
     public mutating func handle(_ ack: Acknowledgement, at boot: Int64) {
         let before = pendingCount(of: ack.epoch)
         let stored = ack.stored
         window.acknowledge(stored, held: ack.held, of: ack.epoch, at: boot)
         unsent.formUnion(neverStored.release(by: stored, of: ack.epoch))
-        drop(stored, of: ack.epoch)
-        flying = flying.filter { $0.value.epoch != ack.epoch || !stored.contains($0.value.seq) }
+        remove(stored, of: ack.epoch)
+        inFlight = inFlight.filter { $0.value.epoch != ack.epoch || !stored.contains($0.value.seq) }
         if pendingCount(of: ack.epoch) < before {
             progressAt = boot
-            patience = Self.firstPatience
+            retryDelay = Self.initialRetryDelay
         }
         requeueLost(ack, stored: stored, at: boot)
         awaiting = awaiting.dropLast().filter { !$0.isEmpty } + awaiting.suffix(1)
     }
 
-    /// A batch has left the outbox for good.
-    public mutating func forget(_ positions: [Epoch: SequenceSet]) {
-        for (epoch, batches) in positions { drop(batches, of: epoch) }
+    /// Removes batches that the outbox does not hold any more.
+    public mutating func forget(_ batchesByEpoch: [Epoch: SequenceSet]) {
+        for (epoch, batches) in batchesByEpoch { remove(batches, of: epoch) }
     }
 
-    /// Sends the lowest batches again when nothing has been acknowledged for long.
+    /// Moves batches to the backlog whose retry delay has passed.
+    /// - Parameter boot: the current time in µs of the boot clock.
     public mutating func tick(at boot: Int64) {
         window.tick(at: boot)
-        for position in refused.takeDue(at: boot) + neverStored.takeDue(at: boot) { enqueue(position) }
+        for position in refused.takeReady(at: boot) + neverStored.takeReady(at: boot) { enqueue(position) }
         guard !awaiting.allSatisfy(\.isEmpty) else {
-            // Nobody is waited for.
+            // Nothing awaits an acknowledgement: the delay starts with the next batch.
             progressAt = boot
             return
         }
-        guard boot - progressAt >= patience else { return }
+        guard boot - progressAt >= retryDelay else { return }
         progressAt = boot
-        patience = min(patience * 2, Self.longestPatience)
+        retryDelay = min(retryDelay * 2, Self.maxRetryDelay)
         var left = Self.probeCount
         for index in awaiting.indices {
             for (epoch, batches) in awaiting[index].batches.sorted(by: { $0.key < $1.key }) {
@@ -196,20 +206,30 @@ public struct Delivery: Sendable {
         }
     }
 
-    /// The oldest batches of the backlog, `limit` at the most, of one epoch: each in turn, so that one that no collector
-    /// takes does not hold up the others.
+    /// The next batch of the backlog: the oldest of an epoch. Epochs take turns, so that an epoch that no collector stores
+    /// does not block the others.
+    public var nextBacklogBatch: BatchPosition? {
+        guard let epoch = nextEpoch, let seq = unsent[epoch]?.first else { return nil }
+        return BatchPosition(epoch: epoch, seq: seq)
+    }
+
+    /// Returns the oldest batches of the backlog, at most `limit`, of the epoch whose turn it is.
     public func nextBacklog(limit: Int) -> [BatchPosition] {
-        let after = lastBacklogEpoch.flatMap { last in unsent.keys.filter { $0 > last }.min() }
-        guard let epoch = after ?? unsent.keys.min(), let batches = unsent[epoch] else { return [] }
+        guard let epoch = nextEpoch, let batches = unsent[epoch] else { return [] }
         return batches.lowest(limit).map { BatchPosition(epoch: epoch, seq: $0) }
     }
 
-    private mutating func drop(_ batches: SequenceSet, of epoch: Epoch) {
+    private var nextEpoch: Epoch? {
+        guard let last = lastBacklogEpoch else { return unsent.keys.min() }
+        return unsent.keys.lazy.filter { $0 > last }.min() ?? unsent.keys.min()
+    }
+
+    private mutating func remove(_ batches: SequenceSet, of epoch: Epoch) {
         window.remove(batches, of: epoch)
         unsent.subtract(batches, of: epoch)
         tooLarge.subtract(batches, of: epoch)
-        refused.drop(batches, of: epoch)
-        neverStored.drop(batches, of: epoch)
+        refused.remove(batches, of: epoch)
+        neverStored.remove(batches, of: epoch)
         for index in losses.indices { losses[index].subtract(batches, of: epoch) }
         for index in awaiting.indices { awaiting[index].batches[epoch]?.subtract(batches) }
     }
@@ -217,11 +237,11 @@ public struct Delivery: Sendable {
     private func pendingCount(of epoch: Epoch) -> Int64 {
         let waiting = [unsent, tooLarge, refused.waiting, neverStored.waiting] + awaiting.map(\.batches)
         return waiting.reduce(0) { $0 + ($1[epoch]?.count ?? 0) }
-            + Int64(flying.values.count { $0.epoch == epoch })
+            + Int64(inFlight.values.count { $0.epoch == epoch })
     }
 
     private mutating func requeueLost(_ ack: Acknowledgement, stored: SequenceSet, at boot: Int64) {
-        // What came before a batch that is stored has had its turn, whether its own followers are stored or lost too.
+        // Batches before the newest stored follower have been delivered or lost, even if their own followers are missing.
         let newest = awaiting.lastIndex { bucket in
             bucket.followedBy.map { $0.epoch == ack.epoch && stored.contains($0.seq) } ?? false
         }
@@ -233,13 +253,14 @@ public struct Delivery: Sendable {
             window.remove(lost, of: ack.epoch)
             let tooOften = countLoss(lost, of: ack.epoch)
             for range in tooOften.ranges {
-                for seq in range { neverStored.hold(BatchPosition(epoch: ack.epoch, seq: seq), at: boot) }
+                for seq in range { neverStored.add(BatchPosition(epoch: ack.epoch, seq: seq), at: boot) }
             }
             unsent.formUnion([ack.epoch: lost.subtracting(tooOften)])
         }
     }
 
-    /// - Returns: those that were lost too often.
+    /// Counts a loss of each batch.
+    /// - Returns: the batches that were lost more than ``maxLosses`` times.
     private mutating func countLoss(_ lost: SequenceSet, of epoch: Epoch) -> SequenceSet {
         var again = lost
         for index in losses.indices where !again.isEmpty {
@@ -251,14 +272,14 @@ public struct Delivery: Sendable {
     }
 
     private mutating func mergeOldestBuckets() {
-        // The later of the two marks is the safe one.
+        // Keep the later follower, which is the safe choice.
         let oldest = awaiting.removeFirst()
         awaiting[0].batches.formUnion(oldest.batches)
     }
 }
 
 extension SequenceSet {
-    /// The `count` lowest numbers.
+    /// Returns the `count` lowest numbers.
     func lowest(_ count: Int) -> [Int64] {
         var result: [Int64] = []
         for range in ranges {

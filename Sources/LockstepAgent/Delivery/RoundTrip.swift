@@ -1,24 +1,28 @@
-/// What a network takes at the least, of the last minute or two: what is above it was spent in queues. A network that has
-/// become slower is known after that time.
+/// The minimum round-trip time of the last one to two minutes: any time above it was spent in queues.
+///
+/// If the network becomes slower, the minimum follows after two minutes at most.
 struct RoundTrip: Sendable {
-    /// µs after which the older half of what is known is forgotten.
-    private static let span: Int64 = 60_000_000
+    /// The length of a measuring period in µs. The minimum covers the current and the previous period.
+    private static let period: Int64 = 60_000_000
 
-    private var recent: Int64?
-    private var earlier: Int64?
-    /// In µs of the boot clock.
-    private var since: Int64 = 0
+    private var current: Int64?
+    private var previous: Int64?
+    /// The start of the current period in µs of the boot clock.
+    private var periodStart: Int64 = 0
 
-    /// µs; nil where nothing is known.
-    var least: Int64? { [recent, earlier].compactMap { $0 }.min() }
+    /// The minimum in µs, or nil if there is no measurement.
+    var minimum: Int64? { [current, previous].compactMap { $0 }.min() }
 
-    /// Takes in that a message and its confirmation have taken `duration` µs.
+    /// Adds a measurement.
+    /// - Parameters:
+    ///   - duration: the time between a message and its PUBACK in µs.
+    ///   - boot: the current time in µs of the boot clock.
     mutating func add(_ duration: Int64, at boot: Int64) {
-        if boot - since >= Self.span {
-            earlier = recent
-            recent = nil
-            since = boot
+        if boot - periodStart >= Self.period {
+            previous = current
+            current = nil
+            periodStart = boot
         }
-        recent = min(duration, recent ?? duration)
+        current = min(duration, current ?? duration)
     }
 }

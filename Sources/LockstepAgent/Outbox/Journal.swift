@@ -3,10 +3,10 @@ public import LockstepModel
 import LockstepSQLite
 import LockstepWire
 
-/// Reads what an agent with `--journal` has accepted, from its outbox file.
+/// Reads all batches that an agent with `--journal` has accepted, from its outbox file.
 public enum Journal {
-    /// Hands over every batch that was ever accepted, in order, also while the agent runs.
-    /// - Throws: ``OutboxError``, or what `body` throws.
+    /// Passes every accepted batch to `body`, in order. The agent may be running.
+    /// - Throws: ``OutboxError``, or the error that `body` throws.
     public static func read(path: String, _ body: (Batch) throws -> Void) throws {
         let query: SQLiteStatement
         do {

@@ -2,43 +2,46 @@ public import LockstepModel
 import LockstepSQLite
 
 extension Outbox {
-    /// What became of batches that were to be written.
+    /// The result of writing batches.
     public struct Accepted: Sendable {
+        /// The batches that were written.
         public var entries: [Entry] = []
+        /// The batches that were dropped to keep the limits.
         public var dropped = Dropped()
-        /// What could not be written, and why.
+        /// The blocks that could not be written.
         public var unwritten: [SampleBlock] = []
+        /// The reason why blocks could not be written.
         public var error: OutboxError?
-        /// Whether room had to be made on the disk.
+        /// Whether the disk was full.
         public var wasDiskFull = false
     }
 
-    /// Like ``commit(appending:removing:at:)``, but makes room where the disk is full: what is acknowledged leaves, and
-    /// then the oldest batches, until the new ones fit.
+    /// Writes new batches like ``commit(appending:removing:at:)``. If the disk is full, it first removes acknowledged batches
+    /// and then drops the oldest batches until the new ones fit.
     ///
-    /// For this some room is kept in the file `…-ballast` beside the outbox, up to 4 MiB.
-    /// - Throws: ``OutboxError``; the outbox is then as before.
+    /// The file `…-ballast` beside the outbox reserves up to 4 MiB for this.
+    /// - Throws: ``OutboxError``; the outbox is unchanged then.
     public func accept(
         _ blocks: [SampleBlock], removing removed: [Epoch: SequenceSet] = [:], at now: Timestamp
     ) throws -> Accepted {
         do {
             let (entries, dropped) = try commit(appending: blocks, removing: removed, at: now)
-            // The disk may have room again.
-            ballast.restore()
+            // The disk may have space again.
+            reservedSpace.restore()
             return Accepted(entries: entries, dropped: dropped)
         } catch let error as OutboxError where error.isFull {
-            ballast.remove()
-            defer { ballast.restore() }
+            reservedSpace.remove()
+            defer { reservedSpace.restore() }
             limitFile()
             _ = try commit(appending: [], removing: removed, at: now)
             return acceptOneByOne(blocks, at: now)
         }
     }
 
-    /// Small transactions need little room in the write-ahead log.
+    /// Writes each block in a transaction of its own, which needs little space in the write-ahead log.
     private func acceptOneByOne(_ blocks: [SampleBlock], at now: Timestamp) -> Accepted {
         var result = Accepted(unwritten: blocks, wasDiskFull: true)
-        mergeLog()
+        checkpoint()
         while let block = result.unwritten.first {
             do {
                 let (entries, dropped) = try commit(appending: [block], at: now)
@@ -51,16 +54,16 @@ extension Outbox {
                 result.error = error
                 guard error.isFull, bytes > 0, let dropped = try? dropOldest(at: now) else { break }
                 result.dropped.formUnion(dropped)
-                mergeLog(truncate: true)
+                checkpoint(truncate: true)
             }
         }
-        mergeLog()
+        checkpoint()
         let dropped = result.dropped
         result.entries.removeAll { dropped.batches[$0.position.epoch]?.contains($0.position.seq) == true }
         return result
     }
 
-    /// Drops an eighth of what is held, so that not every batch has to make its own room.
+    /// Drops an eighth of the outbox, so that not every batch has to drop others.
     private func dropOldest(at now: Timestamp) throws -> Dropped {
         try shrink(to: max(0, bytes - max(bytes / 8, 65_536)), at: now)
     }

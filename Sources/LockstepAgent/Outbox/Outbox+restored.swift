@@ -3,42 +3,43 @@ public import LockstepModel
 import LockstepSQLite
 import LockstepWire
 
-/// An outbox that was restored from an older copy gives numbers again that another run of it has given: what a
-/// collector acknowledges of these are other samples.
+/// Recovery of an outbox that was restored from an older copy.
+///
+/// It assigns numbers that a later state of it has already used: an acknowledgement of these numbers is about other samples.
 extension Outbox {
-    /// Whether an acknowledgement is of batches that this outbox never sent.
+    /// Returns whether an acknowledgement lists batches that this outbox never published.
     public func isOlder(than ack: Acknowledgement) -> Bool {
         guard ack.epoch == epoch else { return false }
         return ack.highest >= nextSeq || !ack.stored.intersection(unpublished.batches).isEmpty
     }
 
-    /// Begins a new epoch, in which every batch that `ack` may be wrong about gets a new number.
+    /// Starts a new epoch, and gives a new number to every batch that `ack` may be wrong about.
     ///
-    /// Some of these batches may be stored indeed: those that the copy had. The collector finds their samples to be
-    /// duplicates. What `ack` misses keeps its number, since only that number closes the gap.
-    /// - Parameter didMove: called after each batch: a full outbox takes its time on a small machine.
-    /// - Returns: the batches it holds, by their new numbers.
-    /// - Throws: ``OutboxError``; the outbox is then as before.
+    /// Some of these batches may be stored; the collector then counts their samples as duplicates. Batches that `ack` lists
+    /// as missing keep their numbers, because only these numbers fill the gaps.
+    /// - Parameter didMove: called after each batch, because a full outbox takes long on a small machine.
+    /// - Returns: the numbers of all batches in the outbox.
+    /// - Throws: ``OutboxError``; the outbox is unchanged then.
     @discardableResult
     public func startEpoch(
         after ack: Acknowledgement, didMove: () -> Void = {}
     ) throws -> [Epoch: SequenceSet] {
         let next = Epoch.random()
         var moved: Int64 = 0
-        var held = bytes
+        var newBytes = bytes
         let pending: [Epoch: SequenceSet]
         do {
-            let doubtful = (try statements.numbers(in: "batches")[epoch] ?? SequenceSet())
+            let affected = (try statements.numbers(in: "batches")[epoch] ?? SequenceSet())
                 .subtracting(SequenceSet(ack.missing))
             pending = try database.transaction {
-                for seq in doubtful.ranges.joined() {
+                for seq in affected.ranges.joined() {
                     let old = BatchPosition(epoch: epoch, seq: seq)
                     let new = BatchPosition(epoch: next, seq: moved + 1)
-                    // What can't be read can't be sent either.
+                    // An unreadable batch cannot be published either.
                     guard let entry = try statements.entry(at: old), let renumbered = Self.renumbered(entry, as: new)
                     else { continue }
                     try statements.renumber(old, as: renumbered)
-                    held += Int64(renumbered.payload.count - entry.payload.count)
+                    newBytes += Int64(renumbered.payload.count - entry.payload.count)
                     moved += 1
                     didMove()
                 }
@@ -48,18 +49,18 @@ extension Outbox {
         } catch {
             throw OutboxError(path: path, error)
         }
-        didBegin(next, seq: moved)
-        bytes = held
+        didStartEpoch(next, seq: moved)
+        bytes = newBytes
         return pending
     }
 
-    /// A batch was handed to a broker.
+    /// Records that a batch was published.
     public func didPublish(_ position: BatchPosition) {
         if position.epoch == epoch { unpublished.batches.remove(position.seq) }
     }
 
-    /// Backlog is about to leave.
-    /// - Throws: ``OutboxError``
+    /// Records that backlog is about to be published.
+    /// - Throws: ``OutboxError`` if that cannot be written.
     public func willSendBacklog() throws {
         guard !unpublished.isSending else { return }
         unpublished.isSending = true
@@ -73,7 +74,7 @@ extension Outbox {
         unpublished.didSave()
     }
 
-    /// Nothing leaves any more.
+    /// Records that no batch is being published any more.
     public func didDisconnect() { unpublished.isSending = false }
 
     private static func renumbered(_ entry: Entry, as position: BatchPosition) -> Entry? {

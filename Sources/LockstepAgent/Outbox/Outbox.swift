@@ -2,20 +2,22 @@ public import LockstepModel
 import LockstepSQLite
 public import LockstepWire
 
-/// The agent's durable queue of batches that are not yet known to be stored, in an SQLite file of its own.
+/// The agent's durable queue of batches that are not acknowledged yet, in an SQLite file.
 ///
-/// A batch gets its number here, in the transaction that writes it: numbers have no gaps and survive a restart. Belongs
-/// to one thread.
+/// A batch gets its number in the transaction that writes it: numbers have no gaps and survive a restart. Use from one
+/// thread only.
 public final class Outbox {
+    /// The limits beyond which the oldest batches are dropped.
     public struct Limits: Sendable, Hashable {
-        /// Bytes of payload; beyond it the oldest batches are dropped.
+        /// The maximum size of all payloads in bytes.
         public var bytes: Int64
-        /// µs for which a batch is kept. Age counts only as long as the clock is known to run on: for the batches that
-        /// were written since the machine was started and since its clock was last set. An older one leaves by size
-        /// alone, so that a wrong clock drops nothing, neither when it is set nor over a restart.
+        /// The maximum age of a batch in µs.
+        ///
+        /// The age is only known for batches written since the machine was started and its clock was last set. Older
+        /// batches are limited by size alone, so that a wrong clock drops nothing.
         public var age: Int64
 
-        /// By default 256 MiB and seven days.
+        /// Creates limits. The defaults are 256 MiB and seven days.
         public init(bytes: Int64 = 256 << 20, age: Int64 = 7 * 86_400_000_000) {
             self.bytes = bytes
             self.age = age
@@ -24,53 +26,59 @@ public final class Outbox {
 
     /// A batch with its encoded payload.
     public struct Entry: Sendable {
+        /// The epoch and number of the batch.
         public let position: BatchPosition
+        /// The stream of its samples.
         public let stream: SensorStream
+        /// The encoded batch.
         public let payload: [UInt8]
     }
 
-    /// What the limits made the outbox drop.
+    /// The batches dropped because of the limits.
     public struct Dropped: Sendable, Hashable {
+        /// The numbers of the batches.
         public var batches: [Epoch: SequenceSet] = [:]
+        /// The number of samples in them.
         public var samples: Int64 = 0
-        /// Of them, how many for their age.
+        /// The number of samples dropped because of their age.
         public var agedSamples: Int64 = 0
     }
 
+    /// The current epoch, which numbers new batches.
     public private(set) var epoch: Epoch
-    /// The epoch that ended when this one began; nil for the first of an outbox.
+    /// The epoch before the current one, or nil for the first epoch of an outbox.
     public private(set) var previousEpoch: Epoch?
     private(set) var nextSeq: Int64
-    /// Bytes of payload held.
+    /// The size of all payloads in bytes.
     public internal(set) var bytes: Int64
-    /// Which batches of the present epoch no broker was ever given.
+    /// The batches of the current epoch that were never published.
     var unpublished = UnpublishedBatches()
-    /// Samples dropped since the file was made.
+    /// The number of samples dropped since the file was created.
     public private(set) var droppedSamples: Int64
-    /// Whether the clock was found to have been set since the last run, and so a new epoch begun.
+    /// Whether the clock was set since the last run, so that a new epoch was started.
     public let foundClockSet: Bool
-    /// Up to this `id` the age of a batch is not known.
+    /// The highest `id` of the batches whose age is unknown.
     private var undated: Int64
 
     private let lock: FileLock
     let database: SQLiteDatabase
-    /// Room for the day when the disk is full.
-    let ballast: ReservedSpace
-    /// Whether the disk has room, the ballast aside.
-    var diskHasRoom: () -> Bool
+    /// The space that is released when the disk is full.
+    let reservedSpace: ReservedSpace
+    /// Returns whether the disk has free space in addition to the reserved space. Tests replace it.
+    var hasDiskSpace: () -> Bool
     let statements: OutboxStatements
     private let limits: Limits
     private let keepsJournal: Bool
-    /// How new batches are written; those that are held stay as they are.
+    /// The encoding of new batches. Batches in the outbox keep theirs.
     private let encoding: BatchEncoding
 
-    /// Opens the outbox, or makes it with a new epoch.
+    /// Opens the outbox, or creates it with a new epoch.
     ///
-    /// A new epoch also begins where the clock was set since the last run.
+    /// If the clock was set since the last run, a new epoch is started.
     /// - Parameters:
-    ///   - encoding: how new batches are written; older ones may be in another.
-    ///   - keepsJournal: keep every batch ever accepted in the table `journal`, to prove a store against it.
-    ///   - clock: the machine's clocks at present.
+    ///   - encoding: the encoding of new batches. Batches in the outbox keep theirs.
+    ///   - keepsJournal: whether to keep every accepted batch in the table `journal`, to verify a store.
+    ///   - clock: the current state of the clocks.
     /// - Throws: ``OutboxError``.
     public init(
         path: String, limits: Limits = Limits(), encoding: BatchEncoding = .json, keepsJournal: Bool = false,
@@ -79,12 +87,12 @@ public final class Outbox {
         do {
             lock = try FileLock(path: path)
             database = try OutboxSchema.open(path)
-            let ballast = ReservedSpace(path: path + "-ballast")
-            self.ballast = ballast
-            diskHasRoom = { ballast.diskHasRoom }
-            // The log has to fit where the ballast was.
-            let pages = max(16, min(256, ballast.size / 4 / 4096))
-            try database.execute("PRAGMA wal_autocheckpoint = \(ballast.size > 0 ? pages : 256)")
+            let reservedSpace = ReservedSpace(path: path + "-ballast")
+            self.reservedSpace = reservedSpace
+            hasDiskSpace = { reservedSpace.hasDiskSpace }
+            // The write-ahead log has to fit into the reserved space.
+            let pages = max(16, min(256, reservedSpace.size / 4 / 4096))
+            try database.execute("PRAGMA wal_autocheckpoint = \(reservedSpace.size > 0 ? pages : 256)")
             self.limits = limits
             self.encoding = encoding
             self.keepsJournal = keepsJournal
@@ -98,9 +106,9 @@ public final class Outbox {
             foundClockSet = kept != nil && change == .wasSet
             undated = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'undated'")
             if let kept { epoch = try Epoch(validating: kept) } else { epoch = .random() }
-            // Some may have been dropped by the commit that saved them, and a collector has been told so.
-            let held = try statements.numbers(in: "batches")[epoch] ?? SequenceSet()
-            unpublished = UnpublishedBatches(saved: try statements.unpublished().intersection(held))
+            // The commit that saved the set may have dropped some of its batches, which were reported to the collector.
+            let pending = try statements.numbers(in: "batches")[epoch] ?? SequenceSet()
+            unpublished = UnpublishedBatches(saved: try statements.unpublished().intersection(pending))
             previousEpoch = try database.text("SELECT max(value) FROM meta WHERE key = 'previous_epoch'")
                 .map { try Epoch(validating: $0) }
             try database.transaction {
@@ -114,9 +122,9 @@ public final class Outbox {
         }
     }
 
-    /// Numbers, encodes and writes new batches, and forgets acknowledged ones, in one durable transaction.
-    /// - Returns: what was written, and what the limits dropped for it.
-    /// - Throws: ``OutboxError``; the outbox is then as before.
+    /// Numbers, encodes and writes new batches, and removes acknowledged ones, in one durable transaction.
+    /// - Returns: the batches that were written, and those dropped to keep the limits.
+    /// - Throws: ``OutboxError``; the outbox is unchanged then.
     public func commit(
         appending blocks: [SampleBlock], removing removed: [Epoch: SequenceSet] = [:], at now: Timestamp
     ) throws -> (entries: [Entry], dropped: Dropped) {
@@ -125,19 +133,19 @@ public final class Outbox {
             let payload = encoding.encode(Batch(position: position, samples: block))
             return Entry(position: position, stream: block.stream, payload: payload)
         }
-        var held = bytes
+        var newBytes = bytes
         var dropped = Dropped()
         do {
             try database.transaction {
                 for (epoch, batches) in removed {
-                    for range in batches.ranges { held -= try statements.delete(epoch, range) }
+                    for range in batches.ranges { newBytes -= try statements.delete(epoch, range) }
                 }
                 for (entry, block) in zip(entries, blocks) {
                     try statements.insert(entry, samples: block.count, at: now)
                     if keepsJournal { try statements.insertIntoJournal(entry) }
-                    held += Int64(entry.payload.count)
+                    newBytes += Int64(entry.payload.count)
                 }
-                dropped = try enforceLimits(bytes: limits.bytes, held: &held, now: now)
+                dropped = try enforceLimits(bytes: limits.bytes, newBytes: &newBytes, now: now)
                 if let last = entries.last { try statements.setMeta("seq", last.position.seq) }
                 if dropped.samples > 0 { try statements.setMeta("dropped_samples", droppedSamples + dropped.samples) }
                 if unpublished.isUnsaved { try statements.setUnpublished(unpublished.toSave) }
@@ -145,7 +153,7 @@ public final class Outbox {
         } catch {
             throw OutboxError(path: database.path, error)
         }
-        bytes = held
+        bytes = newBytes
         nextSeq += Int64(entries.count)
         droppedSamples += dropped.samples
         unpublished.didSave()
@@ -154,50 +162,55 @@ public final class Outbox {
         return (entries.filter { dropped.batches[$0.position.epoch]?.contains($0.position.seq) != true }, dropped)
     }
 
-    /// Drops the oldest batches until no more than `cap` bytes are held.
+    /// Drops the oldest batches until at most `cap` bytes are left.
     func shrink(to cap: Int64, at now: Timestamp) throws -> Dropped {
-        var held = bytes
+        var newBytes = bytes
         let dropped = try database.transaction {
-            let dropped = try enforceLimits(bytes: cap, held: &held, now: now)
+            let dropped = try enforceLimits(bytes: cap, newBytes: &newBytes, now: now)
             try statements.setMeta("dropped_samples", droppedSamples + dropped.samples)
             return dropped
         }
-        bytes = held
+        bytes = newBytes
         droppedSamples += dropped.samples
         unpublished.batches.subtract(dropped.batches[epoch] ?? SequenceSet())
         return dropped
     }
 
-    /// Keeps the file from growing, into the ballast for one, until the disk has room again.
+    /// Limits the file to its current size, so that it does not use the reserved space, until the disk has space again.
     func limitFile() {
-        let most = diskHasRoom() ? 0x3fff_fffe : (try? database.integer("PRAGMA page_count")) ?? 0
-        try? database.execute("PRAGMA max_page_count = \(most)")
+        let limit = hasDiskSpace() ? 0x3fff_fffe : (try? database.integer("PRAGMA page_count")) ?? 0
+        try? database.execute("PRAGMA max_page_count = \(limit)")
     }
 
-    /// Copies the log into the file, so that it begins again; a reader or a full disk may be in the way.
-    func mergeLog(truncate: Bool = false) { _ = try? database.checkpoint(truncate: truncate) }
+    /// Writes the write-ahead log into the file. This may fail because of a reader or a full disk.
+    func checkpoint(truncate: Bool = false) { _ = try? database.checkpoint(truncate: truncate) }
 
     var path: String { database.path }
 
-    /// The numbers of all batches held.
+    /// Returns the numbers of all batches in the outbox.
+    /// - Throws: ``OutboxError``.
     public func pending() throws -> [Epoch: SequenceSet] {
         do { return try statements.numbers(in: "batches") } catch { throw OutboxError(path: database.path, error) }
     }
 
-    /// The batches dropped so far, of the present epoch.
+    /// Returns the numbers of all dropped batches of the current epoch.
+    /// - Throws: ``OutboxError``.
     public func droppedBatches() throws -> SequenceSet { try allDroppedBatches()[epoch] ?? SequenceSet() }
 
-    /// The batches dropped so far.
+    /// Returns the numbers of all dropped batches.
+    /// - Throws: ``OutboxError``.
     public func allDroppedBatches() throws -> [Epoch: SequenceSet] {
         do { return try statements.droppedRanges() } catch { throw OutboxError(path: database.path, error) }
     }
 
-    /// Reads a batch back; nil if it is not held any more.
+    /// Returns a batch, or nil if the outbox does not hold it any more.
+    /// - Throws: ``OutboxError``.
     public func entry(at position: BatchPosition) throws -> Entry? {
         do { return try statements.entry(at: position) } catch { throw OutboxError(path: database.path, error) }
     }
 
-    /// Starts a new epoch, whose batches count from 1: the clock was set.
+    /// Starts a new epoch, whose numbers start at 1, because the clock was set.
+    /// - Throws: ``OutboxError``; the outbox is unchanged then.
     public func startEpoch(clock: OutboxClock = .now()) throws {
         let next = Epoch.random()
         do {
@@ -209,18 +222,20 @@ public final class Outbox {
         } catch {
             throw OutboxError(path: database.path, error)
         }
-        didBegin(next, seq: 0)
+        didStartEpoch(next, seq: 0)
     }
 
-    /// An epoch is written, with its highest number so far.
-    func didBegin(_ next: Epoch, seq: Int64) {
+    /// Updates the state after a new epoch was written.
+    /// - Parameter seq: its highest number so far.
+    func didStartEpoch(_ next: Epoch, seq: Int64) {
         previousEpoch = epoch
         epoch = next
         nextSeq = seq + 1
         unpublished = UnpublishedBatches()
     }
 
-    /// A number for a new session: the present in µs, but always higher than the one before.
+    /// Returns the number of a new session: the current time in µs, but always higher than the previous number.
+    /// - Throws: ``OutboxError``.
     public func startSession(at now: Timestamp) throws -> Int64 {
         do {
             let last = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'session'")
@@ -236,12 +251,12 @@ public final class Outbox {
         batch.id > undated && now.microseconds - batch.createdAt > limits.age
     }
 
-    private func enforceLimits(bytes cap: Int64, held: inout Int64, now: Timestamp) throws -> Dropped {
+    private func enforceLimits(bytes cap: Int64, newBytes: inout Int64, now: Timestamp) throws -> Dropped {
         var dropped = Dropped()
-        while let oldest = try statements.oldest(), held > cap || isTooOld(oldest, now: now) {
+        while let oldest = try statements.oldest(), newBytes > cap || isTooOld(oldest, now: now) {
             try statements.drop(oldest)
-            if held <= cap { dropped.agedSamples += oldest.samples }
-            held -= oldest.bytes
+            if newBytes <= cap { dropped.agedSamples += oldest.samples }
+            newBytes -= oldest.bytes
             dropped.batches[oldest.position.epoch, default: SequenceSet()].insert(oldest.position.seq)
             dropped.samples += oldest.samples
         }

@@ -2,20 +2,23 @@ import FoundationEssentials
 public import LockstepModel
 import LockstepSensors
 
-/// How the machine's clocks stand: what the times in an outbox are worth at its next start.
+/// The state of the machine's clocks. It shows at the next start whether the times in an outbox are still valid.
 public struct OutboxClock: Sendable, Hashable {
-    /// The kernel's id of this boot; empty where it does not tell, and then no boot is known to be the same.
+    /// The kernel's id of this boot, or an empty string if unknown, which equals no boot.
     public var bootID: String
+    /// The wall time.
     public var wall: Timestamp
-    /// Wall time less boot time, in µs: it changes only when the wall clock is set.
+    /// Wall time minus boot time in µs. It changes only when the wall clock is set.
     public var offset: Int64
 
+    /// Creates a state.
     public init(bootID: String, wall: Timestamp, offset: Int64) {
         self.bootID = bootID
         self.wall = wall
         self.offset = offset
     }
 
+    /// Returns the current state.
     public static func now() -> OutboxClock {
         let moment = Moment.now()
         let bootID = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? ""
@@ -24,22 +27,23 @@ public struct OutboxClock: Sendable, Hashable {
             offset: moment.wall.microseconds - moment.boot)
     }
 
-    /// What happened between two runs.
+    /// The change of the clocks between two runs.
     enum Change: Hashable {
-        /// The clock ran on: the time line goes on, and ages hold.
+        /// The clock was not set: the time line continues, and the ages of batches are known.
         case steady
-        /// The machine was started anew. The time line goes on, but nobody knows how right its clock was before, or
-        /// is now: ages don't hold.
+        /// The machine was restarted. The time line continues, but its clock may have been wrong before or may be wrong
+        /// now: the ages of batches are unknown.
         case restarted
-        /// The wall clock was set: another time line.
+        /// The wall clock was set: a new time line starts.
         case wasSet
     }
 
+    /// Returns the change since the last run.
     /// - Parameters:
-    ///   - earlier: the boot and the offset at the last run; nil where they are not known.
-    ///   - newest: when the newest batch was written, in µs since 1970.
+    ///   - earlier: the boot id and the offset of the last run, or nil if unknown.
+    ///   - newest: the time at which the newest batch was written, in µs since 1970.
     func change(since earlier: (bootID: String, offset: Int64)?, newest: Int64?) -> Change {
-        // The agent's own time line may be as far ahead of the wall clock as it slews.
+        // While the time line slews, it may be ahead of the wall clock by up to the threshold.
         if let newest, newest > wall.microseconds + TimeLine.stepThreshold { return .wasSet }
         guard let earlier, !bootID.isEmpty, earlier.bootID == bootID else { return .restarted }
         let (step, overflow) = offset.subtractingReportingOverflow(earlier.offset)

@@ -1,9 +1,10 @@
 import LockstepSQLite
 
-/// Why an outbox can't be used.
+/// The reason why an outbox cannot be used.
 public struct OutboxError: Error, Hashable, CustomStringConvertible {
-    /// Whether the disk is full: freeing space mends it.
+    /// Whether the disk is full, so that freeing space helps.
     public let isFull: Bool
+    /// The reason and what to do.
     public let description: String
 
     init(path: String, _ error: any Error) {
@@ -14,17 +15,17 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
         case FileLockError.held(_, let pid):
             isFull = false
             description =
-                "another agent\(pid.map { " (process \($0))" } ?? "") uses the outbox \(path): "
-                + "give each agent its own --outbox, and its own --device"
+                "another agent\(pid.map { " (process \($0))" } ?? "") uses the outbox '\(path)'. "
+                + "Give each agent its own --outbox and --device."
         case let error as SQLiteError where error.isFull:
             isFull = true
-            description = "the disk is full: the outbox \(path) can't grow"
+            description = "cannot write outbox '\(path)': the disk is full. Free some space."
         case is NotAnOutboxError:
             isFull = false
-            description = "\(path) is the database of another program: name another file with --outbox"
+            description = "'\(path)' is the database of another program. Choose another file with --outbox."
         case let error as SQLiteError where error.isCorrupt:
             isFull = false
-            description = "\(path) is damaged or no outbox: move it away to start with a new one"
+            description = "'\(path)' is damaged or not an outbox. Move it away to start with a new one."
         case FileLockError.cannotOpen:
             isFull = false
             description = Self.unwritable(path)
@@ -33,11 +34,11 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
             description = Self.unwritable(path)
         default:
             isFull = false
-            description = "the outbox \(path) can't be used: \(error)"
+            description = "cannot use outbox '\(path)': \(error)"
         }
     }
 
     private static func unwritable(_ path: String) -> String {
-        "the outbox \(path) can't be written: check that its folder exists and who owns it"
+        "cannot write outbox '\(path)'. Check that its folder exists and that you may write to it."
     }
 }

@@ -3,14 +3,17 @@ public import LockstepModel
 import LockstepSQLite
 import LockstepWire
 
-/// A device's past as its own outbox has it: what no collector is known to have yet, and with `--journal` everything.
-/// May be read while the agent runs.
+/// The past samples of a device in its outbox: those not acknowledged yet, or with `--journal` all of them. The agent may be
+/// running.
 public struct OutboxHistory: SampleHistory {
+    /// The path of the outbox file.
     public let path: String
 
+    /// Creates a history that reads the outbox at `path` for each query.
     public init(path: String) { self.path = path }
 
-    /// - Throws: ``OutboxError``; the reason why a batch in it can't be read.
+    /// Returns the samples of a stream in a time range, both ends included.
+    /// - Throws: ``OutboxError``, or the reason why a batch cannot be decoded.
     public func samples(of stream: SensorStream, from: Timestamp, to: Timestamp) throws -> SampleBlock {
         var found: [Int64: [Double]] = [:]
         let query: SQLiteStatement

@@ -10,23 +10,23 @@ enum OutboxSchema {
                     key TEXT PRIMARY KEY,
                     value NOT NULL
                 ) WITHOUT ROWID;
-                CREATE TABLE batches ( -- what no collector is known to have
+                CREATE TABLE batches ( -- batches that are not acknowledged yet
                     id INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order of acceptance
                     epoch TEXT NOT NULL,
                     seq INTEGER NOT NULL,
                     stream TEXT NOT NULL,
-                    samples INTEGER NOT NULL, -- how many the payload holds
+                    samples INTEGER NOT NULL, -- number of samples in the payload
                     created INTEGER NOT NULL, -- µs since 1970
                     payload BLOB NOT NULL, -- as published
                     UNIQUE (epoch, seq)
                 );
-                CREATE TABLE dropped ( -- batches that the outbox's limits made it drop
+                CREATE TABLE dropped ( -- batches dropped because of the limits
                     epoch TEXT NOT NULL,
                     first INTEGER NOT NULL,
                     last INTEGER NOT NULL,
                     PRIMARY KEY (epoch, first)
                 ) WITHOUT ROWID;
-                CREATE TABLE journal ( -- with --journal: every batch ever accepted
+                CREATE TABLE journal ( -- with --journal: every accepted batch
                     id INTEGER PRIMARY KEY,
                     epoch TEXT NOT NULL,
                     seq INTEGER NOT NULL,
@@ -37,14 +37,14 @@ enum OutboxSchema {
         }
     ])
 
-    /// Opens or makes the file. A batch counts as accepted when its transaction is on disk: hence FULL, which costs one
-    /// sync a window.
+    /// Opens or creates the file. A batch counts as accepted when its transaction is on disk. This needs `FULL`, which costs
+    /// one sync per window.
     static func open(_ path: String) throws -> SQLiteDatabase {
         let database = try SQLiteDatabase(path: path)
         guard try database.applicationID == applicationID || isEmpty(database) else { throw NotAnOutboxError() }
         try database.useWriteAheadLog()
         try database.execute("PRAGMA synchronous = FULL")
-        // Overwriting what is deleted would take room in the log, of which a full disk has none.
+        // Overwriting deleted content needs space in the write-ahead log, which a full disk does not have.
         try database.execute("PRAGMA secure_delete = FAST")
         if try database.applicationID != applicationID { try database.setApplicationID(applicationID) }
         try migrations.apply(to: database)
@@ -59,5 +59,5 @@ enum OutboxSchema {
     }
 }
 
-/// The file is another program's database.
+/// The file is the database of another program.
 struct NotAnOutboxError: Error {}

@@ -56,7 +56,8 @@ final class OutboxStatements {
         try upsertMeta.run()
     }
 
-    /// - Parameter seq: the highest number given in the new epoch.
+    /// Writes a new epoch.
+    /// - Parameter seq: the highest number in the new epoch.
     func beginEpoch(_ epoch: Epoch, after previous: Epoch, seq: Int64) throws {
         try setMeta("epoch", epoch.rawValue)
         try setMeta("previous_epoch", previous.rawValue)
@@ -82,7 +83,8 @@ final class OutboxStatements {
         try insertJournal.run()
     }
 
-    /// - Returns: how many bytes of payload that freed.
+    /// Deletes batches.
+    /// - Returns: the size of their payloads in bytes.
     func delete(_ epoch: Epoch, _ range: ClosedRange<Int64>) throws -> Int64 {
         var freed: Int64 = 0
         for statement in [measure, delete] {
@@ -107,7 +109,7 @@ final class OutboxStatements {
         return Outbox.Entry(position: position, stream: stream, payload: select.bytes(at: 1) ?? [])
     }
 
-    /// Gives a batch another number, and the payload that has it.
+    /// Changes the number of a batch, and replaces its payload, which contains the number.
     func renumber(_ position: BatchPosition, as entry: Outbox.Entry) throws {
         try renumber.bind(entry.position.epoch.rawValue, at: 1)
         try renumber.bind(entry.position.seq, at: 2)
@@ -127,7 +129,7 @@ final class OutboxStatements {
             samples: selectOldest.int64(at: 3), createdAt: selectOldest.int64(at: 4), bytes: selectOldest.int64(at: 5))
     }
 
-    /// Deletes a batch and keeps its number in `dropped`.
+    /// Deletes a batch and adds its number to the table `dropped`.
     func drop(_ batch: Oldest) throws {
         try deleteOldest.bind(batch.id, at: 1)
         try deleteOldest.run()
@@ -139,7 +141,7 @@ final class OutboxStatements {
         }
     }
 
-    /// Which boot it was at the last run, and its offset.
+    /// Returns the boot id and the clock offset of the last run.
     func lastClock() throws -> (bootID: String, offset: Int64)? {
         guard let bootID = try database.text("SELECT max(value) FROM meta WHERE key = 'boot_id'") else { return nil }
         return (bootID, try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'clock_offset'"))
@@ -150,7 +152,7 @@ final class OutboxStatements {
         try setMeta("clock_offset", clock.offset)
     }
 
-    /// What ``setUnpublished(_:)`` kept.
+    /// Returns the set that ``setUnpublished(_:)`` has written.
     func unpublished() throws -> SequenceSet {
         let text = try database.text("SELECT max(value) FROM meta WHERE key = 'unpublished'") ?? ""
         var batches = SequenceSet()
@@ -166,21 +168,21 @@ final class OutboxStatements {
         try setMeta("unpublished", ranges.joined(separator: " "))
     }
 
-    /// When the newest batch was written, in µs since 1970.
+    /// Returns the time at which the newest batch was written, in µs since 1970.
     func newestTime() throws -> Int64? {
         let query = try database.prepare("SELECT created FROM batches ORDER BY id DESC LIMIT 1")
         return try query.step() ? query.int64(at: 0) : nil
     }
 
-    /// The age of what is held now is not known any more.
-    /// - Returns: the highest `id` of it.
+    /// Marks the ages of all batches as unknown.
+    /// - Returns: the highest `id` of these batches.
     func forgetTimes() throws -> Int64 {
         let last = try database.integer("SELECT ifnull(max(id), 0) FROM batches")
         try setMeta("undated", last)
         return last
     }
 
-    /// The numbers in `batches` or `journal`, by epoch.
+    /// Returns the batch numbers in the table `batches` or `journal`.
     func numbers(in table: String) throws -> [Epoch: SequenceSet] {
         let query = try database.prepare("SELECT epoch, seq FROM \(table) ORDER BY epoch, seq")
         var result: [Epoch: SequenceSet] = [:]

@@ -1,13 +1,13 @@
 import LockstepModel
 
-/// Which batches of an epoch no broker was ever given: nobody can have stored them.
+/// The batches of an epoch that were never published, so that no collector can have stored them.
 ///
-/// What is saved of it is for an agent that ends without having come to send them. While backlog leaves, none are
-/// saved: the saved ones must never be some that have left, or an honest acknowledgement would look wrong.
+/// The set is saved for the next start. While backlog is being published, an empty set is saved: a saved set that contains
+/// published batches would make a correct acknowledgement look wrong.
 struct UnpublishedBatches {
     var batches: SequenceSet
     private(set) var saved: SequenceSet
-    /// Whether backlog may leave.
+    /// Whether backlog is being published.
     var isSending = false
 
     init(saved: SequenceSet = SequenceSet()) {

@@ -1,12 +1,14 @@
 public import LockstepModel
 public import LockstepSensors
 
-/// How much of each stream an agent publishes in each phase.
+/// The rates at which an agent publishes its streams in each phase.
 public struct PublishingRates: Sendable, Hashable {
-    /// What is told of a stream; of one that is not here the standard holds.
+    /// The requests by stream. Streams without an entry use the default.
     public var foreground: [SensorStream: SensorRequest]
+    /// The requests in background by stream. Streams without an entry use the default.
     public var background: [SensorStream: SensorRequest]
 
+    /// Creates rates that differ from the defaults for the given streams.
     public init(
         foreground: [SensorStream: SensorRequest] = [:], background: [SensorStream: SensorRequest] = [:]
     ) {
@@ -14,10 +16,10 @@ public struct PublishingRates: Sendable, Hashable {
         self.background = background
     }
 
-    /// What to ask for.
+    /// Returns the requests to the sensors. A stream without an entry is not published.
     /// - Parameters:
-    ///   - leased: the fastest rate that a client leases of a stream, in samples a second.
-    ///   - streams: those that there are.
+    ///   - leased: the fastest leased rate of each stream, in samples a second.
+    ///   - streams: the available streams.
     public func requests(
         in phase: Phase, leased: [SensorStream: Double], streams: [SensorStream]
     ) -> [SensorStream: SensorRequest] {
@@ -26,7 +28,7 @@ public struct PublishingRates: Sendable, Hashable {
         for stream in streams {
             var request = phase == .foreground ? foregroundRequest(of: stream) : backgroundRequest(of: stream)
             if let rate = leased[stream] {
-                // Who leases a rate wants the samples of that rate, wherever the device is.
+                // A lease has no distance filter: it promises its rate wherever the device is.
                 request =
                     request.rate.isInfinite
                     ? SensorRequest(rate: .infinity, minimum: rate) : SensorRequest(rate: max(rate, request.rate))
@@ -37,12 +39,11 @@ public struct PublishingRates: Sendable, Hashable {
     }
 
     private func foregroundRequest(of stream: SensorStream) -> SensorRequest {
-        if let told = foreground[stream] { return told }
-        return SensorRequest(rate: stream.defaultRate ?? .infinity)
+        foreground[stream] ?? SensorRequest(rate: stream.defaultRate ?? .infinity)
     }
 
     private func backgroundRequest(of stream: SensorStream) -> SensorRequest {
-        if let told = background[stream] { return told }
+        if let request = background[stream] { return request }
         let foreground = foregroundRequest(of: stream)
         // A stream that is off in the foreground stays off in the background.
         guard foreground.rate > 0 else { return SensorRequest(rate: 0) }

@@ -6,10 +6,10 @@ public import LockstepSupervision
 public import Logging
 public import ServiceLifecycle
 
-/// An agent: reads its sources, keeps every batch in its outbox until it is known to be stored, and publishes.
+/// An agent: reads its sources, keeps every batch in its outbox until it is acknowledged, and publishes.
 ///
-/// ``run()`` ends when the surrounding task or service group shuts down, or when all sources have ended and everything
-/// they gave is acknowledged.
+/// ``run()`` ends when the surrounding task or service group shuts down, or when all sources have ended and all their
+/// samples are acknowledged.
 public final class Agent: Service {
     private let configuration: AgentConfiguration
     private let logger: Logger
@@ -17,7 +17,8 @@ public final class Agent: Service {
     private let wakeup = Wakeup()
     private let inbox: Inbox
 
-    /// - Parameter supervisor: is told how the agent is, from its loop.
+    /// Creates an agent.
+    /// - Parameter supervisor: receives the status of the agent from its loop.
     public init(_ configuration: AgentConfiguration, logger: Logger, supervisor: Supervisor = .disabled) {
         self.configuration = configuration
         self.logger = logger
@@ -25,12 +26,12 @@ public final class Agent: Service {
         inbox = Inbox(wakeup: wakeup)
     }
 
-    /// Changes what the agent does, and what it says of itself: `foreground`, `inactive` or `background`.
+    /// Sets the phase, which determines the rates and is published: `foreground`, `inactive` or `background`.
     public func setPhase(_ phase: Phase, reason: String) { inbox.post(.phase(phase, reason: reason)) }
 
-    /// Runs to the end.
-    /// - Throws: ``OutboxError`` if the outbox can't be opened; the error of a source that could not go on, after
-    ///   the samples of the others have been delivered.
+    /// Runs the agent.
+    /// - Throws: ``OutboxError`` if the outbox cannot be opened. The error of a source that failed, after the samples of the
+    ///   other sources have been delivered.
     public func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for source in configuration.sources {
@@ -39,14 +40,14 @@ public final class Agent: Service {
                         try await source.run(into: inbox)
                         inbox.post(.sourceEnded(source: source.name, nil))
                     } catch is CancellationError {
-                        // The agent ends; nobody waits for the source's word.
+                        // The agent ends, so the end of the source needs no report.
                     } catch {
                         inbox.post(.sourceEnded(source: source.name, error))
                     }
                 }
             }
             defer {
-                // Without a loop nobody takes samples: a source that waits for room would wait for ever.
+                // Without a loop, a source that waits for room would wait forever.
                 _ = inbox.close()
                 group.cancelAll()
             }
@@ -58,7 +59,7 @@ public final class Agent: Service {
         }
     }
 
-    /// Runs the loop, which blocks, on a thread of its own.
+    /// Runs the blocking loop on its own thread.
     private func runLoop() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             DispatchQueue(label: "lockstep.agent").async { [self] in

@@ -3,40 +3,52 @@ public import LockstepModel
 public import LockstepSensors
 public import LockstepWire
 
-/// What an agent is told to be.
+/// The configuration of an agent.
 public struct AgentConfiguration: Sendable {
-    /// Whose word takes a batch out of the outbox.
+    /// The program whose acknowledgement removes a batch from the outbox.
     public enum AcknowledgedBy: String, Sendable, CaseIterable {
-        /// The collector's, after its commit: nothing is lost.
+        /// The collector, after its commit: no sample is lost.
         case collector
-        /// The broker's: for people without a collector.
+        /// The broker: for a system without a collector.
         case broker
     }
 
+    /// The group and the id of the device.
     public var address: DeviceAddress
+    /// The broker to publish to.
     public var broker: BrokerAddress
+    /// The certificates for TLS.
     public var tls = TLSOptions()
-    /// nil: 5, or 3.1.1 with a broker that refuses it.
+    /// The version of MQTT, or nil for 5 with a fallback to 3.1.1.
     public var mqttVersion: MQTTVersion?
-    /// Seconds of silence after which the broker is asked whether it is still there, 5 to 65,535.
+    /// The MQTT keep-alive interval in seconds, 5 to 65,535.
     public var keepAlive = 15
+    /// The first levels of all topics.
     public var root = TopicRoot.standard
+    /// The sources of samples.
     public var sources: [any SensorSource]
+    /// The rates at which streams are published.
     public var rates = PublishingRates()
-    /// What the streams that are worked out here are told.
+    /// The options of derived streams.
     public var derived = DerivedOptions()
+    /// The path of the outbox file.
     public var outboxPath: String
+    /// The limits beyond which the outbox drops batches.
     public var outboxLimits = Outbox.Limits()
+    /// Whether the outbox keeps every accepted batch in its journal.
     public var keepsJournal = false
-    /// How batches are written; what is in the outbox already stays as it is.
+    /// The encoding of new batches. Batches in the outbox keep theirs.
     public var encoding = BatchEncoding.json
+    /// The limits of a batch.
     public var coalescing = Coalescer.Limits()
+    /// The program whose acknowledgement removes a batch from the outbox.
     public var acknowledgedBy = AcknowledgedBy.collector
-    /// Bytes of backlog a second.
+    /// The maximum rate of backlog in bytes a second.
     public var backlogRate = 262_144
-    /// µs between presences that say nothing new.
+    /// The interval between presences without a change, in µs.
     public var heartbeat: Int64 = 30_000_000
 
+    /// Creates a configuration with default values.
     public init(
         address: DeviceAddress, broker: BrokerAddress, sources: [any SensorSource], outboxPath: String
     ) {

@@ -6,54 +6,18 @@ import LockstepSupervision
 import LockstepWire
 import Logging
 
-/// The agent's one thread: samples to outbox, outbox to broker, acknowledgements back.
+/// The single thread of an agent: reads the inbox, the link and the clocks, and carries out what ``AgentState`` decides.
 final class AgentLoop {
-    /// Backlog batches looked at in one turn.
-    static let mostReadBacklog = 100
-    /// Samples kept in memory while the outbox can't be written.
-    static let mostUnsavedSamples = 200_000
-
     let configuration: AgentConfiguration
     let inbox: Inbox
     let logger: Logger
     let supervisor: Supervisor
     let outbox: Outbox
     let link: BrokerLink
-    let announcement: PresencePublisher
+    let presencePublisher: PresencePublisher
+    var state: AgentState
 
-    var line: TimeLine
-    var suspend: SuspendDetector
-    var stamper = SampleStamper()
-    var coalescer: Coalescer
-    /// Who wants which samples of which sensor; the publisher is the one who asks here.
-    var graph: SensorGraph
-    let publisher: Subscriber
-    var leases = LeaseRegistry()
-    /// What was asked on the `command` topic and is not yet answered.
-    var requests: [Data] = []
-    /// What the sources were last told of rates.
-    var toldRates: [SensorStream: Double]?
-    var delivery: Delivery
-    var budget: ByteBudget
-    /// Blocks that could not be written yet.
-    var unsaved: [SampleBlock] = []
-    /// Whether the outbox could not be written at the last try.
-    var isOutboxFailing = false
-    var removed: [Epoch: SequenceSet] = [:]
-    var removeBy: Int64?
-    /// An acknowledgement of batches that this outbox never sent.
-    var contradiction: Acknowledgement?
-    var backlogFrom = Int64.max
-    /// When a subscription that was refused is tried again, in µs of the boot clock.
-    var subscribeAt: Int64?
-    var problems = ProblemLog()
-
-    var runningSources: Int
-    var sourceError: (any Error)?
-    var isStopping = false
-    /// Whether the clock was set and the new epoch could not be written yet.
-    private var lacksEpoch = false
-
+    /// - Throws: ``OutboxError`` if the outbox cannot be opened.
     init(
         _ configuration: AgentConfiguration, inbox: Inbox, wakeup: Wakeup, logger: Logger, supervisor: Supervisor
     ) throws {
@@ -65,39 +29,34 @@ final class AgentLoop {
         outbox = try Outbox(
             path: configuration.outboxPath, limits: configuration.outboxLimits, encoding: configuration.encoding,
             keepsJournal: configuration.keepsJournal)
-        line = TimeLine(at: now)
-        suspend = SuspendDetector(at: now)
-        coalescer = Coalescer(limits: configuration.coalescing)
-        graph = SensorGraph(sources: configuration.sources, options: configuration.derived)
-        publisher = graph.addSubscriber()
-        delivery = Delivery(
-            pending: try outbox.pending(), waitsForCollector: configuration.acknowledgedBy == .collector)
-        budget = ByteBudget(rate: configuration.backlogRate, at: now.boot)
-        runningSources = configuration.sources.count
-        let announcement = PresencePublisher(configuration: configuration, outbox: outbox, logger: logger)
-        self.announcement = announcement
+        state = AgentState(configuration, pending: try outbox.pending(), at: now)
+        let presencePublisher = PresencePublisher(configuration: configuration, outbox: outbox, logger: logger)
+        self.presencePublisher = presencePublisher
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
-            announcement.connectionOptions(version: version)
+            presencePublisher.connectionOptions(version: version)
         }
-        link.onMessage = { [unowned self] message in self.handle(message) }
+        link.onMessage = { [unowned self] message in receive(message) }
     }
 
+    /// Runs until the agent is stopped, or all sources have ended and everything is delivered.
+    /// - Throws: the error of a source that failed.
     func run() throws {
         logger.info(
-            "agent of \(configuration.address) with \(delivery.unsentCount) batches in the outbox, epoch \(outbox.epoch)"
-        )
-        if outbox.foundClockSet {
-            logger.warning("the clock was set since the last run: a new epoch begins")
-        }
-        askSensors(at: .now())
-        while !isStopping {
+            "agent started",
+            metadata: [
+                "device": "\(configuration.address)", "epoch": "\(outbox.epoch)",
+                "outbox_batches": "\(state.delivery.unsentCount)",
+            ])
+        if outbox.foundClockSet { logger.warning("clock was set since the last run, new epoch started") }
+        send(.started)
+        while !state.isStopping {
             supervisor.didTurn(summary)
             waitForWork()
             step()
         }
         supervisor.willStop()
         finish()
-        if let sourceError { throw sourceError }
+        if let error = state.sourceError { throw error }
     }
 
     private func waitForWork() {
@@ -106,126 +65,67 @@ final class AgentLoop {
         link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
     }
 
-    /// When the loop has to turn, in µs of the boot clock, unless something wakes it before.
+    /// Returns the time of the next turn in µs of the boot clock, unless something wakes the loop before.
     func nextTurn(at boot: Int64) -> Int64 {
-        // The inbox signals once for all that waits there, and that signal may be gone: saying goodbye to a broker waits
-        // as well.
-        guard requests.isEmpty, inbox.isEmpty else { return boot }
-        let due = min(
-            boot + 1_000_000, coalescer.nextDue ?? .max, isOutboxFailing ? .max : removeBy ?? .max,
-            leases.nextExpiry ?? .max)
-        return delivery.canSendBacklog && link.isUp ? min(due, boot + 50_000) : due
+        // The inbox signals once for all its items, and a disconnect may have consumed that signal.
+        inbox.isEmpty ? state.nextTurn(at: boot) : boot
     }
 
-    /// One turn of the loop; `moment` is the present.
+    /// Runs one turn.
+    /// - Parameter moment: the current time.
     func step(at moment: Moment = .now()) {
-        observeClocks(moment)
-        if leases.expire(at: moment.boot) { askSensors(at: moment) }
-        for item in inbox.drain() { handle(item, at: moment) }
-        for event in link.read() { handle(event) }
-        leaveRestoredEpoch(at: moment.boot)
-        if let subscribeAt, subscribeAt <= moment.boot, link.isUp { subscribe() }
-        answerRequests(at: moment)
-        accept(coalescer.takeDue(at: moment.boot), at: moment)
-        delivery.tick(at: moment.boot)
-        publishBacklog(at: moment)
-        announcement.publishIfDue(at: moment, on: line, over: link)
-        for event in link.write() { handle(event) }
-        if runningSources == 0, !isStopping { endWhenDelivered(at: moment) }
+        send(.turnBegan, at: moment)
+        for item in inbox.drain() { send(.item(item), at: moment) }
+        for event in link.read() { send(event) }
+        for stage in AgentState.Stage.beforeWrite { send(.stage(stage), at: moment) }
+        for event in link.write() { send(event) }
+        send(.stage(.completion), at: moment)
     }
 
-    private func observeClocks(_ moment: Moment) {
-        if case .stepped(let by) = line.observe(moment) { startEpoch(steppedBy: by, at: moment) }
-        startLackingEpoch(at: moment)
-        if let began = suspend.observe(moment), announcement.phase == .foreground {
-            // The phases as they were: the machine slept, and is back.
-            announcement.say(.background, reason: "suspend", at: line.timestamp(boot: began), over: link)
-            announcement.say(.foreground, reason: "wake", at: line.timestamp(boot: moment.boot), over: link)
+    /// Ends cleanly. See ``AgentState/Shutdown``.
+    private func finish() {
+        send(.shutdownBegan(inbox.close()))
+        send(.stage(.shutdown))
+        while let next = state.nextShutdownStep(at: Moment.now().boot) {
+            send(.stage(.backlog))
+            for event in link.write() { send(event) }
+            link.wait(until: .now + .microseconds(max(0, next - Moment.now().boot)))
+            for event in link.read() { send(event) }
+            send(.stage(.shutdown))
         }
     }
 
-    private func startEpoch(steppedBy step: Int64, at moment: Moment) {
-        for output in graph.restart() { coalescer.add(output.samples, at: moment.boot) }
-        accept(coalescer.takeAll(), at: moment)
-        logger.warning("the clock was stepped by \(Double(step) / 1e6) s: a new epoch begins")
-        stamper.startEpoch()
-        lacksEpoch = true
-        startLackingEpoch(at: moment)
-    }
-
-    /// Tried until it is written: an epoch must not go on over a step of the clock.
-    private func startLackingEpoch(at moment: Moment) {
-        guard lacksEpoch, problems.isRetryDue("epoch", at: moment.boot) else { return }
-        do {
-            try outbox.startEpoch()
-            lacksEpoch = false
-            problems.mend("epoch")
-            logger.info("epoch \(outbox.epoch)")
-        } catch {
-            if problems.isNew("epoch") { logger.error("\(error); the new epoch waits") }
+    private func receive(_ message: IncomingMessage) {
+        if message.topic == configuration.root.topic(configuration.address, .command) {
+            // The first bytes of an oversized request are enough to recognise it.
+            let payload = Data(message.payload.prefix(RequestJSON.maxBytes + 1))
+            send(.request(payload, isRetained: message.isRetained))
             return
         }
-        reconnectForEpoch()
-    }
-
-    private func handle(_ item: Inbox.Item, at moment: Moment) {
-        switch item {
-        case .samples(let block, let clock): take(block, clock: clock, at: moment)
-        case .status(let status, let source):
-            if announcement.note(status, of: source) { logger.info("\(source): \(status)") }
-        case .sourceEnded(let source, let error):
-            runningSources -= 1
-            if let error {
-                logger.error("\(source): \(error)")
-                sourceError = sourceError ?? error
-                _ = announcement.note(.unavailable("\(error)"), of: source)
-            } else {
-                _ = announcement.note(.ended, of: source)
-            }
-            // A source may end within the window of its last samples.
-            if runningSources == 0 {
-                for output in graph.restart() { coalescer.add(output.samples, at: moment.boot) }
-                accept(coalescer.takeAll(), at: moment)
-            }
-        case .phase(let phase, let reason):
-            setPhase(phase, reason: reason, at: moment)
-        case .stop: isStopping = true
+        do {
+            let ack = try AcknowledgementJSON.decode(Data(message.payload))
+            send(.acknowledgement(ack, isNewerThanOutbox: outbox.isOlder(than: ack)))
+        } catch {
+            send(.unreadableAcknowledgement(error))
         }
     }
 
-    func setPhase(_ phase: Phase, reason: String, at moment: Moment) {
-        guard phase != announcement.phase else { return }
-        logger.info("phase \(phase.rawValue) (\(reason))")
-        announcement.say(phase, reason: reason, at: line.timestamp(boot: moment.boot), over: link)
-        askSensors(at: moment)
+    private func send(_ event: BrokerLink.Event) {
+        let packetLimit: Int? = if case .connected = event { link.maximumPacketSize } else { nil }
+        send(.link(event, packetLimit: packetLimit))
     }
 
-    /// Samples of a source: on the time line, to those who ask for them, and into the window.
-    func take(_ given: SampleBlock, clock: SampleClock, at moment: Moment) {
-        let block = given.droppingIncomplete()
-        if block.count < given.count {
-            announcement.unsavedDropped += Int64(given.count - block.count)
-            if problems.isNew("incomplete \(block.stream)") {
-                logger.warning("samples of \(block.stream) without all their values are dropped, and counted")
-            }
-        }
-        let stamped = clock == .boot ? stamper.stamp(block, on: line) : block
-        let now = line.timestamp(boot: moment.boot)
-        for output in graph.update(stamped) {
-            let age = output.samples.times.first.map { now.microseconds - $0 } ?? 0
-            coalescer.add(output.samples, at: moment.boot, age: age)
-        }
-        for (stream, status) in graph.derivedStatuses where announcement.note(status, of: stream.name) {
-            logger.info("source status changed", metadata: ["source": "\(stream.name)", "status": "\(status)"])
-        }
+    /// Passes an event to the state and carries out the resulting actions, including those that follow from their results.
+    func send(_ event: AgentState.Event, at moment: Moment = .now()) {
+        for action in state.handle(event, at: moment) { perform(action, at: moment) }
     }
 
-    private func endWhenDelivered(at moment: Moment) {
-        if delivery.isEmpty, unsaved.isEmpty {
-            logger.info("all sources have ended and everything is acknowledged")
-            isStopping = true
-        } else if problems.isNew("waiting") {
-            logger.info("all sources have ended: waiting until everything is acknowledged")
-        }
+    /// The status line for the supervisor.
+    private var summary: String {
+        (link.isUp ? "connected to \(configuration.broker)" : "no connection to \(configuration.broker)")
+            + "; \(state.delivery.unsentCount) batches of backlog"
     }
+
+    /// Reports progress during an action that may take long.
+    func reportProgress() { supervisor.didTurn(summary) }
 }

@@ -3,9 +3,9 @@ import LockstepModel
 import LockstepSensors
 import Synchronization
 
-/// Where sources and signals leave what the agent's loop takes out.
+/// The queue from sources and signals to the agent's loop.
 ///
-/// Sources wait while it is too full, so that a recording read at full speed does not fill the memory.
+/// Sources wait while it is full (back-pressure), so that a recording read at full speed does not exhaust the memory.
 final class Inbox: SampleSink {
     enum Item: Sendable {
         case samples(SampleBlock, SampleClock)
@@ -21,11 +21,11 @@ final class Inbox: SampleSink {
         var waiting: [CheckedContinuation<Void, Never>] = []
         var isClosed = false
 
-        /// Whether a source may go on.
-        var hasRoom: Bool { isClosed || samples <= Inbox.mostSamples }
+        /// Whether a source may continue.
+        var hasRoom: Bool { isClosed || samples <= Inbox.maxSamples }
     }
 
-    private static let mostSamples = 4096
+    private static let maxSamples = 4096
 
     private let state = Mutex(State())
     private let wakeup: Wakeup
@@ -35,19 +35,19 @@ final class Inbox: SampleSink {
     func accept(_ samples: SampleBlock, clock: SampleClock) async {
         if post(.samples(samples, clock)) { return }
         await withCheckedContinuation { continuation in
-            let goesOn = state.withLock { state in
+            let canContinue = state.withLock { state in
                 if state.hasRoom { return true }
                 state.waiting.append(continuation)
                 return false
             }
-            if goesOn { continuation.resume() }
+            if canContinue { continuation.resume() }
         }
     }
 
     func report(_ status: SourceStatus, from source: String) { post(.status(status, source: source)) }
 
-    /// Wakes the loop, unless something is here already: then it was woken for that, and takes this out as well.
-    /// - Returns: whether there is room for more.
+    /// Adds an item, and wakes the loop if it is the first one: one signal covers all items.
+    /// - Returns: whether there is room for more samples.
     @discardableResult
     func post(_ item: Item) -> Bool {
         let (isFirst, hasRoom) = state.withLock { state in
@@ -61,10 +61,10 @@ final class Inbox: SampleSink {
         return hasRoom
     }
 
-    /// Whether there is nothing to take out.
+    /// Whether there are no items.
     var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
 
-    /// Takes everything out and lets waiting sources go on.
+    /// Removes and returns all items, and resumes waiting sources.
     func drain() -> [Item] {
         let (items, waiting) = state.withLock { state in
             let taken = (state.items, state.waiting)
@@ -77,7 +77,7 @@ final class Inbox: SampleSink {
         return items
     }
 
-    /// Takes nothing in from now on, and holds nobody up.
+    /// Removes and returns all items. Later items are discarded, and sources do not wait any more.
     func close() -> [Item] {
         state.withLock { $0.isClosed = true }
         return drain()

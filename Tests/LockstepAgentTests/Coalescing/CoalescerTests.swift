@@ -7,74 +7,74 @@ import Testing
 
 @Suite("The coalescer")
 struct CoalescerTests {
-    @Test("waits for nothing while it is empty")
+    @Test("an empty coalescer has no deadline")
     func empty() {
         var coalescer = Coalescer()
         coalescer.add(block([]), at: 0)
-        #expect(coalescer.nextDue == nil)
-        #expect(coalescer.takeDue(at: .max / 2).isEmpty)
+        #expect(coalescer.nextDeadline == nil)
+        #expect(coalescer.takeReady(at: .max / 2).isEmpty)
         #expect(coalescer.takeAll().isEmpty)
     }
 
-    @Test("gives one batch a stream when the window is over, which begins with the first sample")
+    @Test("a window starts with the first sample and ends with one batch per stream")
     func window() {
         var coalescer = Coalescer(limits: .init(window: 1000))
         coalescer.add(block([1, 2]), at: 100)
         coalescer.add(block([1], .location), at: 600)
         coalescer.add(block([3]), at: 900)
-        #expect(coalescer.nextDue == 1100)
-        #expect(coalescer.takeDue(at: 1099).isEmpty)
-        #expect(coalescer.takeDue(at: 1100).map(\.stream) == [.accelerometer, .location])
-        #expect(coalescer.nextDue == nil)
+        #expect(coalescer.nextDeadline == 1100)
+        #expect(coalescer.takeReady(at: 1099).isEmpty)
+        #expect(coalescer.takeReady(at: 1100).map(\.stream) == [.accelerometer, .location])
+        #expect(coalescer.nextDeadline == nil)
         coalescer.add(block([4]), at: 5000)
-        #expect(coalescer.nextDue == 6000)
-        #expect(coalescer.takeDue(at: 9000).map(\.times) == [[4]])
+        #expect(coalescer.nextDeadline == 6000)
+        #expect(coalescer.takeReady(at: 9000).map(\.times) == [[4]])
     }
 
     @Test(
-        "counts the time that the first sample took to come, up to a tenth of the window",
+        "the age of the first sample shortens the window by up to a tenth",
         arguments: [(age: Int64(30), due: Int64(1070)), (100, 1000), (5000, 1000), (-7, 1100)])
     func age(_ example: (age: Int64, due: Int64)) {
         var coalescer = Coalescer(limits: .init(window: 1000))
         coalescer.add(block([1]), at: 100, age: example.age)
         coalescer.add(block([2]), at: 150, age: 90)
-        #expect(coalescer.nextDue == example.due)
+        #expect(coalescer.nextDeadline == example.due)
     }
 
     @Test(
-        "lets samples gather for a tenth of the window, within bounds",
+        "the recommended linger is a tenth of the window, within limits",
         arguments: [
-            (window: Int64(1_000_000), gathering: Int64(100_000)), (500_000, 50_000), (100_000, 10_000),
+            (window: Int64(1_000_000), linger: Int64(100_000)), (500_000, 50_000), (100_000, 10_000),
             (50_000, 10_000),
             (0, 10_000), (60_000_000, 100_000),
         ])
-    func gathering(_ example: (window: Int64, gathering: Int64)) {
-        #expect(Coalescer.Limits(window: example.window).gathering == example.gathering)
+    func linger(_ example: (window: Int64, linger: Int64)) {
+        #expect(Coalescer.Limits(window: example.window).linger == example.linger)
     }
 
-    @Test("gives a batch at once when it has enough samples, and never more")
+    @Test("a batch with the maximum number of samples is ready at once")
     func samples() {
         var coalescer = Coalescer(limits: .init(window: 1000, samples: 3))
         coalescer.add(block(1...7), at: 100)
-        #expect((coalescer.nextDue ?? .max) <= 100)
-        #expect(coalescer.takeDue(at: 100).map(\.times) == [[1, 2, 3], [4, 5, 6]])
-        #expect(coalescer.takeDue(at: 101).isEmpty)
+        #expect((coalescer.nextDeadline ?? .max) <= 100)
+        #expect(coalescer.takeReady(at: 100).map(\.times) == [[1, 2, 3], [4, 5, 6]])
+        #expect(coalescer.takeReady(at: 101).isEmpty)
         #expect(coalescer.takeAll().map(\.times) == [[7]])
     }
 
-    @Test("starts a new window where everything has left as full batches")
+    @Test("a new window starts after all samples were taken as full batches")
     func windowAfterFull() {
         var coalescer = Coalescer(limits: .init(window: 1000, samples: 2))
         coalescer.add(block([1, 2]), at: 100)
-        #expect(coalescer.takeDue(at: 100).count == 1)
-        let due = coalescer.nextDue
+        #expect(coalescer.takeReady(at: 100).count == 1)
+        let due = coalescer.nextDeadline
         coalescer.add(block([3]), at: 900)
-        let next = coalescer.nextDue
+        let next = coalescer.nextDeadline
         #expect(due == nil)
         #expect(next == 1900)
     }
 
-    @Test("never gives more than the broker takes as one packet", arguments: [800, 1500, 3000, 20_000])
+    @Test("no batch exceeds the packet limit of the broker", arguments: [800, 1500, 3000, 20_000])
     func packetLimit(_ size: Int) {
         for stream in SensorStream.builtIn {
             var coalescer = Coalescer(limits: .init(window: 1_000_000, samples: 1000))
@@ -99,14 +99,16 @@ struct CoalescerTests {
         }
     }
 
-    @Test("gives a batch at once when it has enough bytes", arguments: [(400, 10), (4000, 100), (1, 1), (0, 1)])
+    @Test(
+        "a batch with the maximum number of bytes is ready at once",
+        arguments: [(400, 10), (4000, 100), (1, 1), (0, 1)])
     func bytes(_ bytes: Int, _ count: Int) {
         var coalescer = Coalescer(limits: .init(bytes: bytes))
         coalescer.add(block(1...Int64(2 * count + 1)), at: 0)
-        #expect(coalescer.takeDue(at: 0).prefix(2).map(\.count) == [count, count])
+        #expect(coalescer.takeReady(at: 0).prefix(2).map(\.count) == [count, count])
     }
 
-    @Test("opens a new batch where time goes back or stands")
+    @Test("a new batch starts if the time does not increase")
     func backInTime() {
         var coalescer = Coalescer()
         coalescer.add(block([1, 2, 3, 2, 4, 4]), at: 0)
@@ -114,12 +116,12 @@ struct CoalescerTests {
         #expect(coalescer.takeAll().map(\.times) == [[1, 2, 3], [2, 4], [4], [4, 5]])
     }
 
-    @Test("loses nothing and keeps the order within a stream, within its limits")
+    @Test("no sample is lost, and batches keep the order of a stream and the limits")
     func randomized() {
         var (random, seed) = seeded("coalescer")
         for _ in 0..<100 {
-            let most = Int.random(in: 1...30, using: &random)
-            var coalescer = Coalescer(limits: .init(window: .random(in: 0...500, using: &random), samples: most))
+            let limit = Int.random(in: 1...30, using: &random)
+            var coalescer = Coalescer(limits: .init(window: .random(in: 0...500, using: &random), samples: limit))
             var given: [SensorStream: [[Double]]] = [:]
             var taken: [SampleBlock] = []
             var boot: Int64 = 0
@@ -134,7 +136,7 @@ struct CoalescerTests {
                     given[stream, default: []].append([Double(times[index])] + samples.values(at: index))
                 }
                 coalescer.add(samples, at: boot)
-                if Bool.random(using: &random) { taken += coalescer.takeDue(at: boot) }
+                if Bool.random(using: &random) { taken += coalescer.takeReady(at: boot) }
             }
             taken += coalescer.takeAll()
             for (stream, expected) in given {
@@ -143,10 +145,10 @@ struct CoalescerTests {
                     (0..<batch.count).map { [Double(batch.times[$0])] + batch.values(at: $0) }
                 }
                 #expect(samples == expected, "seed \(seed)")
-                #expect(batches.allSatisfy { !$0.isEmpty && $0.count <= most }, "seed \(seed)")
+                #expect(batches.allSatisfy { !$0.isEmpty && $0.count <= limit }, "seed \(seed)")
                 #expect(batches.allSatisfy { zip($0.times, $0.times.dropFirst()).allSatisfy(<) }, "seed \(seed)")
             }
-            #expect(coalescer.takeAll().isEmpty && coalescer.nextDue == nil, "seed \(seed)")
+            #expect(coalescer.takeAll().isEmpty && coalescer.nextDeadline == nil, "seed \(seed)")
         }
     }
 }

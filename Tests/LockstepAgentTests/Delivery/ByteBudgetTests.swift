@@ -3,9 +3,9 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-@Suite("A byte budget")
+@Suite("The byte budget")
 struct ByteBudgetTests {
-    @Test("has a second saved up at first, and lets one message overdraw it")
+    @Test("the budget starts with the bytes of one second, and one message may overdraw it")
     func first() {
         var budget = ByteBudget(rate: 1000, at: 0)
         #expect(budget.isOpen(at: 0) == true)
@@ -17,7 +17,7 @@ struct ByteBudgetTests {
         #expect(budget.isOpen(at: 5_001_000) == true)
     }
 
-    @Test("saves up no more than a second")
+    @Test("unused budget accumulates for at most a second")
     func saving() {
         var budget = ByteBudget(rate: 1000, at: 0)
         #expect(budget.isOpen(at: 3_600_000_000) == true)
@@ -25,7 +25,7 @@ struct ByteBudgetTests {
         #expect(budget.isOpen(at: 3_600_000_000) == false)
     }
 
-    @Test("keeps its rate over time")
+    @Test("the average rate is kept")
     func rate() {
         var (random, seed) = seeded("byte budget")
         var budget = ByteBudget(rate: 10_000, at: 0)

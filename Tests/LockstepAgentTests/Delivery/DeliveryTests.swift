@@ -7,7 +7,7 @@ let epoch = Epoch(unchecked: "e")
 func at(_ seq: Int64, _ epoch: Epoch = epoch) -> BatchPosition { BatchPosition(epoch: epoch, seq: seq) }
 
 extension Delivery {
-    /// Publishes batches one by one, message id = number, and lets the broker confirm them.
+    /// Publishes batches one by one with their number as message id, and handles their PUBACKs.
     mutating func deliver(_ numbers: ClosedRange<Int64>) {
         for number in numbers {
             didPublish(at(number), as: Int32(number))
@@ -15,13 +15,13 @@ extension Delivery {
         }
     }
 
-    /// What waits to be sent.
+    /// The numbers of the unsent batches.
     var backlog: [Int64] { nextBacklog(limit: .max).map(\.seq) }
 }
 
-@Suite("Delivery")
+@Suite("The delivery of batches")
 struct DeliveryTests {
-    @Test("begins with what the outbox holds, and gives its lowest numbers first")
+    @Test("the batches in the outbox are backlog, lowest numbers first")
     func pending() {
         let delivery = Delivery(pending: [epoch: [5...6, 9...9], Epoch(unchecked: "none"): []])
         #expect(!delivery.isEmpty && delivery.hasBacklog)
@@ -31,7 +31,7 @@ struct DeliveryTests {
         #expect(delivery.backlog == [5, 6, 9])
     }
 
-    @Test("of a batch goes from unsent to flying to awaiting, and ends with its acknowledgement")
+    @Test("a batch is unsent, then in flight, then awaits its acknowledgement")
     func lifeOfABatch() {
         var delivery = Delivery(pending: [:])
         #expect(delivery.isEmpty && !delivery.hasBacklog)
@@ -45,15 +45,15 @@ struct DeliveryTests {
         #expect(delivery.isEmpty)
     }
 
-    @Test("has no use for the confirmation of a message that carried no batch")
-    func strangeConfirmation() {
+    @Test("the PUBACK of a message without a batch is ignored")
+    func unknownMessage() {
         var delivery = Delivery(pending: [:])
         #expect(delivery.didConfirm(7) == nil)
         delivery.didRefuse(7, at: 0)
         #expect(delivery.isEmpty)
     }
 
-    @Test("of a batch ends with an acknowledgement wherever it is")
+    @Test("an acknowledgement removes a batch in any state")
     func acknowledged() {
         var delivery = Delivery(pending: [epoch: [1...3]])
         delivery.didPublish(at(2), as: 2)
@@ -65,7 +65,7 @@ struct DeliveryTests {
         #expect(delivery.isEmpty)
     }
 
-    @Test("of another epoch is not touched by an acknowledgement")
+    @Test("an acknowledgement does not affect other epochs")
     func otherEpoch() {
         let other = Epoch(unchecked: "f")
         var delivery = Delivery(pending: [epoch: [1...2], other: [1...2]])
@@ -78,7 +78,7 @@ struct DeliveryTests {
         #expect(delivery.isEmpty)
     }
 
-    @Test("begins again, after a lost connection, for what the broker has not confirmed, and only for that")
+    @Test("a lost connection makes exactly the batches in flight backlog")
     func disconnect() {
         var delivery = Delivery(pending: [epoch: [1...1]])
         delivery.deliver(2...3)
@@ -91,7 +91,7 @@ struct DeliveryTests {
         #expect(delivery.backlog == [1, 4, 5])
     }
 
-    @Test("leaves out a batch that is too large for the broker until the next connection")
+    @Test("a batch that is too large for the broker is excluded until the next connection")
     func tooLarge() {
         var delivery = Delivery(pending: [epoch: [1...2]])
         delivery.markTooLarge(at(1))
@@ -109,7 +109,7 @@ struct DeliveryTests {
         #expect(delivery.isEmpty)
     }
 
-    @Test("ends for what has left the outbox")
+    @Test("batches that the outbox does not hold are forgotten")
     func forget() {
         var delivery = Delivery(pending: [epoch: [1...3]])
         delivery.didPublish(at(1), as: 1)

@@ -4,9 +4,9 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-@Suite("Delivery over a broker and to a collector that lose messages")
+@Suite("Delivery with a broker and a collector that lose messages")
 struct LossyDeliveryTests {
-    @Test("brings everything in the end", arguments: [100, 3])
+    @Test("every batch is delivered eventually", arguments: [100, 3])
     func everythingArrives(_ gapLimit: Int) {
         for _ in 0..<10 {
             let (random, seed) = seeded("lossy delivery")
@@ -35,10 +35,10 @@ private struct World {
     private var boot: Int64 = 0
     private var isUp = false
     private var nextID: Int32 = 1
-    /// Sent, and not yet with the broker.
+    /// Messages that have not reached the broker.
     private var wire: [(id: Int32, position: BatchPosition)] = []
     private var broker: [BatchPosition] = []
-    private var unsaid: Set<Epoch> = []
+    private var pendingAcknowledgements: Set<Epoch> = []
 
     init(random: SeededGenerator, gapLimit: Int) {
         self.random = random
@@ -62,7 +62,7 @@ private struct World {
 
     private mutating func disconnect() {
         isUp = false
-        // Some of what was under way has arrived, without a confirmation.
+        // Some of the messages have arrived, without a PUBACK.
         for sent in wire where chance(0.5) { broker.append(sent.position) }
         wire = []
         delivery.didDisconnect()
@@ -73,7 +73,7 @@ private struct World {
         isUp = true
         delivery.didConnect(at: boot)
         // The retained acknowledgement.
-        unsaid.formUnion(received.keys)
+        pendingAcknowledgements.formUnion(received.keys)
     }
 
     private mutating func produce() {
@@ -113,16 +113,16 @@ private struct World {
             let position = broker.removeFirst()
             if !isCalm, chance(0.03) { continue }
             received[position.epoch, default: SequenceSet()].insert(position.seq)
-            unsaid.insert(position.epoch)
+            pendingAcknowledgements.insert(position.epoch)
         }
         guard chance(0.3) else { return }
-        for epoch in unsaid {
+        for epoch in pendingAcknowledgements {
             if isUp, isCalm || chance(0.8) {
                 delivery.handle(
                     Acknowledgement(epoch: epoch, received: received[epoch] ?? SequenceSet(), limit: gapLimit), at: boot
                 )
             }
         }
-        unsaid = []
+        pendingAcknowledgements = []
     }
 }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("A batch that awaits its acknowledgement")
+@Suite("Batches that await their acknowledgement")
 struct LostBatchTests {
-    @Test("is sent again when it is missing and one published after it is stored")
+    @Test("a missing batch is sent again if a batch published after it is stored")
     func missing() {
         var delivery = Delivery(pending: [:])
         delivery.deliver(1...4)
@@ -13,7 +13,7 @@ struct LostBatchTests {
         #expect(delivery.backlog == [2, 3])
     }
 
-    @Test("is sent again so also where it is the first that was published")
+    @Test("the first published batch is sent again if it is missing")
     func missingFirst() {
         var delivery = Delivery(pending: [:])
         delivery.deliver(1...2)
@@ -21,7 +21,7 @@ struct LostBatchTests {
         #expect(delivery.backlog == [1])
     }
 
-    @Test("is sent again so also where several were published before any was confirmed")
+    @Test("missing batches of a burst are sent again")
     func missingInBurst() {
         var delivery = Delivery(pending: [:])
         for first in [1, 4, 7] as [Int64] {
@@ -32,7 +32,7 @@ struct LostBatchTests {
         #expect(delivery.backlog == [1, 4, 5])
     }
 
-    @Test("is not sent again where the one that is stored was published before it")
+    @Test("a missing batch is not sent again if the stored batch was published before it")
     func publishedAfter() {
         var delivery = Delivery(pending: [epoch: [5...5]])
         delivery.didPublish(at(10), as: 10)
@@ -46,7 +46,7 @@ struct LostBatchTests {
         #expect(delivery.backlog == [5])
     }
 
-    @Test("is not sent again where none that was published after its confirmation is stored")
+    @Test("a missing batch is not sent again if no batch published after its PUBACK is stored")
     func laterNotStored() {
         var delivery = Delivery(pending: [epoch: [1...2]])
         for number in 1...2 as ClosedRange<Int64> { delivery.didPublish(at(number), as: Int32(number)) }
@@ -58,8 +58,8 @@ struct LostBatchTests {
         #expect(delivery.backlog == [1])
     }
 
-    @Test("is not sent again while the broker has not confirmed it")
-    func flying() {
+    @Test("a missing batch is not sent again before its PUBACK")
+    func inFlight() {
         var delivery = Delivery(pending: [:])
         delivery.didPublish(at(1), as: 1)
         delivery.deliver(2...4)
@@ -67,7 +67,7 @@ struct LostBatchTests {
         #expect(!delivery.hasBacklog && delivery.inFlightCount == 1)
     }
 
-    @Test("is not sent again for a gap in the numbers of another epoch")
+    @Test("a gap in another epoch has no effect")
     func otherEpoch() {
         var delivery = Delivery(pending: [:])
         delivery.deliver(1...2)
@@ -76,7 +76,7 @@ struct LostBatchTests {
         #expect(!delivery.hasBacklog && !delivery.isEmpty)
     }
 
-    @Test("is sent again three times at once, then with a patience: the collector can't take it, or not now")
+    @Test("a batch is sent again at once three times, then with backoff")
     func neverStored() {
         var delivery = Delivery(pending: [:])
         delivery.deliver(1...2)
@@ -89,12 +89,12 @@ struct LostBatchTests {
         let ack = Acknowledgement(epoch: epoch, through: 0, missing: [1...1], highest: 5)
         delivery.handle(ack, at: 0)
         #expect(!delivery.hasBacklog && !delivery.isEmpty)
-        delivery.tick(at: Delivery.firstPatience - 1)
+        delivery.tick(at: Delivery.initialRetryDelay - 1)
         #expect(!delivery.hasBacklog)
-        delivery.tick(at: Delivery.firstPatience)
+        delivery.tick(at: Delivery.initialRetryDelay)
         #expect(delivery.backlog == [1])
         delivery.deliver(1...1)
-        delivery.handle(Acknowledgement(epoch: epoch, through: 5), at: Delivery.firstPatience)
+        delivery.handle(Acknowledgement(epoch: epoch, through: 5), at: Delivery.initialRetryDelay)
         #expect(delivery.isEmpty)
     }
 
@@ -109,14 +109,14 @@ struct LostBatchTests {
         }
         delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...20], highest: 25), at: 0)
         #expect(!delivery.hasBacklog)
-        delivery.tick(at: Delivery.firstPatience)
+        delivery.tick(at: Delivery.initialRetryDelay)
         #expect(delivery.backlog == Array(1...10))
         delivery.deliver(1...10)
         delivery.handle(Acknowledgement(epoch: epoch, through: 1, missing: [2...20], highest: 25), at: 0)
         #expect(delivery.backlog == Array(11...20))
     }
 
-    @Test("and was held back goes with the next connection")
+    @Test("a batch in backoff is sent again on the next connection")
     func nextConnection() {
         var delivery = Delivery(pending: [:])
         delivery.deliver(1...2)
@@ -131,7 +131,7 @@ struct LostBatchTests {
         #expect(delivery.backlog == [1])
     }
 
-    @Test("is kept track of however many follow without an acknowledgement")
+    @Test("missing batches are found after many batches without an acknowledgement")
     func manyBuckets() {
         var delivery = Delivery(pending: [:])
         delivery.deliver(1...503)
@@ -144,10 +144,10 @@ struct LostBatchTests {
     }
 }
 
-@Suite("Patience with what awaits its acknowledgement")
-struct PatienceTests {
+@Suite("The retry delay of batches that await their acknowledgement")
+struct RetryDelayTests {
     private let second: Int64 = 1_000_000
-    private let first = Delivery.firstPatience
+    private let first = Delivery.initialRetryDelay
 
     private func delivery(awaiting count: Int64) -> Delivery {
         var delivery = Delivery(pending: [:])
@@ -156,7 +156,7 @@ struct PatienceTests {
         return delivery
     }
 
-    @Test("ends after some seconds: the ten lowest are sent again")
+    @Test("the ten lowest batches are sent again after some seconds")
     func probe() {
         #expect((2 * second...20 * second).contains(first))
         var delivery = delivery(awaiting: 25)
@@ -166,7 +166,7 @@ struct PatienceTests {
         #expect(delivery.backlog == Array(1...10))
     }
 
-    @Test("doubles each time, to five minutes")
+    @Test("the delay doubles each time, up to five minutes")
     func doubling() {
         var delivery = delivery(awaiting: 100)
         var waits: [Int64] = []
@@ -183,7 +183,7 @@ struct PatienceTests {
         #expect(waits.prefix(8) == expected[...])
     }
 
-    @Test("begins anew with progress", arguments: [true, false])
+    @Test("progress resets the delay", arguments: [true, false])
     func progress(_ isAcknowledged: Bool) {
         var delivery = delivery(awaiting: 100)
         delivery.tick(at: first)
@@ -202,7 +202,7 @@ struct PatienceTests {
         #expect(delivery.unsentCount == before + 10)
     }
 
-    @Test("is not renewed by an acknowledgement that says nothing new")
+    @Test("an acknowledgement without progress does not reset the delay")
     func noProgress() {
         var delivery = delivery(awaiting: 20)
         delivery.handle(Acknowledgement(epoch: epoch, through: 0), at: first - 1)
@@ -210,7 +210,7 @@ struct PatienceTests {
         #expect(delivery.unsentCount == 10)
     }
 
-    @Test("is full for a batch that was published after a time with nothing to await")
+    @Test("the delay of a batch starts with its publication, even after an idle time")
     func idle() {
         var delivery = Delivery(pending: [:])
         delivery.didConnect(at: 0)

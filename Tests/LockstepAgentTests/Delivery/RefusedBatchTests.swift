@@ -3,9 +3,9 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("A batch that the broker refuses")
+@Suite("Batches that the broker refuses")
 struct RefusedBatchTests {
-    private let first = Delivery.firstPatience
+    private let first = Delivery.initialRetryDelay
 
     private func delivery(refusing numbers: ClosedRange<Int64>) -> Delivery {
         var delivery = Delivery(pending: [:])
@@ -14,8 +14,8 @@ struct RefusedBatchTests {
         return delivery
     }
 
-    @Test("waits, and only the lowest ten are tried again when patience ends")
-    func trial() {
+    @Test("only the ten lowest batches are retried after the delay")
+    func retry() {
         var delivery = delivery(refusing: 1...25)
         #expect(!delivery.hasBacklog && !delivery.isEmpty && delivery.inFlightCount == 0)
         delivery.tick(at: first - 1)
@@ -24,7 +24,7 @@ struct RefusedBatchTests {
         #expect(delivery.backlog == Array(1...10))
     }
 
-    @Test("does not stand before others for ever: they are tried in turn")
+    @Test("refused batches are retried in turn")
     func turns() {
         var delivery = delivery(refusing: 1...25)
         var tried: [[Int64]] = []
@@ -38,7 +38,7 @@ struct RefusedBatchTests {
         #expect(tried[2] == Array(1...5) + Array(21...25))
     }
 
-    @Test("waits twice as long each time, to five minutes")
+    @Test("the delay doubles each time, up to five minutes")
     func doubling() {
         var delivery = delivery(refusing: 1...3)
         var waits: [Int64] = []
@@ -54,15 +54,15 @@ struct RefusedBatchTests {
         #expect(waits.prefix(8) == [5, 10, 20, 40, 80, 160, 300, 300])
     }
 
-    @Test("goes with all others as soon as one is taken")
-    func taken() {
+    @Test("all batches are sent again as soon as one is accepted")
+    func accepted() {
         var delivery = delivery(refusing: 1...25)
         delivery.tick(at: first)
         delivery.deliver(1...1)
         #expect(delivery.backlog == Array(2...25))
     }
 
-    @Test("goes with the next connection, and no more when it is stored or dropped")
+    @Test("refused batches are sent again on the next connection, unless they are stored or dropped")
     func ends() {
         var delivery = delivery(refusing: 1...4)
         delivery.forget([epoch: [2...2]])
@@ -78,7 +78,7 @@ struct RefusedBatchTests {
 }
 
 extension Delivery {
-    /// Publishes a batch, message id = number, and lets the broker refuse it.
+    /// Publishes a batch with its number as message id, and handles its refusal.
     fileprivate mutating func refuse(_ number: Int64, at boot: Int64) {
         didPublish(at(number), as: Int32(number))
         didRefuse(Int32(number), at: boot)

@@ -2,27 +2,27 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("What a network takes")
+@Suite("The round-trip time")
 struct RoundTripTests {
     private let minute: Int64 = 60_000_000
 
-    @Test("is the least of what was seen, and not known before")
-    func least() {
+    @Test("the minimum of all measurements is returned, or nil without one")
+    func minimum() {
         var trip = RoundTrip()
-        #expect(trip.least == nil)
+        #expect(trip.minimum == nil)
         for (number, duration) in [90_000, 40_000, 70_000].enumerated() {
             trip.add(Int64(duration), at: 1000 * minute + Int64(number))
         }
-        #expect(trip.least == 40_000)
+        #expect(trip.minimum == 40_000)
     }
 
-    @Test("is known anew two minutes after the network has become slower")
+    @Test("the minimum follows a slower network within two minutes")
     func slower() {
         var trip = RoundTrip()
         var known: [Int64?] = []
         for second in 0..<200 as Range<Int64> {
             trip.add(second < 10 ? 40_000 : 400_000, at: second * 1_000_000)
-            if second.isMultiple(of: 50) { known.append(trip.least) }
+            if second.isMultiple(of: 50) { known.append(trip.minimum) }
         }
         #expect(known == [40_000, 40_000, 40_000, 400_000])
     }

@@ -6,27 +6,27 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("An outbox on a full disk", .temporaryFolder)
+@Suite("The outbox on a full disk", .temporaryFolder)
 struct FullDiskTests {
-    private var ballastPath: String { TemporaryFolder.path + "/outbox-ballast" }
+    private var reservedSpacePath: String { TemporaryFolder.path + "/outbox-ballast" }
 
-    /// Batches of some kilobytes.
+    /// Returns batches of some kilobytes.
     private func blocks(_ numbers: Range<Int64>) -> [SampleBlock] { numbers.map { block($0 * 1000..<$0 * 1000 + 200) } }
 
-    /// An outbox with batches 1 to 60 that can't grow any more.
+    /// Returns an outbox with batches 1 to 60 that cannot grow.
     private func full() throws -> Outbox {
         let outbox = try openOutbox()
         for number in 1...60 as ClosedRange<Int64> {
             _ = try outbox.accept(blocks(number..<number + 1), at: time(number))
         }
-        outbox.mergeLog()
-        outbox.diskHasRoom = { false }
+        outbox.checkpoint()
+        outbox.hasDiskSpace = { false }
         let pages = try outbox.database.integer("PRAGMA page_count")
         try outbox.database.execute("PRAGMA max_page_count = \(pages)")
         return outbox
     }
 
-    @Test("drops the oldest batches, counted, and takes every new one")
+    @Test("the oldest batches are dropped and counted, and all new ones are written")
     func dropsOldest() throws {
         let outbox = try full()
         var written: [Int64] = []
@@ -46,7 +46,7 @@ struct FullDiskTests {
         #expect(outbox.droppedSamples == 200 * lost.count && dropped.samples == outbox.droppedSamples)
     }
 
-    @Test("lets what is acknowledged go before anything is dropped")
+    @Test("acknowledged batches are removed before any batch is dropped")
     func removesFirst() throws {
         let outbox = try full()
         let accepted = try outbox.accept(blocks(61..<71), removing: [outbox.epoch: [1...30]], at: time(61))
@@ -55,7 +55,7 @@ struct FullDiskTests {
         #expect(try outbox.pending() == [outbox.epoch: [31...70]])
     }
 
-    @Test("gives back what does not fit even then, and keeps its numbers without gaps")
+    @Test("blocks that do not fit are returned, and numbers have no gaps")
     func tooMuch() throws {
         let outbox = try full()
         let huge = block(100_000..<160_000)
@@ -66,26 +66,26 @@ struct FullDiskTests {
         #expect(next.entries.map(\.position.seq) == [62] && next.error == nil)
     }
 
-    @Test("grows again when the disk has room again")
+    @Test("the outbox grows again when the disk has space again")
     func roomAgain() throws {
         let outbox = try full()
-        outbox.diskHasRoom = { true }
+        outbox.hasDiskSpace = { true }
         let accepted = try outbox.accept(blocks(61..<161), at: time(61))
         #expect(accepted.entries.count == 100 && accepted.dropped == Outbox.Dropped())
     }
 
-    @Test("has a ballast beside it, which comes back after it was needed")
-    func ballast() throws {
+    @Test("the reserved space is restored after it was used")
+    func reservedSpace() throws {
         do {
             let outbox = try full()
-            #expect(outbox.ballast.size > 0)
-            #expect(FileManager.default.fileExists(atPath: ballastPath))
+            #expect(outbox.reservedSpace.size > 0)
+            #expect(FileManager.default.fileExists(atPath: reservedSpacePath))
             _ = try outbox.accept(blocks(61..<71), at: time(61))
-            #expect(FileManager.default.fileExists(atPath: ballastPath))
-            outbox.ballast.remove()
+            #expect(FileManager.default.fileExists(atPath: reservedSpacePath))
+            outbox.reservedSpace.remove()
             _ = try outbox.accept([], at: time(62))
-            #expect(FileManager.default.fileExists(atPath: ballastPath))
+            #expect(FileManager.default.fileExists(atPath: reservedSpacePath))
         }
-        #expect(try openOutbox().ballast.size > 0)
+        #expect(try openOutbox().reservedSpace.size > 0)
     }
 }

@@ -15,7 +15,7 @@ struct JournalTests {
         return batches
     }
 
-    @Test("keeps every batch that was ever accepted, in order, whatever became of it")
+    @Test("the journal has every accepted batch in order, including removed and dropped ones")
     func everything() throws {
         do {
             let outbox = try openOutbox(limits: .init(age: 1000), keepsJournal: true)
@@ -30,19 +30,19 @@ struct JournalTests {
                 Batch(position: BatchPosition(epoch: outbox.epoch, seq: 1), samples: block([3])),
                 Batch(position: BatchPosition(epoch: outbox.epoch, seq: 2), samples: block([4])),
             ]
-            // While the agent runs, and so before the log is merged.
+            // The agent runs, so the batches are still in the write-ahead log.
             #expect(try read() == expected)
         }
         #expect(try read().count == 4)
     }
 
-    @Test("is empty where none was kept")
+    @Test("the journal is empty if the agent keeps none")
     func none() throws {
         _ = try openOutbox().commit(appending: [block([1])], at: time(0))
         #expect(try read().isEmpty)
     }
 
-    @Test("has no batch of a commit that failed")
+    @Test("the journal has no batch of a failed commit")
     func failedCommit() throws {
         do {
             let outbox = try openOutbox(keepsJournal: true)
@@ -55,13 +55,13 @@ struct JournalTests {
         }
     }
 
-    @Test("of a file that is not there can't be read")
+    @Test("a missing file is an error")
     func missing() {
         let error = #expect(throws: OutboxError.self) { try Journal.read(path: path) { _ in } }
         #expect(error?.description.contains(path) == true)
     }
 
-    @Test("of a file that is no outbox can't be read")
+    @Test("a file that is not an outbox is an error")
     func noOutbox() throws {
         try SQLiteDatabase(path: path).execute("CREATE TABLE other (a)")
         let error = #expect(throws: OutboxError.self) { try Journal.read(path: path) { _ in } }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("The clock between two runs", .temporaryFolder)
+@Suite("The change of the clock between two runs", .temporaryFolder)
 struct OutboxClockTests {
     private static let week: Int64 = 7 * 86_400_000_000
     private static let month: Int64 = 30 * 86_400_000_000
@@ -18,7 +18,7 @@ struct OutboxClockTests {
         try Outbox(path: TemporaryFolder.path + "/outbox", limits: .init(age: Self.week), clock: clock)
     }
 
-    @Test("is steady on the same boot with the same offset, but for what it slews")
+    @Test("the clock is steady on the same boot with the same offset, within the slew")
     func steady() {
         let limit = TimeLine.stepThreshold
         let now = clock("a", offset: 1000)
@@ -32,14 +32,14 @@ struct OutboxClockTests {
         #expect(clock("", offset: 0).change(since: ("", 0), newest: nil) == .restarted)
     }
 
-    @Test("of this machine is the same twice")
-    func present() {
+    @Test("two readings of this machine's clock are steady")
+    func current() {
         let first = OutboxClock.now()
         let second = OutboxClock.now()
         #expect(second.change(since: (first.bootID, first.offset), newest: first.wall.microseconds) == .steady)
     }
 
-    @Test("that was set, forward or back, begins an epoch and makes no batch old", arguments: [month, -month])
+    @Test("a clock that was set starts an epoch and drops no batch", arguments: [month, -month])
     func wasSet(_ step: Int64) throws {
         let old: Epoch
         do {
@@ -55,14 +55,14 @@ struct OutboxClockTests {
             #expect(dropped == Outbox.Dropped())
             #expect(entries.map(\.position.seq) == [1])
         }
-        // And is steady from then on.
+        // The clock is steady from then on.
         let outbox = try open(clock("a", offset: step, at: step + 20))
         #expect(!outbox.foundClockSet)
         #expect(try outbox.commit(appending: [], at: time(step + 30)).dropped == Outbox.Dropped())
         #expect(try outbox.pending() == [old: [1...1], outbox.epoch: [1...1]])
     }
 
-    @Test("of another boot keeps the epoch, where it has not gone back, and makes no batch of before old")
+    @Test("a restart of the machine keeps the epoch and drops no earlier batch by its age")
     func restarted() throws {
         let epoch: Epoch
         do {
@@ -80,7 +80,7 @@ struct OutboxClockTests {
         #expect(aged.batches == [epoch: [2...2]])
     }
 
-    @Test("of another boot that went back begins an epoch")
+    @Test("a clock that went back over a restart starts an epoch")
     func wentBack() throws {
         do { _ = try open(clock("a", offset: 0)).commit(appending: [block([1])], at: time(0)) }
         #expect(try open(clock("b", offset: 0, at: -Self.month)).foundClockSet)

@@ -7,9 +7,9 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("An outbox that can't be used", .temporaryFolder)
+@Suite("Errors of the outbox", .temporaryFolder)
 struct OutboxErrorTests {
-    /// The error with which the outbox at `path` can't be opened.
+    /// Returns the error of opening the outbox at `path`.
     private func error(_ path: String) throws -> OutboxError {
         do {
             _ = try Outbox(path: path)
@@ -20,50 +20,52 @@ struct OutboxErrorTests {
         return OutboxError(path: path, CancellationError())
     }
 
-    @Test("because another agent uses it says which, and what to do")
+    @Test("an outbox in use names the other process and what to do")
     func second() throws {
         let path = TemporaryFolder.path + "/outbox"
         let first = try Outbox(path: path)
-        let told = try withExtendedLifetime(first) { try error(path) }
+        let error = try withExtendedLifetime(first) { try self.error(path) }
         #expect(
-            told.description
-                == "another agent (process \(getpid())) uses the outbox \(path): "
-                + "give each agent its own --outbox, and its own --device")
-        #expect(!told.isFull)
+            error.description
+                == "another agent (process \(getpid())) uses the outbox '\(path)'. "
+                + "Give each agent its own --outbox and --device.")
+        #expect(!error.isFull)
     }
 
-    @Test("can be opened again once the other is gone")
+    @Test("an outbox can be opened again after it was closed")
     func again() throws {
         _ = try openOutbox()
         _ = try openOutbox()
     }
 
-    @Test("because its folder is missing says so")
+    @Test("a missing folder is reported")
     func noFolder() throws {
         let path = TemporaryFolder.path + "/missing/outbox"
-        let told = try error(path)
-        #expect(told.description.hasPrefix("the outbox \(path) can't be "))
+        let error = try self.error(path)
         #expect(
-            told.description == "the outbox \(path) can't be written: check that its folder exists and who owns it")
+            error.description
+                == "cannot write outbox '\(path)'. Check that its folder exists and that you may write to it.")
     }
 
-    @Test("because it is a folder says so")
+    @Test("a folder in place of the file is reported")
     func folder() throws {
         let path = TemporaryFolder.path + "/folder"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         #expect(
             try error(path).description
-                == "the outbox \(path) can't be written: check that its folder exists and who owns it")
+                == "cannot write outbox '\(path)'. Check that its folder exists and that you may write to it.")
     }
 
-    @Test("because it is no database says so")
+    @Test("a file that is not a database is reported")
     func noDatabase() throws {
         let path = TemporaryFolder.path + "/outbox"
         try Data(String(repeating: "no database ", count: 1000).utf8).write(to: URL(filePath: path))
-        #expect(try error(path).description == "\(path) is damaged or no outbox: move it away to start with a new one")
+        #expect(
+            try error(path).description
+                == "'\(path)' is damaged or not an outbox. Move it away to start with a new one.")
     }
 
-    @Test("because a newer program wrote it says so")
+    @Test("an outbox of a newer version is reported")
     func newer() throws {
         _ = try openOutbox()
         let path = TemporaryFolder.path + "/outbox"
@@ -71,11 +73,11 @@ struct OutboxErrorTests {
         #expect(try error(path).description.contains("written by a newer Lockstep"))
     }
 
-    @Test("because the disk is full says so, and that this can be mended")
+    @Test("a full disk is reported, with what to do")
     func full() {
         let full = OutboxError(path: "/x", SQLiteError(code: 13, message: "database or disk is full"))
         #expect(full.isFull)
-        #expect(full.description == "the disk is full: the outbox /x can't grow")
+        #expect(full.description == "cannot write outbox '/x': the disk is full. Free some space.")
         #expect(OutboxError(path: "/x", SQLiteError(code: 778, message: "disk I/O error", systemError: ENOSPC)).isFull)
         #expect(OutboxError(path: "/y", full) == full)
     }

@@ -7,9 +7,9 @@ import Testing
 
 @testable import LockstepAgent
 
-/// Opens the outbox in the test's folder; its lock ends with the scope.
+/// Opens the outbox in the test's folder. Its lock ends with the scope.
 ///
-/// No `withOutbox { }`: inside a closure Swift 6.3 mixes up the closures of the macros.
+/// This is not `withOutbox { }`, because Swift 6.3 confuses the closures of macros inside a closure.
 func openOutbox(limits: Outbox.Limits = .init(), keepsJournal: Bool = false) throws -> Outbox {
     try Outbox(path: TemporaryFolder.path + "/outbox", limits: limits, keepsJournal: keepsJournal)
 }
@@ -18,7 +18,7 @@ func time(_ microseconds: Int64) -> Timestamp { Timestamp(microseconds: start + 
 
 @Suite("The outbox", .temporaryFolder)
 struct OutboxTests {
-    @Test("numbers batches from 1 without gaps, also over a restart, and keeps its epoch")
+    @Test("batches are numbered from 1 without gaps, and a restart keeps epoch and numbers")
     func numbering() throws {
         let (epoch, first) = try acceptFirst()
         #expect(first.map(\.position) == [BatchPosition(epoch: epoch, seq: 1), BatchPosition(epoch: epoch, seq: 2)])
@@ -27,7 +27,7 @@ struct OutboxTests {
             let entries = try openOutbox().commit(appending: [block([number])], at: time(0)).entries
             #expect(entries.map(\.position) == [BatchPosition(epoch: epoch, seq: number)])
         }
-        // Numbers of batches that have left are not given again.
+        // The numbers of removed batches are not used again.
         let outbox = try openOutbox()
         _ = try outbox.commit(appending: [], removing: [epoch: [1...6]], at: time(0))
         #expect(outbox.bytes == 0)
@@ -40,7 +40,7 @@ struct OutboxTests {
         return (outbox.epoch, try outbox.commit(appending: [block([1]), block([2], .steps)], at: time(0)).entries)
     }
 
-    @Test("holds batches as they are published until they are removed")
+    @Test("the outbox holds the payloads of batches until they are removed")
     func holding() throws {
         let samples = block([1, 2, 4])
         let entries = try openOutbox().commit(appending: [samples, samples], at: time(0)).entries
@@ -61,7 +61,7 @@ struct OutboxTests {
         }
     }
 
-    @Test("starts a new epoch whose numbers begin at 1, and keeps the batches of the old one")
+    @Test("a new epoch numbers from 1 and keeps the batches of the old one")
     func epochs() throws {
         let old: Epoch
         let new: Epoch
@@ -85,7 +85,7 @@ struct OutboxTests {
         }
     }
 
-    @Test("gives each session a higher number than the one before, also when the clock went back")
+    @Test("session numbers increase, even if the clock goes back")
     func sessions() throws {
         let first = try openOutbox().startSession(at: time(5))
         #expect(first == start + 5)
@@ -101,7 +101,7 @@ struct OutboxTests {
         }
     }
 
-    @Test("is as before when a commit fails, and its numbers stay without gaps")
+    @Test("a failed commit changes nothing, and numbers have no gaps")
     func failedCommit() throws {
         do {
             let outbox = try openOutbox()
@@ -124,7 +124,7 @@ struct OutboxTests {
     }
 }
 
-@Suite("What the outbox's limits drop", .temporaryFolder)
+@Suite("The limits of the outbox", .temporaryFolder)
 struct OutboxLimitTests {
     private var size: Int64 {
         Int64(
@@ -134,7 +134,7 @@ struct OutboxLimitTests {
             .count)
     }
 
-    @Test("by size is the oldest, and is told by numbers and samples, also after a restart")
+    @Test("the size limit drops the oldest batches and counts them across restarts")
     func bySize() throws {
         do {
             let outbox = try openOutbox(limits: .init(bytes: 3 * size))
@@ -161,7 +161,7 @@ struct OutboxLimitTests {
         }
     }
 
-    @Test("by size may be the new batch itself, which then is not published")
+    @Test("a new batch above the size limit is dropped and not returned for publication")
     func tooLarge() throws {
         do {
             let outbox = try openOutbox(limits: .init(bytes: size - 1))
@@ -175,7 +175,7 @@ struct OutboxLimitTests {
         }
     }
 
-    @Test("by age is what is older than the limit, at the next commit")
+    @Test("a commit drops batches above the age limit")
     func byAge() throws {
         do {
             let outbox = try openOutbox(limits: .init(age: 1000))
@@ -188,11 +188,11 @@ struct OutboxLimitTests {
         }
     }
 
-    @Test("is of the epoch in which it was numbered")
+    @Test("dropped batches are recorded with their own epoch")
     func epochs() throws {
         var size: Int64 = 0
         do { size = Int64(try openOutbox().commit(appending: [block([1])], at: time(0)).entries[0].payload.count) }
-        // Room for the batch that is there, and not for one more.
+        // The limit allows one batch.
         let outbox = try openOutbox(limits: .init(bytes: size + size / 2))
         let old = outbox.epoch
         try outbox.startEpoch()
@@ -203,7 +203,7 @@ struct OutboxLimitTests {
         #expect(outbox.droppedSamples == 1)
     }
 
-    @Test("is not what a step of the clock makes look old")
+    @Test("a step of the clock drops no batch by its age")
     func ageAfterStep() throws {
         let outbox = try openOutbox(limits: .init(age: 1000))
         _ = try outbox.commit(appending: [block([1])], at: time(0))

@@ -5,10 +5,10 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("An outbox of the first schema", .temporaryFolder)
+@Suite("An outbox with the first schema", .temporaryFolder)
 struct OutboxUpgradeTests {
-    @Test("is taken over with its epoch, its numbers and everything in it")
-    func takenOver() throws {
+    @Test("the upgrade keeps epoch, numbers and batches")
+    func upgrade() throws {
         let path = TemporaryFolder.path + "/outbox"
         let epoch = Epoch(unchecked: "72fb8639bfae3695")
         try makeFirst(path, epoch)
@@ -22,7 +22,7 @@ struct OutboxUpgradeTests {
         #expect(count == 2)
     }
 
-    /// What the first program wrote, in its own words.
+    /// Creates an outbox as the first version did.
     private func makeFirst(_ path: String, _ epoch: Epoch) throws {
         let payload =
             #"{"v":1,"epoch":"\#(epoch)","seq":4,"t":\#(start),"dt":10000,"x":[1,2],"y":[0,0],"z":[-1,-1]}"#

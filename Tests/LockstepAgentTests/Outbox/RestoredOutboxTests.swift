@@ -8,7 +8,7 @@ import Testing
 
 @Suite("An outbox restored from an older copy", .temporaryFolder)
 struct RestoredOutboxTests {
-    /// An outbox that has given the numbers 1 to `count`, none of them to a broker.
+    /// Returns an outbox with batches 1 to `count`, none of them published.
     private func outbox(holding count: Int) throws -> Outbox {
         let outbox = try openOutbox()
         for number in 0..<count {
@@ -21,7 +21,7 @@ struct RestoredOutboxTests {
         for seq in batches { outbox.didPublish(BatchPosition(epoch: outbox.epoch, seq: seq)) }
     }
 
-    @Test("shows by an acknowledgement of numbers that it has not given yet")
+    @Test("an acknowledgement of future numbers shows that the outbox is older")
     func future() throws {
         let outbox = try outbox(holding: 5)
         publish(1...5, of: outbox)
@@ -31,7 +31,7 @@ struct RestoredOutboxTests {
         #expect(!outbox.isOlder(than: Acknowledgement(epoch: Epoch(unchecked: "other"), through: 6)))
     }
 
-    @Test("shows by an acknowledgement of a batch that no broker was given, however many came after it")
+    @Test("an acknowledgement of an unpublished batch shows that the outbox is older")
     func unpublished() throws {
         let outbox = try outbox(holding: 5)
         publish(1...2, of: outbox)
@@ -41,7 +41,7 @@ struct RestoredOutboxTests {
         #expect(!outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 2, missing: [3...4], highest: 5)))
     }
 
-    @Test("shows so after a restart, too: what was never sent is remembered")
+    @Test("unpublished batches are remembered across a restart")
     func restarted() throws {
         let epoch: Epoch
         do {
@@ -55,7 +55,7 @@ struct RestoredOutboxTests {
         #expect(!again.isOlder(than: Acknowledgement(epoch: epoch, through: 2)))
     }
 
-    @Test("is not suspected where an agent was killed while it sent its backlog")
+    @Test("an outbox whose agent was killed while publishing backlog is not mistaken for an older one")
     func killedWhileSending() throws {
         let epoch: Epoch
         do {
@@ -67,7 +67,7 @@ struct RestoredOutboxTests {
         #expect(try !openOutbox().isOlder(than: Acknowledgement(epoch: epoch, through: 5)))
     }
 
-    @Test("drops nothing by its limits that would look like an acknowledgement of what was never sent")
+    @Test("an acknowledgement of dropped batches does not make the outbox look older")
     func dropped() throws {
         let outbox = try openOutbox(limits: .init(bytes: 300))
         for number in 0..<10 { _ = try outbox.commit(appending: [block([Int64(number)])], at: time(Int64(number))) }
@@ -77,7 +77,7 @@ struct RestoredOutboxTests {
         #expect(outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: last + 1)))
     }
 
-    @Test("gives its batches numbers of a new epoch, but for those that are missing, and keeps what is in them")
+    @Test("batches get numbers of a new epoch, except those listed as missing, and keep their samples")
     func renumbering() throws {
         let outbox = try outbox(holding: 5)
         let old = outbox.epoch
@@ -106,8 +106,8 @@ struct RestoredOutboxTests {
         #expect(!outbox.isOlder(than: Acknowledgement(epoch: old, through: 1, missing: [2...3], highest: 9)))
     }
 
-    @Test("keeps its new epoch and numbers over a restart")
-    func keptOverRestart() throws {
+    @Test("a restart keeps the new epoch and its numbers")
+    func keptAcrossRestart() throws {
         let epoch: Epoch
         do {
             let outbox = try outbox(holding: 3)

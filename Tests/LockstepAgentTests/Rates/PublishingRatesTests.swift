@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepSensors
 import Testing
 
-@Suite("What an agent publishes")
+@Suite("The rates of published streams")
 struct PublishingRatesTests {
     private func requests(
         _ rates: PublishingRates = PublishingRates(), in phase: Phase, leased: [SensorStream: Double] = [:]
@@ -11,7 +11,7 @@ struct PublishingRatesTests {
         rates.requests(in: phase, leased: leased, streams: SensorStream.builtIn)
     }
 
-    @Test("in the foreground is all that its sources give, and device motion at a rate of its own")
+    @Test("in foreground, streams have the rate of their source, and device motion and heading their default rate")
     func foreground() {
         let asked = requests(in: .foreground)
         #expect(asked.count == SensorStream.builtIn.count)
@@ -20,7 +20,7 @@ struct PublishingRatesTests {
         #expect(asked.filter { $0.key.defaultRate == nil }.values.allSatisfy { $0 == .everything })
     }
 
-    @Test("in background is steps, and location where it has changed significantly")
+    @Test("in background, only steps and significant changes of the location are published")
     func background() {
         #expect(
             requests(in: .background) == [
@@ -30,14 +30,14 @@ struct PublishingRatesTests {
             ])
     }
 
-    @Test("while inactive or at the end is nothing, whatever is leased")
+    @Test("while inactive or terminated, nothing is published, even with a lease")
     func inactive() {
         #expect(requests(in: .inactive, leased: [.gyroscope: 50]).isEmpty)
         #expect(requests(in: .terminated).isEmpty)
     }
 
-    @Test("follows what it is told, phase by phase")
-    func told() {
+    @Test("configured rates replace the defaults of their phase")
+    func configured() {
         let rates = PublishingRates(
             foreground: [.gyroscope: SensorRequest(rate: 0), .accelerometer: SensorRequest(rate: 20)],
             background: [.accelerometer: SensorRequest(rate: 1), .location: SensorRequest(rate: 0)])
@@ -53,13 +53,13 @@ struct PublishingRatesTests {
         #expect(requests(quiet, in: .background)[.steps] == nil)
     }
 
-    @Test("is raised by a lease and never lowered, in background too")
+    @Test("a lease raises a rate and never lowers it, in any phase")
     func leased() {
         let rates = PublishingRates(foreground: [.accelerometer: SensorRequest(rate: 20)])
         let slower = requests(rates, in: .foreground, leased: [.accelerometer: 10, .deviceMotion: 100])
         #expect(slower[.accelerometer] == SensorRequest(rate: 20))
         #expect(slower[.deviceMotion] == SensorRequest(rate: 100))
-        // All that the source gives, of a source that gives at least so much.
+        // The rate of the source, which is at least the leased rate.
         let all = requests(in: .foreground, leased: [.gyroscope: 200])
         #expect(all[.gyroscope] == SensorRequest(rate: .infinity, minimum: 200))
         let background = requests(in: .background, leased: [.accelerometer: 10, .location: 1])

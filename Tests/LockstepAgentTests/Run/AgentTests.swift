@@ -8,9 +8,9 @@ import SensorTestSupport
 import Synchronization
 import Testing
 
-@Suite("An agent", .temporaryFolder)
+@Suite("The agent", .temporaryFolder)
 struct AgentTests {
-    @Test("whose outbox can't be opened ends with the reason, also where a source waits for room")
+    @Test("an agent whose outbox cannot be opened ends with the reason, even if a source waits for room")
     func noOutbox() async throws {
         let configuration = AgentConfiguration(
             address: DeviceAddress(group: .standard, device: DeviceID(unchecked: "pi")),
@@ -36,7 +36,7 @@ private final class End: Sendable {
     let reason = Mutex<String?>(nil)
 }
 
-/// A recording read at full speed: more than the inbox takes.
+/// A recording read at full speed, with more samples than the inbox has room for.
 private struct FloodingSource: SensorSource {
     let name = "flood"
     let streams = [SensorStream.accelerometer]

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The inbox", .timeLimit(.minutes(10)))
 struct InboxTests {
-    @Test("holds a source up while it is too full, and loses nothing")
+    @Test("a source waits while the inbox is full, and no sample is lost")
     func backPressure() async {
         let wakeup = Wakeup()
         let inbox = Inbox(wakeup: wakeup)
@@ -31,14 +31,14 @@ struct InboxTests {
         await source.value
     }
 
-    @Test("lets a source go on at once while there is room")
+    @Test("a source continues at once while there is room")
     func room() async {
         let inbox = Inbox(wakeup: Wakeup())
         await inbox.accept(block(0..<4096), clock: .own)
         #expect(inbox.drain().count == 1)
     }
 
-    @Test("lets everybody go when it closes, and takes nothing any more")
+    @Test("closing resumes all sources and discards later items")
     func close() async {
         let wakeup = Wakeup()
         let inbox = Inbox(wakeup: wakeup)
@@ -54,7 +54,7 @@ struct InboxTests {
         #expect(inbox.drain().isEmpty)
     }
 
-    @Test("signals once for all that waits, and again after that was taken out")
+    @Test("one signal covers all items until they are removed")
     func signals() async {
         let wakeup = Wakeup()
         let inbox = Inbox(wakeup: wakeup)
@@ -77,7 +77,7 @@ struct InboxTests {
         #expect(!inbox.isEmpty)
     }
 
-    @Test("keeps the order of what comes, and wakes the loop")
+    @Test("items keep their order and wake the loop")
     func order() {
         let wakeup = Wakeup()
         let inbox = Inbox(wakeup: wakeup)
@@ -102,21 +102,21 @@ struct InboxTests {
 
 @Suite("The problem log")
 struct ProblemLogTests {
-    @Test("tells each problem once until it is mended")
-    func telling() {
+    @Test("a problem is new once until it is resolved")
+    func reporting() {
         var log = ProblemLog()
         #expect(log.isNew("outbox") == true)
         #expect(log.isNew("outbox") == false)
         #expect(log.isNew("broker refused") == true)
         #expect(log.isNew("broker unreachable") == true)
-        log.mend("broker")
+        log.resolve("broker")
         #expect(log.isNew("broker refused") == true)
         #expect(log.isNew("outbox") == false)
-        log.mend("outbox")
+        log.resolve("outbox")
         #expect(log.isNew("outbox") == true)
     }
 
-    @Test("lets each problem be tried again once a second")
+    @Test("a problem may be retried once a second")
     func retrying() {
         var log = ProblemLog()
         #expect(log.isRetryDue("outbox", at: 0) == true)

@@ -8,12 +8,12 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("The agent's loop and its clocks", .temporaryFolder)
+@Suite("The agent's loop and the clocks", .temporaryFolder)
 struct LoopClockTests {
     private let hour: Int64 = 3_600_000_000
 
     @Test(
-        "tells a suspend afterwards, as background and foreground at their times",
+        "a suspend is published after the wake, as background and foreground with their own times",
         .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
     func suspend() async throws {
         try await withBroker { broker in
@@ -23,7 +23,7 @@ struct LoopClockTests {
             var asleep: Int64 = 0
             func turn() {
                 var moment = Moment.now()
-                // The boot clock counts sleep, the other one does not.
+                // Only the boot clock counts the time asleep.
                 moment.boot += asleep
                 moment.wall = moment.wall + asleep
                 loop.link.wait(until: .now + .milliseconds(20))
@@ -46,12 +46,12 @@ struct LoopClockTests {
             #expect(began.phase == .background && woke.phase == .foreground)
             let between = try #require(woke.at) - #require(began.at)
             #expect((hour...hour + 60_000_000).contains(between))
-            #expect(loop.outbox.epoch == began.epoch, "it is the same time line")
+            #expect(loop.outbox.epoch == began.epoch, "a suspend does not start an epoch")
             await client.stop()
         }
     }
 
-    @Test("an epoch that can't be written is tried again until it is, once a second")
+    @Test("an epoch that cannot be written is retried once a second until it is written")
     func epochRetry() throws {
         let loop = try makeLoop()
         let epoch = loop.outbox.epoch
@@ -70,7 +70,7 @@ struct LoopClockTests {
         #expect(loop.outbox.epoch == epoch)
         try other.execute("DROP TRIGGER trap")
         pass(100_000)
-        #expect(loop.outbox.epoch == epoch, "it was tried at once again")
+        #expect(loop.outbox.epoch == epoch, "it was retried at once")
         pass(1_000_000)
         #expect(loop.outbox.epoch != epoch)
     }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("The agent's loop and when it turns", .temporaryFolder)
+@Suite("The time of the loop's next turn", .temporaryFolder)
 struct LoopTurnTests {
-    @Test("turns at once while something waits in the inbox, also where its signal is gone")
+    @Test("a turn follows at once while the inbox has items, even if their signal was consumed")
     func waiting() throws {
         let loop = try makeLoop()
         #expect(loop.nextTurn(at: 5) == 1_000_005)

@@ -6,9 +6,9 @@ extension SequenceSet: ExpressibleByArrayLiteral {
     init(arrayLiteral elements: ClosedRange<Int64>...) { self.init(elements) }
 }
 
-/// Gives each test a folder of its own and removes it.
+/// Creates a folder for each test, and removes it afterwards.
 struct TemporaryFolder: TestTrait, SuiteTrait, TestScoping {
-    /// The folder of the test that runs.
+    /// The folder of the current test.
     @TaskLocal static var path = ""
 
     var isRecursive: Bool { true }

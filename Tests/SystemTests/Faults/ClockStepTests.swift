@@ -66,6 +66,6 @@ struct ClockStepTests {
     }
 
     private func steps(of agent: RunningProgram) -> Int {
-        agent.text.components(separatedBy: "the clock was stepped by").count - 1
+        agent.text.components(separatedBy: "clock stepped, starting new epoch").count - 1
     }
 }

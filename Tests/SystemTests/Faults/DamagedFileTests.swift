@@ -51,13 +51,13 @@ struct DamagedFileTests {
             let damaged = try self.damage(path, damage)
             let agent = try system.startAgent("walker", url: nowhere)
             #expect(await agent.waitForExit() == 1, "\(agent.text)")
-            #expect(agent.text.contains("\(path) is damaged or no outbox: move it away"), "\(agent.text)")
+            #expect(agent.text.contains("'\(path)' is damaged or not an outbox. Move it away"), "\(agent.text)")
             #expect(try contents(of: path) == damaged)
 
             // The advice in the error works.
             try FileManager.default.moveItem(atPath: path, toPath: path + "-damaged")
             let again = try system.startAgent("walker", url: nowhere)
-            #expect(await again.waitForOutput("agent of default/walker with 0 batches"))
+            #expect(await again.waitForOutput("outbox_batches=0"))
         }
     }
 

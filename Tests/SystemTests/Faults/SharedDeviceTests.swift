@@ -15,7 +15,7 @@ struct SharedDeviceTests {
             let second = try system.startAgent("walker", only("motion/gyroscope") + ["--outbox", other])
             #expect(await second.waitForOutput("connected to"))
             await expectEventually("\(first.text)\(second.text)", within: .seconds(120)) {
-                (first.text + second.text).contains("another agent runs as device default/walker")
+                (first.text + second.text).contains("another agent uses the same device id")
             }
             let connections = (first.text + second.text).components(separatedBy: "connected to").count - 1
             #expect(connections < 20, "they keep disconnecting each other: \(first.text)\(second.text)")

@@ -24,7 +24,7 @@ struct NATSClusterTests {
             await expectEventually("\(collector.text)\(agent.text)", within: .seconds(120)) {
                 collector.hasLoggedState("active", of: "lab/arm-left")
             }
-            #expect(agent.text.contains("with MQTT 3.1.1"))
+            #expect(agent.text.contains("mqtt=3.1.1"))
             await cluster.nodes[2].stop(SIGKILL)
             let before = try stored(folder)
             await expectEventually("\(collector.text)\(agent.text)\(cluster.text)", within: .seconds(120)) {

@@ -3,12 +3,12 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("Backlog on its way to the collector")
+@Suite("The window of backlog in flight")
 struct BacklogWindowTests {
     private let epoch = Epoch(unchecked: "e")
 
-    /// Publishes as much as the window lets through, and acknowledges it after `delay` µs in queues, for which a collector
-    /// then held its word back.
+    /// Fills the window, and acknowledges it after a queueing delay of `delay` µs and the hold time of the collector.
+    /// - Returns: the number of batches.
     private func round(_ window: inout InFlightWindow, delay: Int64, held: Int64? = 700_000) -> Int64 {
         var count: Int64 = 0
         while window.isOpen {
@@ -16,33 +16,33 @@ struct BacklogWindowTests {
             window.didPublish(BatchPosition(epoch: epoch, seq: count), isBacklog: true, at: 0)
         }
         window.acknowledge(
-            SequenceSet([1...count]), held: held, of: epoch, at: delay + (held ?? InFlightWindow.usuallyHeld))
+            SequenceSet([1...count]), held: held, of: epoch, at: delay + (held ?? InFlightWindow.defaultHoldTime))
         return count
     }
 
-    @Test("grows while it comes through in time, up to a bound")
+    @Test("the window grows while delays are short, up to its maximum")
     func grows() {
         var window = InFlightWindow()
         let counts = (0..<40).map { _ in round(&window, delay: 200_000) }
-        #expect(counts.first == Int64(InFlightWindow.first))
-        #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 < $1 || $1 == Int64(InFlightWindow.most) })
-        #expect(counts.last == Int64(InFlightWindow.most))
+        #expect(counts.first == Int64(InFlightWindow.initialSize))
+        #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 < $1 || $1 == Int64(InFlightWindow.maxSize) })
+        #expect(counts.last == Int64(InFlightWindow.maxSize))
     }
 
-    @Test("halves when that takes long, but never stops", arguments: [nil, 0, 900_000])
+    @Test("the window halves when delays are long, down to its minimum", arguments: [nil, 0, 900_000])
     func shrinks(held: Int64?) {
         var window = InFlightWindow()
         for _ in 0..<40 { _ = round(&window, delay: 200_000, held: held) }
         let counts = (0..<20).map { _ in round(&window, delay: 800_000, held: held) }
-        #expect(counts[1] == Int64(InFlightWindow.most / 2))
-        #expect(counts.last == Int64(InFlightWindow.least))
+        #expect(counts[1] == Int64(InFlightWindow.maxSize / 2))
+        #expect(counts.last == Int64(InFlightWindow.minSize))
         let after = (0..<8).map { _ in round(&window, delay: 200_000, held: held) }
-        #expect(after == [4, 5, 6, 7, 8, 10, 12, 15], "slower than at first")
+        #expect(after == [4, 5, 6, 7, 8, 10, 12, 15], "it grows more slowly than at the start")
         let between = (0..<3).map { _ in round(&window, delay: 400_000, held: held) }
-        #expect(Set(between).count == 1, "in between it stays")
+        #expect(Set(between).count == 1, "it stays the same for medium delays")
     }
 
-    @Test("goes by the newest that came through: live batches tell as well how long queues are")
+    @Test("the newest acknowledged batch determines the delay, including live batches")
     func live() {
         var window = InFlightWindow()
         func publish(_ seq: Int64, isBacklog: Bool, at boot: Int64) {
@@ -59,10 +59,10 @@ struct BacklogWindowTests {
         #expect(window.size == 8)
         publish(28, isBacklog: false, at: 3_000_000)
         window.acknowledge(SequenceSet([1...28]), held: 0, of: epoch, at: 3_900_000)
-        #expect(window.size == 8, "without backlog under way there is nothing to learn")
+        #expect(window.size == 8, "live batches alone do not change the window")
     }
 
-    @Test("does not grow where little of it is made use of")
+    @Test("the window does not grow while it is mostly unused")
     func unused() {
         var window = InFlightWindow()
         for _ in 0..<4 { _ = round(&window, delay: 0) }
@@ -74,7 +74,7 @@ struct BacklogWindowTests {
         #expect(size == 128 && window.size == size)
     }
 
-    @Test("is not taken for late where the network is slow")
+    @Test("the round-trip time of a slow network does not count as delay")
     func slowNetwork() {
         var window = InFlightWindow()
         for (seq, duration) in [(1, 700_000), (2, 900_000)] as [(Int64, Int64)] {
@@ -85,8 +85,8 @@ struct BacklogWindowTests {
         #expect(counts[1] > counts[0] && counts[2] > counts[1])
     }
 
-    @Test("does not wait for ever for what no collector takes, and leaves other epochs their turn")
-    func hopeless() {
+    @Test("batches that no collector stores do not block other epochs")
+    func neverStored() {
         let other = Epoch(unchecked: "f")
         var delivery = Delivery(pending: [epoch: SequenceSet([1...1000]), other: SequenceSet([1...200])])
         var stored = SequenceSet()
@@ -105,7 +105,7 @@ struct BacklogWindowTests {
         #expect(stored == SequenceSet([1...200]))
     }
 
-    @Test("opens again after a while, though live batches are acknowledged all the time and backlog is not")
+    @Test("the window opens again after a timeout if only live batches are acknowledged")
     func opensAgain() {
         let live = Epoch(unchecked: "live")
         var delivery = Delivery(pending: [epoch: SequenceSet([1...1000])])
@@ -125,7 +125,7 @@ struct BacklogWindowTests {
         #expect(isOpen == [false, false, false, false, true, true])
     }
 
-    @Test("is as large as it likes where the broker acknowledges")
+    @Test("the window is not limited if the broker acknowledges")
     func brokerAcknowledges() {
         var delivery = Delivery(pending: [epoch: SequenceSet([1...100])], waitsForCollector: false)
         for _ in 0..<100 {
@@ -136,7 +136,7 @@ struct BacklogWindowTests {
         #expect(!delivery.hasBacklog)
     }
 
-    @Test("waits for the collector, not for the broker; what is given up makes room")
+    @Test("the window waits for the collector, not for the broker, and forgotten batches make room")
     func waits() {
         var delivery = Delivery(pending: [epoch: SequenceSet([1...100])])
         var sent: [BatchPosition] = []
@@ -148,10 +148,10 @@ struct BacklogWindowTests {
             }
         }
         send()
-        #expect(sent.count == InFlightWindow.first)
+        #expect(sent.count == InFlightWindow.initialSize)
         delivery.handle(Acknowledgement(epoch: epoch, received: SequenceSet([1...4]), held: 0), at: 100_000)
         send()
-        #expect(sent.count > InFlightWindow.first && sent.count <= 3 * InFlightWindow.first)
+        #expect(sent.count > InFlightWindow.initialSize && sent.count <= 3 * InFlightWindow.initialSize)
         let before = sent.count
         delivery.forget([epoch: SequenceSet([5...8])])
         send()
@@ -159,6 +159,6 @@ struct BacklogWindowTests {
         delivery.didDisconnect()
         delivery.didConnect(at: 0)
         send()
-        #expect(sent.count > before + 4, "the next connection starts with nothing under way")
+        #expect(sent.count > before + 4, "a new connection starts with no batch in flight")
     }
 }

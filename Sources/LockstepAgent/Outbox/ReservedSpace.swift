@@ -1,0 +1,51 @@
+import Glibc
+
+/// A file that reserves disk space. On a full disk it is deleted, so that SQLite has space to delete batches: in WAL mode
+/// even a deletion needs space.
+struct ReservedSpace {
+    private static let maxSize: Int64 = 4 << 20
+    private static let minSize: Int64 = 64 << 10
+
+    let path: String
+    /// The size in bytes, or 0 if the disk had no space for the file at the start.
+    let size: Int64
+
+    /// Reserves up to 4 MiB, and at most an eighth of the free space. An existing file is kept.
+    init(path: String) {
+        self.path = path
+        var status = stat()
+        if stat(path, &status) == 0, status.st_size >= Self.minSize {
+            size = Int64(status.st_size)
+            return
+        }
+        let wanted = min(Self.maxSize, Self.free(beside: path) / 8)
+        size = wanted < Self.minSize ? 0 : wanted
+        restore()
+    }
+
+    /// Whether the disk has more free space than the file needs. Only meaningful while the file is deleted.
+    var hasDiskSpace: Bool { Self.free(beside: path) >= 2 * max(size, Self.minSize) }
+
+    /// Returns the free space on the disk of a file in bytes.
+    private static func free(beside path: String) -> Int64 {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        var status = statvfs()
+        guard statvfs(folder, &status) == 0 else { return 0 }
+        let bytes = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return bytes.overflow ? .max : Int64(clamping: bytes.partialValue)
+    }
+
+    /// Releases the reserved space.
+    func remove() { unlink(path) }
+
+    /// Reserves the space again, or as much as is free.
+    func restore() {
+        var status = stat()
+        guard size > 0, stat(path, &status) != 0 else { return }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let wanted = min(size, Self.free(beside: path))
+        if wanted < 4096 || posix_fallocate(descriptor, 0, off_t(wanted)) != 0 { unlink(path) }
+    }
+}

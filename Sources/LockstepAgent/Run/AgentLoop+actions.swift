@@ -1,0 +1,132 @@
+import FoundationEssentials
+import LockstepMQTT
+import LockstepModel
+import LockstepSensors
+import LockstepWire
+import Logging
+
+extension AgentLoop {
+    /// Carries out an action and returns its result to the state.
+    /// - Parameter moment: the time of the event that led to the action.
+    func perform(_ action: AgentState.Action, at moment: Moment) {
+        switch action {
+        case .log(let level, let message, let metadata): logger.log(level: level, message, metadata: metadata)
+        case .setSourceRates(let rates):
+            for source in configuration.sources {
+                source.setRates(rates.filter { source.streams.contains($0.key) })
+            }
+        case .write(let blocks, let removable, let time): write(blocks, removing: removable, at: time, moment)
+        case .publishLive(let entry):
+            let outcome = state.canPublishLive ? publish(entry, payload: entry.payload) : .notPublished
+            send(.live(entry.position, outcome))
+        case .publishBacklog(let position): send(.backlog(position, publishBacklog(position, at: moment)), at: moment)
+        case .publishPresence(let report):
+            if let id = presencePublisher.publish(report, over: link) { send(.presencePublished(id: id), at: moment) }
+        case .subscribe: subscribe()
+        case .reply(let reply): publish(reply)
+        case .describe(let id, let description): describe(description, id: id)
+        case .startEpoch: startEpoch(at: moment)
+        case .compareOutbox(let ack): send(.outboxCompared(ack, isOlder: outbox.isOlder(than: ack)), at: moment)
+        case .replaceEpoch(let ack): replaceEpoch(after: ack, at: moment)
+        case .stopBacklog: outbox.didDisconnect()
+        case .reconnect:
+            link.reconnect()
+            outbox.didDisconnect()
+        case .resume(let event): send(event, at: moment)
+        case .close(let removable, let time, let deadline): close(removing: removable, at: time, deadline: deadline)
+        }
+    }
+
+    private func write(
+        _ blocks: [SampleBlock], removing removable: [Epoch: SequenceSet], at time: Timestamp, _ moment: Moment
+    ) {
+        let event: AgentState.Event
+        do {
+            let accepted = try outbox.accept(blocks, removing: removable, at: time)
+            event = .written(accepted, droppedSamples: outbox.droppedSamples)
+        } catch {
+            event = .writeFailed(blocks, error)
+        }
+        send(event, at: moment)
+    }
+
+    private func publish(_ entry: Outbox.Entry, payload: [UInt8]) -> AgentState.PublishOutcome {
+        do {
+            let message = MQTTMessage(
+                topic: configuration.root.topic(configuration.address, .stream(entry.stream)), payload: payload,
+                contentType: BatchEncoding(of: payload).contentType)
+            guard let id = try link.publish(message) else { return .notPublished }
+            outbox.didPublish(entry.position)
+            return .published(id: id, bytes: payload.count)
+        } catch {
+            return error.code == .tooLarge ? .tooLarge : .failed(error)
+        }
+    }
+
+    private func publishBacklog(_ position: BatchPosition, at moment: Moment) -> AgentState.PublishOutcome {
+        do {
+            guard let entry = try outbox.entry(at: position) else { return .missing }
+            do { try outbox.willSendBacklog() } catch { send(.backlogNotRecorded(error), at: moment) }
+            return publish(entry, payload: BatchEncoding.markingLate(entry.payload))
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func subscribe() {
+        do {
+            try link.subscribe(to: configuration.root.topic(configuration.address, .ack), qos: .atMostOnce)
+            try link.subscribe(to: configuration.root.topic(configuration.address, .command), qos: .atLeastOnce)
+        } catch {
+            logger.error("cannot subscribe", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func publish(_ reply: AgentReply) {
+        do {
+            _ = try link.publish(
+                MQTTMessage(
+                    topic: configuration.root.topic(configuration.address, .commandReply),
+                    payload: ReplyJSON.encode(reply)))
+        } catch {
+            logger.error("cannot publish reply", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func describe(_ description: AgentDescription, id: String?) {
+        var description = description
+        description.epoch = outbox.epoch
+        description.outboxBatches = Int((try? outbox.pending())?.values.reduce(0) { $0 + $1.count } ?? 0)
+        description.outboxBytes = outbox.bytes
+        description.droppedSamples += outbox.droppedSamples
+        publish(AgentReply(id: id, outcome: .described(description)))
+    }
+
+    private func startEpoch(at moment: Moment) {
+        let event: AgentState.Event
+        do {
+            try outbox.startEpoch()
+            event = .epochStarted(outbox.epoch)
+        } catch {
+            event = .epochFailed(error)
+        }
+        send(event, at: moment)
+    }
+
+    private func replaceEpoch(after ack: Acknowledgement, at moment: Moment) {
+        let event: AgentState.Event
+        do {
+            let pending = try outbox.startEpoch(after: ack) { reportProgress() }
+            event = .epochReplaced(outbox.epoch, pending: pending)
+        } catch {
+            event = .epochReplacementFailed(error)
+        }
+        send(event, at: moment)
+    }
+
+    private func close(removing removable: [Epoch: SequenceSet], at time: Timestamp, deadline: Int64) {
+        // Saves the next start the work of publishing these batches again. A failure costs only that work.
+        if !removable.isEmpty { _ = try? outbox.commit(appending: [], removing: removable, at: time) }
+        link.stop(until: .now + .microseconds(max(0, deadline - Moment.now().boot)))
+    }
+}

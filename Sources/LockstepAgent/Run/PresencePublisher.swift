@@ -1,0 +1,67 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+import Logging
+
+/// Publishes the agent's presence and prepares the last will, in sessions that the outbox numbers.
+final class PresencePublisher {
+    private let configuration: AgentConfiguration
+    private let outbox: Outbox
+    private let logger: Logger
+    private var session: Int64 = 0
+
+    init(configuration: AgentConfiguration, outbox: Outbox, logger: Logger) {
+        self.configuration = configuration
+        self.outbox = outbox
+        self.logger = logger
+    }
+
+    /// Starts a session, and returns the options of its connection with the last will.
+    func connectionOptions(version: MQTTVersion) -> MQTTOptions {
+        let now = Moment.now().wall
+        do { session = try outbox.startSession(at: now) } catch {
+            session = max(now.microseconds, session + 1)
+            logger.error("cannot write session to outbox", metadata: ["error": "\(error)"])
+        }
+        let will = Presence(epoch: outbox.epoch, session: session, phase: .lost, at: now, reason: "connection-lost")
+        return MQTTOptions(
+            address: configuration.broker,
+            clientID: "lockstep-agent-\(configuration.address.group)-\(configuration.address.device)",
+            keepAlive: configuration.keepAlive, will: message(will), version: version, tls: configuration.tls)
+    }
+
+    /// Publishes the presence, with the batches that the outbox has dropped.
+    /// - Returns: the message id, or nil if there is no connection.
+    func publish(_ report: PresenceReport, over link: BrokerLink) -> Int32? {
+        var dropped = (try? outbox.allDroppedBatches()) ?? [:]
+        let current = dropped.removeValue(forKey: outbox.epoch) ?? SequenceSet()
+        let presence = Presence(
+            epoch: outbox.epoch, after: outbox.previousEpoch, session: session, phase: report.phase, at: report.time,
+            reason: report.reason, dropped: current.ranges,
+            droppedSamples: outbox.droppedSamples + report.unsavedDropped, sources: report.sources)
+        var published: Int32?
+        do {
+            guard let id = try link.publish(message(presence)) else { return nil }
+            published = id
+            // The batches dropped from earlier epochs are not retained: only a running collector needs them.
+            for (epoch, batches) in dropped {
+                var earlier = presence
+                earlier.epoch = epoch
+                earlier.after = nil
+                earlier.dropped = batches.ranges
+                var message = message(earlier)
+                message.isRetained = false
+                try link.publish(message)
+            }
+        } catch {
+            logger.error("cannot publish presence", metadata: ["error": "\(error)"])
+        }
+        return published
+    }
+
+    private func message(_ presence: Presence) -> MQTTMessage {
+        MQTTMessage(
+            topic: configuration.root.topic(configuration.address, .presence), payload: PresenceJSON.encode(presence),
+            isRetained: true)
+    }
+}

@@ -1,0 +1,142 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepSensors
+import Logging
+
+/// The connection, acknowledgements and live batches.
+extension AgentState {
+    mutating func handle(_ event: BrokerLink.Event, packetLimit: Int?, at moment: Moment) -> [Action] {
+        switch event {
+        case .connected(let version, _):
+            isConnected = true
+            problems.resolve("broker")
+            problems.resolve("too large")
+            coalescer.packetLimit = packetLimit
+            delivery.didConnect(at: moment.boot)
+            subscriptionRetry = nil
+            return [
+                .log(
+                    .info, "connected to broker", ["broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)"]),
+                .subscribe,
+                .publishPresence(presence.didConnect(at: line.timestamp(boot: moment.boot))),
+            ]
+        case .disconnected(let error, _): return didDisconnect(error)
+        case .failed(let error, _):
+            guard problems.isNew("broker \(error.code)") else { return [] }
+            return [
+                .log(
+                    .warning, "cannot connect to broker, retrying",
+                    ["broker": "\(configuration.broker)", "error": "\(error)"])
+            ]
+        case .subscribed(_, let isGranted): return didSubscribe(isGranted: isGranted, at: moment.boot)
+        case .published(let id, let refusal?): return didRefuse(id, refusal, at: moment.boot)
+        case .published(let id, nil):
+            didAcknowledge(id, at: moment.boot)
+            return []
+        }
+    }
+
+    private mutating func didDisconnect(_ error: MQTTError) -> [Action] {
+        isConnected = false
+        delivery.didDisconnect()
+        backlogStart = .max
+        var actions = [Action.stopBacklog]
+        // Only the link can tell a second agent from a broker that restarts often.
+        if error.code == .takenOver {
+            if problems.isNew("rival") {
+                actions.append(
+                    .log(
+                        .error, "another agent uses the same device id",
+                        ["device": "\(configuration.address)", "hint": "give each agent its own --device"]))
+            }
+        } else {
+            _ = problems.isNew("broker")
+            actions.append(
+                .log(
+                    .warning, "connection lost, samples kept in outbox",
+                    ["broker": "\(configuration.broker)", "error": "\(error)"]))
+        }
+        return actions
+    }
+
+    private mutating func didSubscribe(isGranted: Bool, at boot: Int64) -> [Action] {
+        backlogStart = min(backlogStart, boot + Self.acknowledgementDelay)
+        guard !isGranted else { return [] }
+        // Retry: the access rights may be corrected, or a node of a cluster may have failed.
+        subscriptionRetry = boot + Self.subscriptionRetryInterval
+        guard problems.isNew("subscription") else { return [] }
+        return [
+            .log(.error, "subscription refused", ["hint": "allow this user to read its own topics ack and command"])
+        ]
+    }
+
+    mutating func retrySubscription(at boot: Int64) -> [Action] {
+        guard let subscriptionRetry, subscriptionRetry <= boot, isConnected else { return [] }
+        self.subscriptionRetry = nil
+        return [.subscribe]
+    }
+
+    private mutating func didRefuse(_ id: Int32, _ error: MQTTError, at boot: Int64) -> [Action] {
+        delivery.didRefuse(id, at: boot)
+        guard problems.isNew("refusal") else { return [] }
+        return [
+            .log(.error, "message refused", ["error": "\(error)", "hint": "check the access rights of this user"])
+        ]
+    }
+
+    /// Handles the PUBACK of a message.
+    private mutating func didAcknowledge(_ id: Int32, at boot: Int64) {
+        presence.didAcknowledge(id: id)
+        guard let position = delivery.didConfirm(id, at: boot), configuration.acknowledgedBy == .broker else { return }
+        markRemovable([position.epoch: SequenceSet([position.seq...position.seq])], at: boot)
+        delivery.forget(removable)
+    }
+
+    /// Handles the acknowledgement of a collector.
+    mutating func handle(_ ack: Acknowledgement, isNewerThanOutbox: Bool, at boot: Int64) -> [Action] {
+        guard configuration.acknowledgedBy == .collector else { return [] }
+        guard !isNewerThanOutbox else {
+            // The new epoch needs another connection, which must not be opened inside the callback for a message.
+            contradiction = ack
+            return []
+        }
+        delivery.handle(ack, at: boot)
+        markRemovable([ack.epoch: ack.stored], at: boot)
+        backlogStart = min(backlogStart, boot)
+        return []
+    }
+
+    mutating func reportUnreadableAcknowledgement(_ error: any Error) -> [Action] {
+        guard configuration.acknowledgedBy == .collector, problems.isNew("ack") else { return [] }
+        return [.log(.warning, "acknowledgement unreadable", ["error": "\(error)"])]
+    }
+
+    /// Whether a live batch may be published now.
+    var canPublishLive: Bool { delivery.inFlightCount < Delivery.maxInFlight }
+
+    mutating func didPublishLive(_ position: BatchPosition, _ outcome: PublishOutcome, at boot: Int64) -> [Action] {
+        switch outcome {
+        case .published(let id, _):
+            delivery.didPublish(position, as: id, at: boot)
+            return []
+        case .tooLarge: return markTooLarge(position)
+        case .notPublished, .missing, .failed:
+            delivery.enqueue(position)
+            return []
+        }
+    }
+
+    /// Excludes a batch that the broker does not accept, so that it does not block the batches behind it.
+    mutating func markTooLarge(_ position: BatchPosition) -> [Action] {
+        delivery.markTooLarge(position)
+        guard problems.isNew("too large") else { return [] }
+        return [
+            .log(
+                .error, "batch too large for broker, kept in outbox",
+                [
+                    "epoch": "\(position.epoch)", "seq": "\(position.seq)",
+                    "hint": "raise the maximum packet size of the broker",
+                ])
+        ]
+    }
+}

@@ -1,0 +1,125 @@
+import FoundationEssentials
+import LockstepMQTT
+import LockstepModel
+import LockstepSensors
+import Logging
+
+extension AgentState {
+    /// The input of the agent's state.
+    enum Event {
+        /// The loop starts.
+        case started
+        /// A turn of the loop begins.
+        case turnBegan
+        /// A source, a signal or the program left an item in the inbox.
+        case item(Inbox.Item)
+        /// The state of the connection or of a message has changed.
+        /// - Parameter packetLimit: the largest packet that the broker accepts, in bytes; nil if unknown.
+        case link(BrokerLink.Event, packetLimit: Int?)
+        /// A message on the `command` topic.
+        case request(Data, isRetained: Bool)
+        /// A collector's acknowledgement.
+        /// - Parameter isNewerThanOutbox: whether it names batches that this outbox never published.
+        case acknowledgement(Acknowledgement, isNewerThanOutbox: Bool)
+        case unreadableAcknowledgement(any Error)
+        /// A stage of the turn begins.
+        case stage(Stage)
+        /// The loop ends. The items are those left in the inbox.
+        case shutdownBegan([Inbox.Item])
+
+        // Results of actions.
+
+        /// The outbox has written batches, or a part of them.
+        /// - Parameter droppedSamples: the number of samples that the outbox has dropped since it was created.
+        case written(Outbox.Accepted, droppedSamples: Int64)
+        /// The outbox has written none of the blocks.
+        case writeFailed([SampleBlock], any Error)
+        /// The blocks of a `flush` request were passed to the outbox as so many batches.
+        case flushed(id: String?, batches: Int)
+        case live(BatchPosition, PublishOutcome)
+        case backlog(BatchPosition, PublishOutcome)
+        /// The outbox could not record that backlog is about to be published.
+        case backlogNotRecorded(any Error)
+        case presencePublished(id: Int32)
+        /// A new epoch follows a step of the clock.
+        case epochStarted(Epoch)
+        case epochFailed(any Error)
+        /// The outbox was compared with the acknowledgement that contradicted it.
+        case outboxCompared(Acknowledgement, isOlder: Bool)
+        /// A new epoch replaces that of a restored outbox, which holds the pending batches.
+        case epochReplaced(Epoch, pending: [Epoch: SequenceSet])
+        case epochReplacementFailed(any Error)
+    }
+
+    /// The stages of a turn, in order. The loop reads the link before the first one.
+    enum Stage {
+        /// Start a new epoch if the outbox turned out to be an older copy.
+        case restoredOutbox
+        /// Retry a refused subscription.
+        case subscription
+        /// Answer requests, up to the limit of a turn.
+        case requests
+        /// Answer one more request. Only as the result of an action.
+        case nextRequest
+        /// Write the batches of a finished window.
+        case window
+        /// Schedule lost batches for retransmission.
+        case retransmission
+        case backlog
+        case presence
+        /// Stop when all sources have ended and everything is delivered. The loop writes to the link before this stage.
+        case completion
+        /// Only after the last turn.
+        case shutdown
+
+        static let beforeWrite: [Stage] = [
+            .restoredOutbox, .subscription, .requests, .window, .retransmission, .backlog, .presence,
+        ]
+    }
+
+    /// The result of publishing a batch.
+    enum PublishOutcome {
+        case published(id: Int32, bytes: Int)
+        /// There is no connection, or no room for another message in flight.
+        case notPublished
+        /// The broker does not accept messages of this size.
+        case tooLarge
+        /// The outbox does not hold the batch any more.
+        case missing
+        case failed(any Error)
+    }
+
+    /// The output of the agent's state, carried out by the loop in order.
+    enum Action {
+        case log(Logger.Level, Logger.Message, Logger.Metadata = [:])
+        /// Set the sampling rates of all sources, in samples a second.
+        case setSourceRates([SensorStream: Double])
+        /// Write blocks to the outbox and remove acknowledged batches. Results in `written` or `writeFailed`.
+        case write([SampleBlock], removing: [Epoch: SequenceSet], at: Timestamp)
+        /// Publish a batch that was just written. Results in `live`.
+        case publishLive(Outbox.Entry)
+        /// Read a batch from the outbox and publish it as backlog. Results in `backlog`.
+        case publishBacklog(BatchPosition)
+        /// Results in `presencePublished` if there is a connection.
+        case publishPresence(PresenceReport)
+        case subscribe
+        case reply(AgentReply)
+        /// Complete the description with the state of the outbox, and reply. Its `droppedSamples` are those that never
+        /// reached the outbox.
+        case describe(id: String?, AgentDescription)
+        /// Start a new epoch after a step of the clock. Results in `epochStarted` or `epochFailed`.
+        case startEpoch
+        /// Compare the outbox with the acknowledgement again. Results in `outboxCompared`.
+        case compareOutbox(Acknowledgement)
+        /// Replace the epoch of a restored outbox. Results in `epochReplaced` or `epochReplacementFailed`.
+        case replaceEpoch(after: Acknowledgement)
+        /// Tell the outbox that no backlog is being published.
+        case stopBacklog
+        /// Disconnect, and connect with a new session and last will.
+        case reconnect
+        /// Return the event to the state after the actions before it.
+        indirect case resume(Event)
+        /// Remove acknowledged batches from the outbox and disconnect before the deadline, in µs of the boot clock.
+        case close(removing: [Epoch: SequenceSet], at: Timestamp, deadline: Int64)
+    }
+}

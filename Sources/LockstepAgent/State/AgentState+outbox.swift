@@ -1,0 +1,101 @@
+import LockstepModel
+import LockstepSensors
+import Logging
+
+/// Writes to the outbox.
+extension AgentState {
+    /// Returns the action that writes the blocks, together with unsaved blocks and the removal of acknowledged batches.
+    /// - Parameter isForced: whether to write even if the last write failed just now.
+    mutating func write(_ blocks: [SampleBlock], at moment: Moment, isForced: Bool = false) -> [Action] {
+        let isRemovalDue = removalDeadline.map { moment.boot >= $0 } ?? false
+        guard !blocks.isEmpty || !unsaved.isEmpty || isRemovalDue else { return [] }
+        // After a failure, wait for the retry time instead of encoding all blocks again for every window.
+        guard isForced || !isOutboxFailing || problems.isRetryDue("outbox", at: moment.boot) else {
+            keepUnsaved(blocks)
+            return []
+        }
+        let all = unsaved + blocks
+        unsaved = []
+        return [.write(all, removing: removable, at: line.timestamp(boot: moment.boot))]
+    }
+
+    mutating func didWrite(
+        _ accepted: Outbox.Accepted, droppedSamples: Int64, at moment: Moment
+    ) -> [Action] {
+        removable = [:]
+        removalDeadline = nil
+        keepUnsaved(accepted.unwritten)
+        var actions: [Action] = []
+        actions.reserveCapacity(accepted.entries.count)
+        if accepted.dropped.samples > 0 { actions += didDrop(accepted, total: droppedSamples) }
+        for entry in accepted.entries { actions.append(.publishLive(entry)) }
+        isOutboxFailing = accepted.error != nil
+        if let error = accepted.error {
+            actions += writeFailure(error, at: moment.boot)
+        } else {
+            problems.resolve("outbox")
+        }
+        return actions
+    }
+
+    mutating func didFailToWrite(_ blocks: [SampleBlock], _ error: any Error, at moment: Moment) -> [Action] {
+        keepUnsaved(blocks)
+        isOutboxFailing = true
+        return writeFailure(error, at: moment.boot)
+    }
+
+    private mutating func writeFailure(_ error: any Error, at boot: Int64) -> [Action] {
+        // The failed write counts as a try: the next one follows a second later.
+        _ = problems.isRetryDue("outbox", at: boot)
+        guard problems.isNew("outbox") else { return [] }
+        return [.log(.error, "cannot write outbox, samples kept in memory", ["error": "\(error)"])]
+    }
+
+    private mutating func didDrop(_ accepted: Outbox.Accepted, total: Int64) -> [Action] {
+        let dropped = accepted.dropped
+        delivery.forget(dropped.batches)
+        presence.isChanged = true
+        var actions: [Action] = []
+        if dropped.agedSamples > 0 {
+            let days = configuration.outboxLimits.age / 86_400_000_000
+            let limit = days > 0 ? "\(days) d" : "\(configuration.outboxLimits.age / 1_000_000) s"
+            actions.append(
+                .log(
+                    .warning, "samples dropped",
+                    [
+                        "samples": "\(dropped.agedSamples)", "reason": "outbox-age", "limit": "\(limit)",
+                        "total": "\(total)",
+                    ]))
+        }
+        let oldest = dropped.samples - dropped.agedSamples
+        if oldest > 0 {
+            let reason = accepted.wasDiskFull ? "disk-full" : "outbox-size"
+            actions.append(
+                .log(
+                    .warning, "samples dropped",
+                    ["samples": "\(oldest)", "reason": "\(reason)", "total": "\(total)"]))
+        }
+        return actions
+    }
+
+    /// Keeps blocks in memory, and drops the oldest beyond the limit.
+    private mutating func keepUnsaved(_ blocks: [SampleBlock]) {
+        guard !blocks.isEmpty else { return }
+        unsaved += blocks
+        var count = unsavedCount
+        while count > Self.maxUnsavedSamples, let oldest = unsaved.first {
+            unsaved.removeFirst()
+            count -= oldest.count
+            presence.unsavedDropped += Int64(oldest.count)
+        }
+    }
+
+    /// The number of samples in memory that could not be written.
+    var unsavedCount: Int { unsaved.reduce(0) { $0 + $1.count } }
+
+    /// Marks acknowledged batches for removal, with the next write or at the removal deadline.
+    mutating func markRemovable(_ batches: [Epoch: SequenceSet], at boot: Int64) {
+        for (epoch, set) in batches { removable[epoch, default: SequenceSet()].formUnion(set) }
+        removalDeadline = removalDeadline ?? boot + Self.removalDelay
+    }
+}

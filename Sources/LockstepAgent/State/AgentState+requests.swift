@@ -1,0 +1,89 @@
+import FoundationEssentials
+import LockstepModel
+import LockstepSensors
+import LockstepWire
+import Logging
+
+/// Requests on the `command` topic.
+extension AgentState {
+    /// Keeps a request until it can be answered, outside the callback for a message.
+    mutating func enqueueRequest(_ payload: Data, isRetained: Bool) -> [Action] {
+        // A retained request would be carried out again on every connection.
+        if !isRetained { requests.append(payload) }
+        return []
+    }
+
+    mutating func answerRequests() -> [Action] {
+        answersLeft = Self.maxAnswers
+        return requests.isEmpty ? [] : [.resume(.stage(.nextRequest))]
+    }
+
+    /// Answers one request, and continues with the next one after the actions for this one.
+    mutating func answerNextRequest(at moment: Moment) -> [Action] {
+        guard answersLeft > 0, !requests.isEmpty else { return [] }
+        answersLeft -= 1
+        return answer(requests.removeFirst(), at: moment) + [.resume(.stage(.nextRequest))]
+    }
+
+    private mutating func answer(_ payload: Data, at moment: Moment) -> [Action] {
+        do {
+            return perform(try RequestJSON.decode(payload), at: moment)
+        } catch {
+            return reply(.failed("\(error)"), to: RequestJSON.id(of: payload))
+        }
+    }
+
+    private mutating func reply(_ outcome: AgentReply.Outcome, to id: String?) -> [Action] {
+        let reply = Action.reply(AgentReply(id: id, outcome: outcome))
+        guard case .failed(let reason) = outcome, problems.isNew("request") else { return [reply] }
+        return [.log(.warning, "request refused", ["error": "\(reason)"]), reply]
+    }
+
+    private mutating func perform(_ request: AgentRequest, at moment: Moment) -> [Action] {
+        switch request.action {
+        case .lease(let lease): return grant(lease, request, at: moment)
+        case .phase(let phase):
+            let actions = setPhase(phase, reason: "command", at: moment)
+            return actions + reply(.phase(phase), to: request.id)
+        case .flush:
+            let blocks = coalescer.takeAll()
+            return write(blocks, at: moment, isForced: true)
+                + [.resume(.flushed(id: request.id, batches: blocks.count))]
+        case .describe: return [.describe(id: request.id, description)]
+        }
+    }
+
+    /// Replies to a flush after its batches were passed to the outbox.
+    mutating func replyToFlush(id: String?, batches: Int) -> [Action] {
+        guard unsaved.isEmpty else {
+            return reply(.failed("the outbox cannot be written: see the log of the agent"), to: id)
+        }
+        return reply(.flushed(batches: batches), to: id)
+    }
+
+    private mutating func grant(_ lease: RateLease, _ request: AgentRequest, at moment: Moment) -> [Action] {
+        guard graph.streams.contains(lease.stream) else {
+            let streams = graph.streams.map(\.name).joined(separator: ", ")
+            return reply(
+                .failed("this agent has no stream \(lease.stream). Available streams: \(streams)"), to: request.id)
+        }
+        guard leases.add(lease, of: request.client ?? "", at: moment.boot) else {
+            return reply(
+                .failed("the maximum of \(LeaseRegistry.maxLeases) leases is reached: end some, or wait"),
+                to: request.id)
+        }
+        let actions = updateRates(at: moment)
+        let end = lease.rate > 0 ? line.timestamp(boot: moment.boot + Int64(lease.duration * 1e6)) : nil
+        return actions
+            + reply(.leased(stream: lease.stream, rate: publishedRate(of: lease.stream), until: end), to: request.id)
+    }
+
+    /// The description of the agent without the state of the outbox, which the loop adds.
+    private var description: AgentDescription {
+        AgentDescription(
+            epoch: Epoch(unchecked: ""), phase: presence.phase,
+            streams: graph.streams.map { .init(stream: $0, rate: publishedRate(of: $0)) },
+            leases: leases.described { line.timestamp(boot: $0) }, sources: presence.sources, outboxBatches: 0,
+            outboxBytes: 0, droppedSamples: presence.unsavedDropped)
+    }
+}

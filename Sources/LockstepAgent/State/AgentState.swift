@@ -1,0 +1,171 @@
+import FoundationEssentials
+import LockstepMQTT
+import LockstepModel
+import LockstepSensors
+import Logging
+
+/// The decisions of an agent: takes an event and the time, and returns the actions to carry out.
+///
+/// The state performs no I/O and reads no clock. ``AgentLoop`` reads the link, the inbox and the clocks, passes what it
+/// read to ``handle(_:at:)``, carries out the actions in order, and returns their results as further events. Samples go
+/// straight into the coalescer, without an action.
+struct AgentState {
+    /// The maximum number of backlog batches read in a turn.
+    static let maxBacklogReads = 100
+    /// The maximum number of samples kept in memory while the outbox cannot be written.
+    static let maxUnsavedSamples = 200_000
+    /// The maximum number of requests answered in a turn: the others wait, so that samples and batches are not delayed.
+    static let maxAnswers = 20
+    /// The maximum delay between an acknowledgement and the removal of its batches, in µs.
+    static let removalDelay: Int64 = 2_000_000
+    /// The time that backlog waits after a subscription for the retained acknowledgement, in µs: that may make most of the
+    /// backlog unnecessary.
+    static let acknowledgementDelay: Int64 = 500_000
+    /// The time until a refused subscription is retried, in µs.
+    static let subscriptionRetryInterval: Int64 = 5_000_000
+    /// The maximum interval between turns, in µs.
+    static let maxTurnInterval: Int64 = 1_000_000
+    /// The maximum interval between turns that publish backlog, in µs.
+    static let backlogInterval: Int64 = 50_000
+
+    let configuration: AgentConfiguration
+
+    // Clocks.
+    var line: TimeLine
+    var suspend: SuspendDetector
+    var stamper = SampleStamper()
+    /// Whether the clock was stepped and the outbox has not started a new epoch yet.
+    var needsEpoch = false
+
+    // Samples and rates.
+    var coalescer: Coalescer
+    /// The subscribers of each sensor. The agent itself is the subscriber `publisher`.
+    var graph: SensorGraph
+    let publisher: Subscriber
+    var leases = LeaseRegistry()
+    /// The rates last set on the sources; nil before the first time.
+    var appliedRates: [SensorStream: Double]?
+    var runningSources: Int
+    /// The first error that ended a source.
+    var sourceError: (any Error)?
+    var presence: PresenceState
+
+    // Outbox.
+    /// Blocks that could not be written yet.
+    var unsaved: [SampleBlock] = []
+    /// Whether the last write failed.
+    var isOutboxFailing = false
+    /// Acknowledged batches that are still in the outbox.
+    var removable: [Epoch: SequenceSet] = [:]
+    /// The deadline for their removal, in µs of the boot clock.
+    var removalDeadline: Int64?
+    /// An acknowledgement of batches that this outbox never published: it may be an older copy.
+    var contradiction: Acknowledgement?
+
+    // Broker and collector.
+    var isConnected = false
+    var delivery: Delivery
+    var budget: ByteBudget
+    /// The earliest time for backlog, in µs of the boot clock.
+    var backlogStart = Int64.max
+    /// The number of backlog batches read in this turn.
+    var backlogReads = 0
+    /// The time to retry a refused subscription, in µs of the boot clock.
+    var subscriptionRetry: Int64?
+    /// The payloads of unanswered requests.
+    var requests: [Data] = []
+    /// The number of requests that may still be answered in this turn.
+    var answersLeft = 0
+
+    var problems = ProblemLog()
+    /// Whether the loop ends after this turn.
+    var isStopping = false
+    var shutdown = Shutdown.running
+
+    /// - Parameters:
+    ///   - pending: the batches in the outbox.
+    ///   - moment: the current time.
+    init(_ configuration: AgentConfiguration, pending: [Epoch: SequenceSet], at moment: Moment) {
+        self.configuration = configuration
+        line = TimeLine(at: moment)
+        suspend = SuspendDetector(at: moment)
+        coalescer = Coalescer(limits: configuration.coalescing)
+        graph = SensorGraph(sources: configuration.sources, options: configuration.derived)
+        publisher = graph.addSubscriber()
+        runningSources = configuration.sources.count
+        presence = PresenceState(heartbeat: configuration.heartbeat)
+        delivery = Delivery(pending: pending, waitsForCollector: configuration.acknowledgedBy == .collector)
+        budget = ByteBudget(rate: configuration.backlogRate, at: moment.boot)
+    }
+
+    /// Updates the state.
+    /// - Parameter moment: the current time.
+    /// - Returns: the actions to carry out, in order.
+    mutating func handle(_ event: Event, at moment: Moment) -> [Action] {
+        switch event {
+        case .started: return updateRates(at: moment)
+        case .turnBegan: return beginTurn(at: moment)
+        case .item(let item): return handle(item, at: moment)
+        case .link(let event, let packetLimit): return handle(event, packetLimit: packetLimit, at: moment)
+        case .request(let payload, let isRetained): return enqueueRequest(payload, isRetained: isRetained)
+        case .acknowledgement(let ack, let isNewerThanOutbox):
+            return handle(ack, isNewerThanOutbox: isNewerThanOutbox, at: moment.boot)
+        case .unreadableAcknowledgement(let error): return reportUnreadableAcknowledgement(error)
+        case .stage(let stage): return run(stage, at: moment)
+        case .shutdownBegan(let items): return beginShutdown(items, at: moment)
+        case .written(let accepted, let droppedSamples):
+            return didWrite(accepted, droppedSamples: droppedSamples, at: moment)
+        case .writeFailed(let blocks, let error): return didFailToWrite(blocks, error, at: moment)
+        case .flushed(let id, let batches): return replyToFlush(id: id, batches: batches)
+        case .live(let position, let outcome): return didPublishLive(position, outcome, at: moment.boot)
+        case .backlog(let position, let outcome): return didPublishBacklog(position, outcome, at: moment.boot)
+        case .backlogNotRecorded(let error): return reportBacklogNotRecorded(error)
+        case .presencePublished(let id):
+            presence.didPublish(id: id, at: moment.boot)
+            return []
+        case .epochStarted(let epoch): return didStartEpoch(epoch)
+        case .epochFailed(let error): return didFailToStartEpoch(error)
+        case .outboxCompared(let ack, let isOlder): return didCompareOutbox(ack, isOlder: isOlder, at: moment.boot)
+        case .epochReplaced(let epoch, let pending): return didReplaceEpoch(epoch, pending: pending)
+        case .epochReplacementFailed(let error): return didFailToReplaceEpoch(error)
+        }
+    }
+
+    private mutating func run(_ stage: Stage, at moment: Moment) -> [Action] {
+        switch stage {
+        case .restoredOutbox: return contradiction.map { [.compareOutbox($0)] } ?? []
+        case .subscription: return retrySubscription(at: moment.boot)
+        case .requests: return answerRequests()
+        case .nextRequest: return answerNextRequest(at: moment)
+        case .window: return write(coalescer.takeReady(at: moment.boot), at: moment)
+        case .retransmission:
+            delivery.tick(at: moment.boot)
+            return []
+        case .backlog: return beginBacklog(at: moment.boot)
+        case .presence:
+            guard isConnected, presence.isDue(at: moment.boot) else { return [] }
+            return [.publishPresence(presence.report(at: line.timestamp(boot: moment.boot)))]
+        case .completion: return stopWhenComplete()
+        case .shutdown: return continueShutdown(at: moment)
+        }
+    }
+
+    /// Returns the time of the next turn in µs of the boot clock, unless the loop is woken before.
+    func nextTurn(at boot: Int64) -> Int64 {
+        guard requests.isEmpty else { return boot }
+        let deadline = min(
+            boot + Self.maxTurnInterval, coalescer.nextDeadline ?? .max,
+            isOutboxFailing ? .max : removalDeadline ?? .max,
+            leases.nextExpiry ?? .max)
+        return delivery.canSendBacklog && isConnected ? min(deadline, boot + Self.backlogInterval) : deadline
+    }
+
+    private mutating func stopWhenComplete() -> [Action] {
+        guard runningSources == 0, !isStopping else { return [] }
+        if delivery.isEmpty, unsaved.isEmpty {
+            isStopping = true
+            return [.log(.info, "all sources ended and all batches acknowledged")]
+        }
+        return problems.isNew("waiting") ? [.log(.info, "all sources ended, waiting for acknowledgements")] : []
+    }
+}

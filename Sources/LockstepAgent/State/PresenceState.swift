@@ -1,0 +1,81 @@
+import LockstepModel
+import LockstepSensors
+
+/// The content of the agent's presence and the time of its next publication.
+struct PresenceState {
+    /// The minimum interval between a change and its publication, in µs: several changes share one message.
+    static let changeInterval: Int64 = 1_000_000
+
+    private(set) var phase = Phase.foreground
+    /// The status of each source, by source name.
+    private(set) var sources: [String: String] = [:]
+    /// Whether the presence has changed since it was last published.
+    var isChanged = false
+    /// The number of samples dropped before they reached the outbox.
+    var unsavedDropped: Int64 = 0
+
+    private let heartbeat: Int64
+    private var reason = "start"
+    /// µs of the boot clock.
+    private var publishedAt: Int64 = 0
+    /// The message ids without a PUBACK.
+    private var unacknowledged: Set<Int32> = []
+
+    /// - Parameter heartbeat: the interval between presences without a change, in µs.
+    init(heartbeat: Int64) { self.heartbeat = heartbeat }
+
+    /// Whether the broker has acknowledged every published presence.
+    var isAcknowledged: Bool { unacknowledged.isEmpty }
+
+    /// Returns the presence to publish.
+    func report(at time: Timestamp) -> PresenceReport {
+        PresenceReport(phase: phase, reason: reason, sources: sources, unsavedDropped: unsavedDropped, time: time)
+    }
+
+    /// Sets the phase and its reason.
+    mutating func setPhase(_ phase: Phase, reason: String) {
+        self.phase = phase
+        self.reason = reason
+    }
+
+    /// Starts a connection: PUBACKs of an earlier one do not arrive any more.
+    /// - Returns: the presence to publish.
+    mutating func didConnect(at time: Timestamp) -> PresenceReport {
+        defer { if reason == "start" { reason = "reconnect" } }
+        unacknowledged = []
+        return report(at: time)
+    }
+
+    /// Returns whether a heartbeat is due, or a change is to be published.
+    func isDue(at boot: Int64) -> Bool { boot - publishedAt >= (isChanged ? Self.changeInterval : heartbeat) }
+
+    mutating func didPublish(id: Int32, at boot: Int64) {
+        unacknowledged.insert(id)
+        publishedAt = boot
+        isChanged = false
+    }
+
+    mutating func didAcknowledge(id: Int32) { unacknowledged.remove(id) }
+
+    /// Records the status of a source.
+    /// - Returns: whether the kind of status has changed; a change of its details alone is not worth a log entry.
+    mutating func setStatus(_ status: SourceStatus, of source: String) -> Bool {
+        let text = status.description
+        guard sources[source] != text else { return false }
+        let isNewKind = sources[source].map { $0.prefix(while: \.isLetter) != text.prefix(while: \.isLetter) } ?? true
+        sources[source] = text
+        isChanged = true
+        return isNewKind
+    }
+}
+
+/// The part of a presence that the agent's state determines.
+struct PresenceReport: Hashable {
+    var phase: Phase
+    var reason: String
+    /// The status of each source, by source name.
+    var sources: [String: String]
+    /// The number of samples dropped before they reached the outbox.
+    var unsavedDropped: Int64
+    var time: Timestamp
+}

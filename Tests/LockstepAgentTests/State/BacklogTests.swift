@@ -1,0 +1,155 @@
+import LockstepModel
+import Testing
+
+@testable import LockstepAgent
+
+@Suite("The agent's backlog")
+struct BacklogTests {
+    private var loop = FakeLoop(pending: [1...5]) { $0.acknowledgedBy = .broker }
+
+    private mutating func published() -> [String] { loop.take().filter { $0.hasPrefix("backlog") } }
+
+    @Test("backlog waits half a second after the subscription for the retained acknowledgement")
+    mutating func start() {
+        loop.connect()
+        loop.turn(after: 10_000_000)
+        let unsubscribed = published()
+        loop.subscribed()
+        loop.turn(after: 499_999)
+        let early = published()
+        loop.turn(after: 1)
+        let late = published()
+        #expect(unsubscribed.isEmpty && early.isEmpty)
+        #expect(late == ["backlog 1", "backlog 2", "backlog 3", "backlog 4", "backlog 5"])
+    }
+
+    @Test("an acknowledgement starts the backlog at once, without the batches it lists")
+    mutating func acknowledged() {
+        loop = FakeLoop(pending: [1...5])
+        loop.connect()
+        loop.acknowledge(through: 3)
+        loop.turn()
+        #expect(published() == ["backlog 4", "backlog 5"])
+    }
+
+    @Test("backlog stops with the connection and waits again after the next one")
+    mutating func disconnected() {
+        loop.connect()
+        loop.subscribed()
+        loop.disconnect()
+        let stopped = loop.take().last { !$0.hasPrefix("warning") }
+        loop.turn(after: 1_000_000)
+        let disconnected = published()
+        loop.connect()
+        loop.turn(after: 1_000_000)
+        let connected = published()
+        #expect(stopped == "stop backlog" && disconnected.isEmpty && connected.isEmpty)
+    }
+
+    @Test("an acknowledgement that arrives with the end of the connection starts no backlog")
+    mutating func lateAcknowledgement() {
+        loop = FakeLoop(pending: [1...5])
+        loop.connect()
+        loop.disconnect()
+        loop.acknowledge(through: 1)
+        loop.turn()
+        #expect(published().isEmpty)
+    }
+
+    @Test("batches in flight become backlog when the connection is lost")
+    mutating func inFlight() {
+        loop = FakeLoop()
+        loop.connect()
+        loop.add([1])
+        loop.turn(after: 1_000_000)
+        let before = loop.state.delivery.hasBacklog
+        loop.disconnect()
+        #expect(!before && loop.state.delivery.nextBacklogBatch?.seq == 1)
+        #expect(loop.state.delivery.inFlightCount == 0)
+    }
+
+    @Test("backlog uses only a part of the messages in flight")
+    mutating func room() {
+        loop = FakeLoop(pending: [1...1000]) {
+            $0.acknowledgedBy = .broker
+            $0.backlogRate = 1_000_000
+        }
+        loop.connect()
+        loop.subscribed()
+        loop.turn(after: 500_000)
+        #expect(published().count == 40 && loop.state.canPublishLive)
+    }
+
+    @Test("backlog waits while the outbox seems to be an older copy")
+    mutating func contradiction() {
+        loop = FakeLoop(pending: [1...5])
+        loop.connect()
+        loop.acknowledge(through: 0)
+        loop.epochError = outboxError
+        let ack = Acknowledgement(epoch: loop.epoch, through: 9)
+        loop.send(.acknowledgement(ack, isNewerThanOutbox: true))
+        loop.turn()
+        #expect(published().isEmpty)
+    }
+
+    @Test("a turn reads at most 100 batches and keeps to the byte rate")
+    mutating func limits() {
+        loop = FakeLoop(pending: [1...1000]) {
+            $0.acknowledgedBy = .broker
+            $0.backlogRate = 20_000
+        }
+        loop.connect()
+        loop.subscribed()
+        loop.turn(after: 500_000)
+        // Each batch has 1000 bytes.
+        let first = published().count
+        loop.acknowledgeMessages()
+        loop.turn()
+        let none = published().count
+        loop.turn(after: 500_000)
+        let half = published().count
+        loop.acknowledgeMessages()
+        for seq in 1...1000 as ClosedRange<Int64> {
+            loop.outcomes[BatchPosition(epoch: loop.epoch, seq: seq)] = .missing
+        }
+        loop.turn(after: 1_000_000)
+        let missing = published().count
+        #expect(first == 20 && none == 0 && half == 10)
+        #expect(missing == AgentState.maxBacklogReads)
+    }
+
+    @Test("a batch that is missing or too large does not block those behind it; other failures end the turn")
+    mutating func failures() {
+        func position(_ seq: Int64) -> BatchPosition { BatchPosition(epoch: Epoch(unchecked: "e"), seq: seq) }
+        loop.outcomes = [position(1): .missing, position(2): .tooLarge, position(3): .tooLarge]
+        loop.outcomes[position(4)] = .failed(outboxError)
+        loop.connect()
+        loop.subscribed()
+        _ = loop.take()
+        loop.turn(after: 500_000)
+        let first = loop.take()
+        loop.turn(after: 50_000)
+        let second = loop.take()
+        loop.outcomes[position(4)] = .notPublished
+        loop.turn(after: 50_000)
+        let third = loop.take()
+        let tooLarge = "error: batch too large for broker, kept in outbox"
+        let expected = ["backlog 1", "backlog 2", tooLarge, "backlog 3", "backlog 4", "error: cannot publish backlog"]
+        #expect(first.filter { !$0.hasPrefix("presence") } == expected)
+        #expect(second == ["backlog 4"] && third == ["backlog 4"])
+        #expect(loop.state.delivery.unsentCount == 2, "the missing batch is forgotten, the large ones are excluded")
+    }
+
+    @Test("a failure to record the backlog is logged once, until the outbox can be written")
+    mutating func notRecorded() {
+        loop.send(.backlogNotRecorded(outboxError))
+        loop.send(.backlogNotRecorded(outboxError))
+        let first = loop.take()
+        loop.add([1])
+        loop.turn(after: 1_000_000)
+        _ = loop.take()
+        loop.send(.backlogNotRecorded(outboxError))
+        let again = loop.take()
+        #expect(first == ["error: cannot write outbox, backlog published nevertheless"] && again == first)
+    }
+}

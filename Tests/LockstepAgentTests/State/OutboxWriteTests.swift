@@ -1,0 +1,244 @@
+import LockstepModel
+import LockstepSensors
+import SensorTestSupport
+import Testing
+
+@testable import LockstepAgent
+
+@Suite("The agent's writes to the outbox")
+struct OutboxWriteTests {
+    private var loop = FakeLoop()
+
+    private mutating func writes() -> [String] { loop.take().filter { $0.hasPrefix("write") } }
+
+    @Test("a window is written and published live when it is over")
+    mutating func window() {
+        loop.connect()
+        loop.add([1, 2])
+        loop.add([3])
+        _ = loop.take()
+        loop.turn(after: 999_999)
+        let early = loop.take()
+        loop.turn(after: 1)
+        let late = loop.take()
+        #expect(early.isEmpty)
+        #expect(late == ["write 3", "live 1"])
+        #expect(loop.state.delivery.inFlightCount == 1 && !loop.state.delivery.hasBacklog)
+    }
+
+    @Test("a batch that cannot be published becomes backlog")
+    mutating func notPublished() {
+        loop.add([1])
+        loop.turn(after: 1_000_000)
+        #expect(loop.take() == ["write 1", "live 1"])
+        #expect(loop.state.delivery.nextBacklogBatch?.seq == 1)
+    }
+
+    @Test("no more than 100 batches are in flight")
+    mutating func maxInFlight() {
+        loop = FakeLoop { $0.coalescing.samples = 1 }
+        loop.connect()
+        loop.add(1...105)
+        loop.turn()
+        let actions = loop.take()
+        #expect(actions.filter { $0.hasPrefix("live") }.count == 100)
+        #expect(actions.filter { $0.hasPrefix("no room") }.count == 5)
+        #expect(loop.state.delivery.unsentCount == 5)
+    }
+
+    @Test("a live batch that is too large is excluded until the next connection, and logged once per connection")
+    mutating func tooLarge() {
+        for seq in 1...4 as ClosedRange<Int64> {
+            loop.outcomes[BatchPosition(epoch: loop.epoch, seq: seq)] = .tooLarge
+        }
+        func produce(_ loop: inout FakeLoop) -> [String] {
+            loop.add([1])
+            loop.turn(after: 1_000_000)
+            return loop.take().filter { $0.hasPrefix("error") }
+        }
+        loop.connect()
+        let first = produce(&loop)
+        let second = produce(&loop)
+        let excluded = loop.state.delivery.hasBacklog
+        loop.disconnect()
+        loop.connect()
+        let third = produce(&loop)
+        let tooLarge = "error: batch too large for broker, kept in outbox"
+        #expect(first == [tooLarge] && second.isEmpty && third == [tooLarge])
+        #expect(!excluded && loop.state.delivery.unsentCount == 2)
+    }
+
+    @Test("after a failed write, samples wait in memory and the write is retried once a second")
+    mutating func failure() {
+        loop = FakeLoop { $0.coalescing.window = 100_000 }
+        loop.writeError = outboxError
+        loop.add([1])
+        loop.turn(after: 1_000_000)
+        let failed = loop.take()
+        loop.add([2])
+        loop.turn(after: 999_999)
+        let waiting = loop.take()
+        loop.turn(after: 1)
+        let retried = loop.take()
+        loop.writeError = nil
+        loop.add([3])
+        loop.turn(after: 1_000_000)
+        let succeeded = loop.take()
+        #expect(failed == ["write 1", "error: cannot write outbox, samples kept in memory"])
+        #expect(waiting.isEmpty)
+        #expect(retried == ["write 2"], "logged once")
+        #expect(succeeded == ["write 3", "live 1", "live 2", "live 3"])
+        #expect(loop.state.unsaved.isEmpty)
+        #expect(
+            loop.written.flatMap(\.times) == [10_000_001, 11_000_002, 12_000_003].map { start + $0 },
+            "the order is kept")
+    }
+
+    @Test("a failure is logged again after a successful write")
+    mutating func loggedAgain() {
+        var logged: [Int] = []
+        for error in [outboxError, nil, outboxError] {
+            loop.writeError = error
+            loop.add([1])
+            loop.turn(after: 2_000_000)
+            logged.append(loop.take().filter { $0.hasPrefix("error") }.count)
+        }
+        #expect(logged == [1, 0, 1])
+    }
+
+    @Test("blocks that a full disk does not accept are kept, and the others are published")
+    mutating func partial() {
+        loop = FakeLoop { $0.coalescing.samples = 1 }
+        loop.writeError = outboxError
+        loop.writeLimit = 2
+        loop.add(1...5)
+        loop.turn()
+        let partial = loop.take()
+        let kept = loop.state.unsavedCount
+        loop.turn(after: 999_999)
+        let early = writes()
+        loop.writeLimit = .max
+        loop.writeError = nil
+        loop.turn(after: 1)
+        let rest = writes()
+        #expect(partial.prefix(3) == ["write 5", "live 1", "live 2"])
+        #expect(partial.last == "error: cannot write outbox, samples kept in memory")
+        #expect(kept == 3 && early.isEmpty && rest == ["write 3"])
+    }
+
+    @Test("at most 200,000 samples wait in memory: the oldest are dropped and counted")
+    mutating func cap() {
+        loop.writeError = outboxError
+        for number in 0..<250 as Range<Int64> {
+            loop.send(.writeFailed([block(number * 1000..<(number + 1) * 1000, .gyroscope)], outboxError))
+        }
+        #expect(loop.state.unsavedCount == AgentState.maxUnsavedSamples)
+        #expect(loop.state.unsaved.first?.times.first == 50_000)
+        #expect(loop.state.presence.unsavedDropped == 50_000)
+    }
+
+    @Test("acknowledged batches are removed with the next write")
+    mutating func removal() {
+        loop.acknowledge(through: 3)
+        loop.add([1])
+        loop.turn(after: 1_000_000)
+        let first = writes()
+        loop.add([2])
+        loop.turn(after: 1_000_000)
+        let second = writes()
+        #expect(first == ["write 1, removing e 1-3"] && second == ["write 1"])
+    }
+
+    @Test("acknowledged batches are removed after two seconds if there is no write")
+    mutating func removalDeadline() {
+        loop.acknowledge(through: 3)
+        let wake = loop.state.nextTurn(at: loop.boot + 1_500_000)
+        loop.turn(after: 1_000_000)
+        loop.acknowledge(through: 4)
+        loop.turn(after: 999_999)
+        let early = writes()
+        loop.turn(after: 1)
+        let late = writes()
+        loop.turn(after: 5_000_000)
+        let once = writes()
+        #expect(early.isEmpty && late == ["write 0, removing e 1-4"] && once.isEmpty)
+        #expect(wake == 12_000_000)
+    }
+
+    @Test("batches stay to be removed when a write fails, and do not wake the loop")
+    mutating func removalFailure() {
+        loop.writeError = outboxError
+        loop.acknowledge(through: 3)
+        loop.add([1])
+        loop.turn(after: 2_000_000)
+        _ = loop.take()
+        let wake = loop.state.nextTurn(at: loop.boot)
+        loop.writeError = nil
+        loop.turn(after: 1_000_000)
+        #expect(writes() == ["write 1, removing e 1-3"])
+        #expect(wake == loop.boot)
+    }
+
+    @Test(
+        "a PUBACK removes a batch only if the broker acknowledges",
+        arguments: AgentConfiguration.AcknowledgedBy.allCases)
+    mutating func acknowledgedBy(_ mode: AgentConfiguration.AcknowledgedBy) {
+        loop = FakeLoop { $0.acknowledgedBy = mode }
+        loop.connect()
+        loop.add([1])
+        loop.turn(after: 1_000_000)
+        loop.acknowledgeMessages()
+        _ = loop.take()
+        loop.turn(after: 2_000_000)
+        let isRemoved = !writes().isEmpty
+        #expect(isRemoved == (mode == .broker))
+        #expect(loop.state.delivery.isEmpty == (mode == .broker))
+    }
+
+    @Test("acknowledgements of a collector are ignored if the broker acknowledges")
+    mutating func ignored() {
+        loop = FakeLoop(pending: [1...3]) { $0.acknowledgedBy = .broker }
+        loop.acknowledge(through: 3)
+        loop.send(.unreadableAcknowledgement(outboxError))
+        loop.turn(after: 2_000_000)
+        #expect(loop.take().isEmpty && loop.state.delivery.unsentCount == 3)
+    }
+
+    @Test("dropped samples are logged by reason, reported in the presence and not delivered")
+    mutating func dropped() {
+        loop = FakeLoop(pending: [1...3])
+        loop.connect()
+        loop.turn()
+        _ = loop.take()
+        loop.dropped = Outbox.Dropped(batches: [loop.epoch: [1...2]], samples: 30, agedSamples: 10)
+        loop.add([1])
+        loop.turn(after: 1_000_000)
+        let bySize = loop.take().filter { !$0.hasPrefix("live") }
+        let left = loop.state.delivery.unsentCount
+        loop.wasDiskFull = true
+        loop.dropped = Outbox.Dropped(batches: [loop.epoch: [3...3]], samples: 5)
+        loop.add([1])
+        loop.turn(after: 1_000_000)
+        let byDisk = loop.take().filter { $0.hasPrefix("warning") }
+        #expect(
+            bySize == [
+                "write 1", "warning: samples dropped outbox-age", "warning: samples dropped outbox-size",
+                "presence foreground (reconnect)",
+            ])
+        #expect(left == 1 && byDisk == ["warning: samples dropped disk-full"])
+    }
+
+    @Test("samples with missing values are dropped, counted and logged once per stream")
+    mutating func incomplete() {
+        loop = FakeLoop(streams: [.gyroscope, .magnetometer])
+        for stream in [SensorStream.gyroscope, .gyroscope, .magnetometer] {
+            let samples = SampleBlock(
+                stream: stream, times: [1, 2], columns: [[.nan, 0], [0, 0], [0, 0]])
+            loop.send(.item(.samples(samples, .own)))
+        }
+        #expect(loop.take() == Array(repeating: "warning: samples dropped missing-value", count: 2))
+        #expect(loop.state.presence.unsavedDropped == 3)
+        loop.turn(after: 1_000_000)
+        #expect(loop.written.map(\.times) == [[2], [2], [2]])
+    }
+}
