@@ -10,7 +10,9 @@ public import LockstepModel
 /// If there is no fix, or the fix is lost, one sample without position and with `fix` 1 is provided. The source reconnects
 /// after 0.5 s to 30 s. While locations are not requested it disconnects, and gpsd may let the receiver sleep.
 public struct GpsdSource: SensorSource {
+    /// The address of gpsd.
     public let address: GpsdAddress
+    /// Whether samples get the time of their arrival or of the fix.
     public let stamping: Stamping
     /// The age of the last fix from which the source is reported as stale, in s.
     public let staleAfter: Double

@@ -19,7 +19,9 @@ public import LockstepModel
 public struct ReplaySource: SensorSource {
     /// The path of the file as given.
     public let file: String
+    /// The speed at which the recording is played.
     public let speed: ReplaySpeed
+    /// Whether samples get the present time or their own.
     public let stamping: Stamping
     /// How long rows are collected before they are delivered, in µs: the shortest pause between deliveries.
     public let linger: Int64
