@@ -46,7 +46,7 @@ public final class Altimeter: Sendable {
 
 /// A value of an ``Altimeter``.
 public struct AltitudeData: Sendable, Hashable {
-    /// The time of the reading.
+    /// The time of the measurement.
     public let timestamp: Timestamp
     /// The altitude above the start of the updates, in m.
     public let relativeAltitude: Double

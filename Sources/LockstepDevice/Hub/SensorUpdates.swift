@@ -13,6 +13,7 @@ public struct SensorUpdates<Element: Sendable>: AsyncSequence, Sendable {
     /// Creates the conversion of updates to elements; each loop has its own state.
     let makeTransform: @Sendable () -> Transform
 
+    /// One subscription.
     public struct AsyncIterator: AsyncIteratorProtocol {
         var updates: AsyncThrowingStream<SensorUpdate, any Error>.Iterator
         let transform: Transform
@@ -29,6 +30,7 @@ public struct SensorUpdates<Element: Sendable>: AsyncSequence, Sendable {
         }
     }
 
+    /// Subscribes, and returns the iterator of the subscription.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(updates: subscribe().makeAsyncIterator(), transform: makeTransform())
     }

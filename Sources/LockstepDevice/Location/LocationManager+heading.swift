@@ -40,7 +40,7 @@ extension LocationManager {
 /// The direction in which the top edge of the device points, or its back while it is held upright. Angles are in degrees
 /// clockwise, 0 up to 360.
 public struct Heading: Sendable, Hashable {
-    /// The time of the reading.
+    /// The time of the measurement.
     public let timestamp: Timestamp
     /// From magnetic north.
     public let magneticHeading: Double

@@ -1,20 +1,24 @@
 // The built-in streams. To add one, add a constant and list it in `builtIn`.
 extension SensorStream {
+    /// Acceleration in g along the device axes, including gravity.
     public static let accelerometer = SensorStream(
         name: "motion/accelerometer", table: "accelerometer",
         summary: "Acceleration including gravity; at rest, face up: (0, 0, -1)",
         columns: .axes(unit: "g"), pausesInBackground: true)
 
+    /// Rotation rate in rad/s about the device axes.
     public static let gyroscope = SensorStream(
         name: "motion/gyroscope", table: "gyroscope",
         summary: "Rotation rate about the device axes, right-handed",
         columns: .axes(unit: "rad/s"), pausesInBackground: true)
 
+    /// Uncalibrated magnetic field in µT along the device axes.
     public static let magnetometer = SensorStream(
         name: "motion/magnetometer", table: "magnetometer",
         summary: "Magnetic field along the device axes, uncalibrated",
         columns: .axes(unit: "µT"), pausesInBackground: true)
 
+    /// Attitude, gravity, user acceleration, rotation rate and calibrated magnetic field.
     public static let deviceMotion = SensorStream(
         name: "motion/device", table: "device_motion",
         summary: "Attitude with gravity, user acceleration, rotation rate and magnetic field",
@@ -32,6 +36,7 @@ extension SensorStream {
                     isRequired: true, summary: "Reference frame of the attitude"),
             ], pausesInBackground: true, defaultRate: 50)
 
+    /// Changes of the orientation of the device, such as portrait or face up.
     public static let orientation = SensorStream(
         name: "orientation", table: "orientation",
         summary: "Orientation of the device from this time on",
@@ -43,6 +48,7 @@ extension SensorStream {
                 ]), unit: "", isRequired: true, summary: "Device orientation")
         ], pausesInBackground: true, resampling: .everySample)
 
+    /// Steps, with distance, pace and cadence, in disjoint intervals.
     public static let steps = SensorStream(
         name: "steps", table: "steps",
         summary: "Steps taken in the interval (start, t]; intervals are disjoint",
@@ -61,6 +67,7 @@ extension SensorStream {
             Column(name: "cadence", kind: .real, unit: "steps/s", isRequired: false, summary: "Current cadence"),
         ], resampling: .everySample)
 
+    /// Position fixes.
     public static let location = SensorStream(
         name: "location", table: "location",
         summary: "Position fix, WGS 84; without position if the receiver has no fix",
@@ -84,12 +91,14 @@ extension SensorStream {
                 summary: "The receiver's own time of the fix; t - at is its age"),
         ], background: .distance(500), resampling: .firstOfInterval)
 
+    /// Air pressure in hPa.
     public static let pressure = SensorStream(
         name: "pressure", table: "pressure",
         summary: "Air pressure",
         columns: [Column(name: "pressure", kind: .real, unit: "hPa", isRequired: true, summary: "Air pressure")],
         background: .rate(0.1))
 
+    /// Altitude in m relative to the start of the measurement.
     public static let altitude = SensorStream(
         name: "altitude", table: "altitude",
         summary: "Altitude relative to where the measurement started, from air pressure",
@@ -99,6 +108,7 @@ extension SensorStream {
                 summary: "Altitude above the start of the measurement")
         ], background: .rate(0.1), resampling: .nearest)
 
+    /// Magnetic and true heading in degrees.
     public static let heading = SensorStream(
         name: "heading", table: "heading",
         summary: "Direction of the device's top edge, clockwise from north",
@@ -115,6 +125,7 @@ extension SensorStream {
                 summary: "Largest expected error; null while the magnetic field is not calibrated"),
         ], pausesInBackground: true, defaultRate: 10)
 
+    /// Charge and state of the battery.
     public static let battery = SensorStream(
         name: "battery", table: "battery",
         summary: "Charge of the battery, on change and at least every five minutes",

@@ -67,11 +67,13 @@ public struct SensorStream: Sendable {
     /// One value of a sample.
     public struct Column: Sendable, Hashable {
         public let name: String
+        /// The kind of its values.
         public let kind: Kind
         /// The unit (`g`, `rad/s`, `µT`, `m`, …), empty for a number without one.
         public let unit: String
         /// Whether every sample must have a value in this column.
         public let isRequired: Bool
+        /// One line for users that describes its values.
         public let summary: String
         /// The aggregate of its values over a time span.
         public let aggregate: Aggregate
@@ -118,7 +120,9 @@ extension SensorStream {
 }
 
 extension SensorStream: Hashable, CustomStringConvertible {
+    /// Returns whether two streams have the same name.
     public static func == (left: SensorStream, right: SensorStream) -> Bool { left.name == right.name }
+    /// Hashes the name.
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
     public var description: String { name }
 }

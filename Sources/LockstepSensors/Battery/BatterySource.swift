@@ -24,6 +24,7 @@ public struct BatterySource: SensorSource {
     /// `battery`.
     public var name: String { "battery" }
 
+    /// `battery`.
     public var streams: [SensorStream] { [.battery] }
 
     /// One description per battery, or one with the problem if there is none.
@@ -38,6 +39,7 @@ public struct BatterySource: SensorSource {
         }
     }
 
+    /// Stops reading while the battery is not requested.
     public func setRates(_ rates: [SensorStream: Double]) { demand.set(rates[.battery] != nil) }
 
     /// Reads until the task is cancelled; never throws.

@@ -8,7 +8,7 @@ public struct DerivedOptions: Sendable {
     /// The person whose steps are counted.
     public var pedometer: PedometerOptions
 
-    /// Creates options with the given settings; the defaults fit an unknown person at an unknown place.
+    /// Creates the settings.
     public init(
         deviceMotion: DeviceMotionEstimator.Options = .init(), pedometer: PedometerOptions = .init()
     ) {

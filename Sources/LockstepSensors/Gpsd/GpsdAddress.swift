@@ -8,7 +8,7 @@ public struct GpsdAddress: Sendable, Hashable, CustomStringConvertible {
     /// The registered port of gpsd.
     public static let standardPort: UInt16 = 2947
 
-    /// Creates the address of a gpsd; by default, of this machine.
+    /// Creates an address.
     public init(host: String = "localhost", port: UInt16 = GpsdAddress.standardPort) {
         self.host = host
         self.port = port

@@ -53,8 +53,10 @@ public struct IIOSource: SensorSource {
     /// Why nothing can be read, with advice; nil if something can.
     public var failure: IIOError? { selection.failure(in: tree) }
 
+    /// Returns the rate in samples/s when none is requested; nil if it is unknown.
     public func nativeRate(of stream: SensorStream) -> Double? { selection.nativeRates[stream] }
 
+    /// Sets the requested rates in samples/s, and stops sensors that are not requested.
     public func setRates(_ rates: [SensorStream: Double]) { requests.set(rates) }
 
     /// The number of wake-ups of the reading threads, to measure the cost of idling.

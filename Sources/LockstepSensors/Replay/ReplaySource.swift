@@ -19,12 +19,13 @@ public import LockstepModel
 public struct ReplaySource: SensorSource {
     /// The path of the file as given.
     public let file: String
-    /// The speed at which the recording is played.
+    /// The playback speed.
     public let speed: ReplaySpeed
-    /// Whether samples get the present time or their own.
+    /// The timestamps of the samples.
     public let stamping: Stamping
     /// How long rows are collected before they are delivered, in µs: the shortest pause between deliveries.
     public let linger: Int64
+    /// The streams in the recording.
     public let streams: [SensorStream]
 
     /// The number of rows that are delivered at once, unless the next row is not yet due.

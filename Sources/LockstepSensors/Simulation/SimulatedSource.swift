@@ -35,8 +35,10 @@ public struct SimulatedSource: SensorSource {
     /// `simulate:SEED`.
     public var name: String { "simulate:\(seed)" }
 
+    /// The simulated streams.
     public var streams: [SensorStream] { SimulatedSensor.streams }
 
+    /// Returns one description per stream.
     public func sensors() -> [SensorDescription] {
         streams.map {
             SensorDescription(
@@ -44,11 +46,13 @@ public struct SimulatedSource: SensorSource {
         }
     }
 
+    /// Returns the rate in samples/s when none is requested; nil if it cannot be changed.
     public func nativeRate(of stream: SensorStream) -> Double? {
         let isFixed = SimulatedSensor.rates(of: stream).map { $0.lowerBound == $0.upperBound } ?? true
         return isFixed ? nil : SimulatedSensor.nativeRate(of: stream, motionRate: rate)
     }
 
+    /// Sets the requested rates in samples/s.
     public func setRates(_ rates: [SensorStream: Double]) { requested.set(rates) }
 
     /// Delivers samples until the task is cancelled; never throws.

@@ -15,7 +15,7 @@ public struct SensorDescription: Sendable, Hashable {
     /// Why the sensor cannot be used; nil if it can.
     public var problem: String?
 
-    /// Creates the description of a sensor.
+    /// Creates a description.
     public init(
         name: String, stream: SensorStream, rates: ClosedRange<Double>? = nil, mountMatrix: [[Double]]? = nil,
         access: String = "", problem: String? = nil

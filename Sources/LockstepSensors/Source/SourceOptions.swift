@@ -19,7 +19,7 @@ public struct SourceOptions: Sendable, Hashable {
     /// 50 ms: short enough for a live display.
     public static let defaultLinger: Int64 = 50_000
 
-    /// Creates options with the given settings.
+    /// Creates the options.
     public init(
         speed: ReplaySpeed = .realTime, stamping: Stamping = .now, simulatedRate: Double = 100,
         sysfsRoot: String = "/sys", devRoot: String = "/dev", linger: Int64 = defaultLinger

@@ -12,7 +12,7 @@ public struct SensorRequest: Sendable, Hashable {
     /// A request for every sample at the native rate.
     public static let everything = SensorRequest(rate: .infinity)
 
-    /// Creates a request for samples at a rate in samples/s.
+    /// Creates a request.
     public init(rate: Double, minimum: Double = 0, distance: Double = 0) {
         self.rate = rate
         self.minimum = minimum
@@ -27,8 +27,8 @@ public struct Subscriber: Hashable, Sendable {
 
 /// Samples for one subscriber.
 public struct SensorOutput: Sendable, Equatable {
-    /// The subscriber that requested the samples.
+    /// The receiver.
     public let subscriber: Subscriber
-    /// The samples, at the rate of the request.
+    /// Samples of one stream.
     public let samples: SampleBlock
 }

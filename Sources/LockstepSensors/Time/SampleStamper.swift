@@ -4,7 +4,7 @@ public import LockstepModel
 public struct SampleStamper: Sendable {
     private var last: [SensorStream: Int64] = [:]
 
-    /// Creates a stamper for a time line without samples so far.
+    /// Creates a stamper without earlier timestamps.
     public init() {}
 
     /// Starts a new epoch, after a clock step: timestamps may be lower than before.

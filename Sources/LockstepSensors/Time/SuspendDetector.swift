@@ -7,7 +7,7 @@ public struct SuspendDetector: Sendable {
 
     private var last: Moment
 
-    /// Creates a detector that compares the next reading of the clocks with this one.
+    /// Starts at `moment`.
     public init(at moment: Moment) { last = moment }
 
     /// Compares the clocks with the last call.

@@ -26,7 +26,7 @@ public struct TimeLine: Sendable {
     private var observedAt: Int64
     private var isSlewing = false
 
-    /// Creates a time line that is anchored to the wall time of a reading of the clocks.
+    /// Creates a time line that is anchored at `moment`.
     public init(at moment: Moment) {
         offset = moment.wall.microseconds - moment.boot
         observedAt = moment.boot
