@@ -50,10 +50,11 @@ process_stat() {
 # process_start ID: prints the start of a process, in clock ticks since boot. It tells processes with the same id apart.
 process_start() { process_stat "$1" 22; }
 
-# is_abandoned FOLDER: whether the script of a run has ended.
+# is_abandoned FOLDER: whether the script of a run has ended. Its parent may not have noticed yet (state Z).
 is_abandoned() {
     local id start
-    [[ -O $1 && -r $1/owner ]] && read -r id start <"$1/owner" && [[ $(process_start "$id") != "$start" ]]
+    [[ -O $1 && -r $1/owner ]] && read -r id start <"$1/owner" &&
+        [[ $(process_start "$id") != "$start" || $(process_stat "$id" 3) == Z ]]
 }
 
 # discard_run FOLDER SECONDS: stops the processes of a run and removes its folder.
@@ -109,8 +110,8 @@ watch_run() {
     # The kernel sends SIGTERM when the parent ends. Not by returning to a loop: a trap does not interrupt `read`.
     trap 'discard_run "$folder" 0; exit' TERM
     trap '' HUP INT
-    mkfifo "$folder/idle"
-    exec {idle}<>"$folder/idle"
+    mkfifo "$folder/watcher"
+    exec {idle}<>"$folder/watcher"
     # The parent may have ended before the kernel was asked for the signal.
     while [[ $(process_stat "$$" 4) == "$2" ]]; do read -rt 60 -u "$idle" || true; done
     discard_run "$folder" 0

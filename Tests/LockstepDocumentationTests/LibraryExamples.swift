@@ -59,6 +59,24 @@ enum LibraryExamples {
         // END
     }
 
+    static func altimeter(_ hub: SensorHub) async throws {
+        // EXAMPLE altimeter
+        let altimeter = Altimeter(hub: hub)
+        for try await data in altimeter.relativeAltitudeUpdates() {
+            print(data.relativeAltitude, data.pressure ?? 0)  // m, hPa
+        }
+        // END
+    }
+
+    static func heading(_ hub: SensorHub) async throws {
+        // EXAMPLE heading
+        let manager = LocationManager(hub: hub)
+        for try await heading in manager.headingUpdates() {
+            print(heading.magneticHeading, heading.trueHeading ?? 0)  // degrees
+        }
+        // END
+    }
+
     static func filters(_ samples: SampleBlock) {
         // EXAMPLE filters
         var filter = LowPassFilter(cutOff: 5)  // Hz

@@ -14,8 +14,8 @@ public func eventually(
 
 /// Waits until `condition` holds, and records an issue if the deadline passes first.
 ///
-/// This is a function because `#expect` with a closure is miscompiled: Swift 6.3 can give that closure and another one in
-/// the same enclosing closure the same symbol, and then runs one of them twice.
+/// This is a function because `#expect` with a closure is miscompiled: Swift 6.3 can give that closure and another one
+/// in the same enclosing closure the same symbol, and then runs one of them twice.
 public func expectEventually(
     _ comment: @autoclosure () -> String = "", within limit: Duration = .seconds(60),
     sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool

@@ -8,10 +8,14 @@ public func withTemporaryFolder<Result>(_ body: (String) async throws -> Result)
     return try await body(folder)
 }
 
-/// The folder of recordings, `shared/data` beside the checkout, or nil if it is missing.
+/// The folder of recordings, `shared/data` in a folder above the checkout, or nil if it is missing.
 public let recordingsFolder: String? = {
     var folder = URL(fileURLWithPath: #filePath)
-    for _ in 0..<4 { folder.deleteLastPathComponent() }
-    let path = folder.appendingPathComponent("shared/data").path
-    return FileManager.default.fileExists(atPath: path) ? path : nil
+    for _ in 0..<3 { folder.deleteLastPathComponent() }
+    while folder.path != "/" {
+        folder.deleteLastPathComponent()
+        let path = folder.appendingPathComponent("shared/data").path
+        if FileManager.default.fileExists(atPath: path) { return path }
+    }
+    return nil
 }()

@@ -51,8 +51,8 @@ public final class RunningProgram: Sendable {
         }
     }
 
-    /// Unblocks signals meanwhile. The threads of a task pool block them, and a child inherits that and would never receive
-    /// SIGTERM.
+    /// Unblocks signals meanwhile. The threads of a task pool block them, and a child inherits that and would never
+    /// receive SIGTERM.
     private static func withSignalsUnblocked(_ body: () throws -> Void) rethrows {
         var none = sigset_t()
         var before = sigset_t()
@@ -76,8 +76,8 @@ public final class RunningProgram: Sendable {
         await eventually(within: limit) { text.contains(part) }
     }
 
-    /// Waits until the process has ended. Then waits for the end of its output, but at most 5 s, because a child may keep it
-    /// open.
+    /// Waits until the process has ended. Then waits for the end of its output, but at most 5 s, because a child may
+    /// keep it open.
     /// - Returns: The exit code, or nil if the deadline passes first. For a killed process, the signal.
     @discardableResult
     public func waitForExit(within limit: Duration = .seconds(60)) async -> Int32? {

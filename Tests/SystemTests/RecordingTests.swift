@@ -97,8 +97,8 @@ struct RecordingTests {
         return fixes
     }
 
-    /// Returns a time modulo the GPS week rollover. Some receivers report only the week modulo 1,024, and gpsd guesses the
-    /// cycle from today's date.
+    /// Returns a time modulo the GPS week rollover. Some receivers report only the week modulo 1,024, and gpsd guesses
+    /// the cycle from today's date.
     private func withoutRollover(_ time: Int64) -> Int64 {
         let cycle: Int64 = 1024 * 7 * 86_400_000_000
         return ((time % cycle) + cycle) % cycle

@@ -14,7 +14,7 @@ public final class SensorHub: Sendable {
     private let sources: [any SensorSource]
     private let state: Mutex<HubState>
 
-    /// The available streams, in the order of ``SensorStream/all``.
+    /// The available streams, in the order of ``/LockstepModel/SensorStream/builtIn``.
     public let streams: [SensorStream]
 
     /// - Parameter options: Settings of the derived streams, such as the person and the magnetic declination.

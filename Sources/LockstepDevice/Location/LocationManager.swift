@@ -49,7 +49,7 @@ public final class LocationManager: Sendable {
         set { headingState.withLock { $0 = newValue } }
     }
 
-    /// The latest location since the start. It is kept when it gets old: see ``LocationFix/age(at:)``.
+    /// The latest location since the start. It is kept when it gets old: see ``/LockstepMotion/LocationFix/age(at:)``.
     public var location: LocationFix? { latest.value?.current }
     /// The location before ``location``.
     public var previousLocation: LocationFix? { latest.value?.previous }
@@ -99,7 +99,8 @@ public final class LocationManager: Sendable {
     /// Waits for one location that fits ``settings``.
     ///
     /// It keeps waiting while the location is unknown or its source is unreachable; cancel the task to stop it.
-    /// - Throws: ``LocationError/denied(_:)``, ``SensorHubError``, `CancellationError`, or the error that ended the source.
+    /// - Throws: ``/LockstepMotion/LocationError/denied(_:)``, ``SensorHubError``, `CancellationError`, or the error
+    ///   that ended the source.
     public func requestLocation() async throws -> LocationFix {
         for try await update in locationUpdates() {
             switch update {

@@ -3,7 +3,8 @@ public import LockstepMotion
 import LockstepSensors
 import Synchronization
 
-/// Accelerometer, gyroscope, magnetometer and device motion of this device: as sequences, or polled as the latest value.
+/// Accelerometer, gyroscope, magnetometer and device motion of this device: as sequences, or polled as the latest
+/// value.
 ///
 /// Each sensor has a sequence of updates, which any number of readers may use at once, and start and stop functions
 /// between which the latest reading can be polled. A sensor runs while any manager of the ``SensorHub`` needs it. A
@@ -100,7 +101,8 @@ public final class MotionManager: Sendable {
 
     // MARK: Device motion
 
-    /// Whether there is at least an accelerometer. Each ``DeviceMotion`` states what other sensors it is based on.
+    /// Whether there is at least an accelerometer. Each ``/LockstepMotion/DeviceMotion`` states what other sensors it
+    /// is based on.
     public var isDeviceMotionAvailable: Bool { isAccelerometerAvailable }
     /// Whether ``deviceMotion`` is being updated.
     public var isDeviceMotionActive: Bool { latestDeviceMotion.isActive }

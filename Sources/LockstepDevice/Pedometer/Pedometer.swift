@@ -4,8 +4,8 @@ import LockstepSensors
 
 /// Steps, distance, pace and cadence: live from a start date, and for a past interval.
 ///
-/// Past steps come from a ``SampleHistory``: the store of a collector, or the outbox of this device's agent. Without a
-/// history only the steps during a sequence of updates are counted.
+/// Past steps come from a ``/LockstepModel/SampleHistory``: the store of a collector, or the outbox of this device's
+/// agent. Without a history only the steps during a sequence of updates are counted.
 public final class Pedometer: Sendable {
     /// The longest time in µs by which a row may extend beyond an interval that it is part of.
     private static let maxRowDuration: Int64 = 60_000_000

@@ -38,7 +38,9 @@ public struct MQTTOptions: Sendable {
 
 /// A version of the MQTT protocol.
 public enum MQTTVersion: String, Sendable, CaseIterable {
+    /// MQTT 5.
     case five = "5"
+    /// MQTT 3.1.1.
     case three = "3.1.1"
 }
 
@@ -63,7 +65,9 @@ public struct TLSOptions: Hashable, Sendable {
 ///
 /// QoS 2 is not offered: with libmosquitto, it loses messages if the client is killed.
 public enum QualityOfService: Int32, Sendable {
+    /// QoS 0: a message may be lost.
     case atMostOnce = 0
+    /// QoS 1: a message is delivered, possibly more than once.
     case atLeastOnce = 1
 }
 

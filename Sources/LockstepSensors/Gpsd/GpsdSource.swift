@@ -2,7 +2,7 @@ public import LockstepModel
 
 /// The satellite receivers of a gpsd, through its JSON protocol over TCP (`gpsd_json(5)`).
 ///
-/// Provides one `location` sample per fix, however often gpsd repeats it (see ``FixAssembler``). Columns: `lat`, `lon`;
+/// Provides one `location` sample per fix, however often gpsd repeats it (see `FixAssembler`). Columns: `lat`, `lon`;
 /// `alt` is gpsd's `altMSL`, otherwise `alt`; `hacc` is `eph`, otherwise the hypotenuse of `epx` and `epy`; `vacc` is
 /// `epv`; 95 % of the errors are smaller than these values. `course` is `track`, `fix` is `mode`, and `at` is the
 /// receiver's own time, unchanged even if the receiver is wrong by twenty years.
@@ -40,7 +40,7 @@ public struct GpsdSource: SensorSource {
     public func setRates(_ rates: [SensorStream: Double]) { demand.set(rates[.location] != nil) }
 
     /// Reads until the task is cancelled.
-    /// - Throws: ``GpsdConnectionError`` only if no file descriptor is left.
+    /// - Throws: `GpsdConnectionError` only if no file descriptor is left.
     public func run(into sink: any SampleSink) async throws {
         while !Task.isCancelled {
             let sockets = try GpsdSockets()

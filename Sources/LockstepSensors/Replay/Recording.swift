@@ -10,7 +10,7 @@ public struct Recording: Sendable {
     private let extras: [String: [Double]]
 
     /// Reads a file.
-    /// - Parameter extras: The headers of additional columns to read, such as a reference.
+    /// - Parameter names: The headers of additional columns to read, such as a reference.
     /// - Throws: ``ReplayError`` at the first error in the file.
     public init(file: String, extras names: [String] = []) throws(ReplayError) {
         var reader = try RecordingReader.open(file, extras: names)

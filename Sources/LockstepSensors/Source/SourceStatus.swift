@@ -1,5 +1,6 @@
 /// The state of a sensor source.
 public enum SourceStatus: Sendable, Hashable {
+    /// The source provides samples.
     case running
     /// Provides values of reduced quality, for example from a saturated sensor.
     case degraded(String)

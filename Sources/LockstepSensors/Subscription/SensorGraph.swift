@@ -8,7 +8,7 @@ public import LockstepModel
 ///
 /// Samples are expected on one time line, in time order within a stream.
 public struct SensorGraph: Sendable {
-    /// The available streams, in the order of ``SensorStream/all``.
+    /// The available streams, in the order of ``/LockstepModel/SensorStream/builtIn``.
     public let streams: [SensorStream]
 
     private let provided: Set<SensorStream>

@@ -1,11 +1,11 @@
 import Foundation
 import LockstepTestSupport
 
-/// Clocks of a running program that a test can set: the wall clock and the boot clock, which continues while the machine
-/// sleeps. The monotonic clock is not changed.
+/// Clocks of a running program that a test can set: the wall clock and the boot clock, which continues while the
+/// machine sleeps. The monotonic clock is not changed.
 ///
-/// It uses a preloaded library that replaces clock and timer functions. libfaketime is not suitable, because it also shifts
-/// the timers of clocks that are not set.
+/// It uses a preloaded library that replaces clock and timer functions. libfaketime is not suitable, because it also
+/// shifts the timers of clocks that are not set.
 struct AdjustableClock {
     private let folder: String
     private var library: String { folder + "/clock.so" }

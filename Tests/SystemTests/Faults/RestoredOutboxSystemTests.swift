@@ -18,7 +18,8 @@ struct RestoredOutboxSystemTests {
             try await run(until: copied + 60, in: system)
             let epoch = try database(at: path).text("SELECT value FROM meta WHERE key = 'epoch'")
 
-            // The restored outbox reuses the numbers of stored batches. Stop the collector, so that nothing is detected yet.
+            // The restored outbox reuses the numbers of stored batches. Stop the collector, so that nothing is detected
+            // yet.
             await collector.stop()
             for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
             try copy(path + "-copy", to: path)

@@ -9,8 +9,8 @@ import Testing
 
 /// Power cuts of a collector and of an agent while they write.
 ///
-/// A cut kills the program and replaces its database by what a disk is certain to have, with a random part of the unsynced
-/// changes. `LOCKSTEP_POWER_CUTS` sets the number of cuts, `LOCKSTEP_CHAOS_SEED` repeats the random choices.
+/// A cut kills the program and replaces its database by what a disk is certain to have, with a random part of the
+/// unsynced changes. `LOCKSTEP_POWER_CUTS` sets the number of cuts, `LOCKSTEP_CHAOS_SEED` repeats the random choices.
 @Suite(
     "Power cuts", .serialized,
     .enabled("mosquitto or clang is not installed") {
@@ -226,7 +226,8 @@ struct PowerCutTests {
         client.messages.count { $0.topic.hasSuffix(suffix) && !$0.isRetained && $0.text.contains(part) }
     }
 
-    /// Whether a cut comes while the program starts. Messages that arrive after such a cut are checked after the next one.
+    /// Whether a cut comes while the program starts. Messages that arrive after such a cut are checked after the next
+    /// one.
     private func isEarly(using random: inout SeededGenerator) -> Bool { Int.random(in: 0..<4, using: &random) == 0 }
 
     /// Waits up to `longest` ms, but for no event: a power cut can come at any moment.

@@ -1,13 +1,13 @@
-// Logs every change that a program makes to an SQLite database, so that a test can build the files as a power cut leaves
-// them. Loaded with LD_PRELOAD.
+// Logs every change that a program makes to an SQLite database, so that a test can build the files as a power cut
+// leaves them. Loaded with LD_PRELOAD.
 //
 //   LOCKSTEP_TEST_DISK       the path of the database; the log covers it, PATH-wal and PATH-journal
 //   LOCKSTEP_TEST_DISK_LOG   the log, to which records are appended
 //   LOCKSTEP_TEST_DISK_DELAY µs that a sync takes (default: 0)
 //
 // A record is written before the change, and the record of a sync after it: a killed program may leave the record of a
-// change that it did not make, but never that of a sync that did not happen. Files are not really synced, since killing a
-// program does not empty the cache of the operating system.
+// change that it did not make, but never that of a sync that did not happen. Files are not really synced, since killing
+// a program does not empty the cache of the operating system.
 //
 // libsqlite3 imports these functions: open64, pwrite64, ftruncate64, fsync, fdatasync, unlink. It uses write only for
 // other files, and mmap only for the -shm file, which it rebuilds after a crash.

@@ -27,7 +27,8 @@ struct Credentials {
     var authority: String { folder + "/ca.pem" }
     var trusting: TLSOptions { TLSOptions(authorityFile: authority) }
 
-    /// The path without `.pem` or `.key` of a user: `collector`, `reader`, `operator`, or a device such as `lab/walker`.
+    /// The path without `.pem` or `.key` of a user: `collector`, `reader`, `operator`, or a device such as
+    /// `lab/walker`.
     func path(_ user: String) -> String {
         user.contains("/") ? "\(folder)/devices/\(user)/device" : "\(folder)/\(user)"
     }

@@ -49,7 +49,8 @@ final class NATSCluster {
     fileprivate func stop() async { for program in programs + nodes { await program.stop(SIGKILL) } }
 }
 
-/// Calls `body` with a running cluster that knows the device `lab/arm-left`, and stops it when `body` returns or throws.
+/// Calls `body` with a running cluster that knows the device `lab/arm-left`, and stops it when `body` returns or
+/// throws.
 func withNATSCluster<Result>(
     _ body: (_ cluster: NATSCluster, _ credentials: Credentials, _ folder: String) async throws -> Result
 ) async throws -> Result {

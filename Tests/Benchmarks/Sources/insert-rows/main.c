@@ -2,8 +2,8 @@
 //
 //   insert-rows DATABASE ROWS normal|full
 //
-// DATABASE is an empty store, ROWS a file of `struct row`. The last argument is SQLite's synchronous mode. Prints elapsed
-// seconds, CPU seconds and the number of rows.
+// DATABASE is an empty store, ROWS a file of `struct row`. The last argument is SQLite's synchronous mode. Prints
+// elapsed seconds, CPU seconds and the number of rows.
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@ import LockstepModel
 import LockstepMotion
 import LockstepSensors
 
-/// Speed of attitude estimation, compared with the batch call of the C++ reference implementation. For each sample of three
-/// sensors, both return two attitudes, the gyroscope bias, its deviation, and two flags.
+/// Speed of attitude estimation, compared with the batch call of the C++ reference implementation. For each sample of
+/// three sensors, both return two attitudes, the gyroscope bias, its deviation, and two flags.
 struct AttitudeBenchmark {
     private let gyroscope, accelerometer, magnetometer: [SIMD3<Double>]
     private let interval: Double

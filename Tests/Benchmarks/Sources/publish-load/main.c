@@ -2,8 +2,8 @@
 //
 //   publish-load PORT LOAD
 //
-// LOAD holds for each message: the length of the topic (uint16), the length of the payload (uint32), topic, payload. Ends
-// when the broker has acknowledged all messages.
+// LOAD holds for each message: the length of the topic (uint16), the length of the payload (uint32), topic, payload.
+// Ends when the broker has acknowledged all messages.
 #include <mosquitto.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// For the benchmark agent: plays a recording in real time and publishes each sample of three sensors as one JSON message
-// with QoS 1. It has no outbox, no batches and no derived streams.
+// For the benchmark agent: plays a recording in real time and publishes each sample of three sensors as one JSON
+// message with QoS 1. It has no outbox, no batches and no derived streams.
 //
 //   publish-samples PORT RECORDING
 //

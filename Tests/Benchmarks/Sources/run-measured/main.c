@@ -2,8 +2,8 @@
 //
 //   run-measured PROGRAM [ARGUMENT...]
 //
-// Prints elapsed seconds, CPU seconds and peak memory in bytes. This is a separate, small program because the peak memory
-// that Linux reports for a child is at least the memory of its parent at the time of the fork.
+// Prints elapsed seconds, CPU seconds and peak memory in bytes. This is a separate, small program because the peak
+// memory that Linux reports for a child is at least the memory of its parent at the time of the fork.
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>

@@ -28,8 +28,8 @@ struct FleetBenchmarks {
             })
     }
 
-    /// Compares 1,000 devices with 10 samples a second each that reconnect with a backlog of one hour, with the same devices
-    /// without backlog.
+    /// Compares 1,000 devices with 10 samples a second each that reconnect with a backlog of one hour, with the same
+    /// devices without backlog.
     func outage() throws -> [Comparison] {
         let live = [
             "--devices", "1000", "--connections", "50", "--rate", "10", "--seconds", "30",

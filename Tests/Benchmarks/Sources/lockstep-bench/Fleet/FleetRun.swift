@@ -33,8 +33,8 @@ struct FleetRun {
         }
     }
 
-    /// Measures the collector's CPU time per sample, in s, and its peak memory, in bytes, for a steady stream. To exclude the
-    /// cost of connecting devices, it measures at least `count` samples after the first `first` ones.
+    /// Measures the collector's CPU time per sample, in s, and its peak memory, in bytes, for a steady stream. To
+    /// exclude the cost of connecting devices, it measures at least `count` samples after the first `first` ones.
     func steadyCost(_ arguments: [String], after first: Int, for count: Int) throws -> (cpu: Double, memory: Int) {
         try withSystem { broker, collector, store in
             let fleet = try Launched(programs + "/lockstep", ["simulate", "--broker", broker.url] + arguments)

@@ -4,8 +4,8 @@ import LockstepWire
 
 /// The messages of a fleet, written to files so that every side gets the same load.
 ///
-/// Each device has three motion sensors at 100 Hz. The values resemble a walk: a sine, its harmonic and noise, rounded to
-/// four decimals.
+/// Each device has three motion sensors at 100 Hz. The values resemble a walk: a sine, its harmonic and noise, rounded
+/// to four decimals.
 struct IngestLoad {
     let devices: Int
     let messages: Int

@@ -1,8 +1,8 @@
 import Foundation
 import LockstepStore
 
-/// A large store of synthetic accelerations: 1,000 devices at 100 Hz. The first device has 8.64 % of the rows (a day, of 100
-/// million rows), the others have equal shares. All start at the same time.
+/// A large store of synthetic accelerations: 1,000 devices at 100 Hz. The first device has 8.64 % of the rows (a day,
+/// of 100 million rows), the others have equal shares. All start at the same time.
 struct QueryStore {
     let path: String
     let rows: Int
@@ -20,7 +20,8 @@ struct QueryStore {
     /// The number of rows of each other device.
     private var shareRows: Int { (rows - longestRows) / (Self.devices - 1) }
 
-    /// Opens the store with this number of rows in `folder`. Creates it if it does not exist; it is kept for later runs.
+    /// Opens the store with this number of rows in `folder`. Creates it if it does not exist; it is kept for later
+    /// runs.
     init(rows: Int, in folder: String) throws {
         self.rows = rows
         path = folder + "/query-\(rows).db"

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The stolen time of a virtual machine: CPU time that the host gave to other guests while programs here were ready to run.
+/// The stolen time of a virtual machine: CPU time that the host gave to other guests while programs here were ready to
+/// run.
 ///
 /// Results with much stolen time are unreliable.
 struct StolenTime {
