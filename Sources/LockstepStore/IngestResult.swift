@@ -1,14 +1,15 @@
 public import LockstepModel
 
-/// What became of a group that was written.
+/// The result of a commit.
 public struct IngestResult: Sendable, Equatable {
-    /// What became of a device's samples.
+    /// The numbers of stored, duplicate and conflicting samples of one device.
     public struct Counts: Sendable, Hashable {
-        /// New samples.
+        /// The number of new samples.
         public var stored: Int
-        /// Samples that the store had with the same values, or had noted as a conflict with the same values.
+        /// The number of samples that were already stored, or already recorded as a conflict, with the same values.
         public var duplicates: Int
-        /// Samples that the store had with other values; the first ones stay, these are kept beside them.
+        /// The number of samples that were already stored with different values. The stored values do not change; the
+        /// new values are recorded as a conflict.
         public var conflicts: Int
 
         public init(stored: Int = 0, duplicates: Int = 0, conflicts: Int = 0) {
@@ -24,9 +25,10 @@ public struct IngestResult: Sendable, Equatable {
         }
     }
 
-    /// Of each device that sent batches.
+    /// The counts of each device that sent batches.
     public var devices: [DeviceAddress: Counts]
-    /// Received or dropped, of each (device, epoch) that the group touched: what an acknowledgement is made of.
+    /// The received or dropped batch numbers of each (device, epoch) in the transaction. Acknowledgements are based on
+    /// them.
     public var received: [DeviceEpoch: SequenceSet]
 
     public init(devices: [DeviceAddress: Counts] = [:], received: [DeviceEpoch: SequenceSet] = [:]) {
@@ -35,9 +37,11 @@ public struct IngestResult: Sendable, Equatable {
     }
 }
 
-/// What batch numbers count within.
+/// A device and one of its epochs: the scope of batch numbers.
 public struct DeviceEpoch: Hashable, Sendable, CustomStringConvertible {
+    /// The device.
     public let device: DeviceAddress
+    /// The epoch.
     public let epoch: Epoch
 
     public init(device: DeviceAddress, epoch: Epoch) {

@@ -50,7 +50,7 @@ private func request(_ text: String) throws -> (stream: SensorStream, request: S
     guard parts.count == 2 else { throw CommandFailure("'\(text)' is no rate: write STREAM=HZ") }
     guard let stream = SensorStream.named(String(parts[0])) else {
         throw CommandFailure(
-            "'\(parts[0])' is no stream: use one of \(SensorStream.all.map(\.name).joined(separator: ", "))")
+            "'\(parts[0])' is no stream: use one of \(SensorStream.builtIn.map(\.name).joined(separator: ", "))")
     }
     switch parts[1] {
     case "off": return (stream, SensorRequest(rate: 0))

@@ -7,7 +7,7 @@ struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query", abstract: "Samples of one stream, by device and time.",
         discussion: """
-            Streams: \(SensorStream.all.map(\.name).joined(separator: ", ")); a table's name does as well.
+            Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")); a table's name does as well.
             Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a span before now such as -5m.
 
             With --every a row stands for the samples of a device in a span of time, and has the time at which the span
@@ -54,7 +54,7 @@ struct QueryCommand: ParsableCommand {
     func run() throws {
         guard let stream = SensorStream.named(self.stream) else {
             throw CommandFailure(
-                "there is no stream '\(self.stream)'; known are \(SensorStream.all.map(\.name).joined(separator: ", "))"
+                "there is no stream '\(self.stream)'; known are \(SensorStream.builtIn.map(\.name).joined(separator: ", "))"
             )
         }
         if let limit, limit < 0 { throw CommandFailure("--limit takes a number from 0") }

@@ -7,7 +7,7 @@ import LockstepWire
 extension FuzzTarget {
     /// Every decoder of what comes from outside.
     static let all: [FuzzTarget] =
-        BatchEncoding.allCases.flatMap { encoding in SensorStream.all.map { batch(of: $0, in: encoding) } } + [
+        BatchEncoding.allCases.flatMap { encoding in SensorStream.builtIn.map { batch(of: $0, in: encoding) } } + [
             presence, acknowledgement, state, request, reply, health, topic, recording, gpsd, settings,
         ]
         + iio

@@ -123,7 +123,7 @@ extension AgentLoop {
             // A retained request would be done again on every connection. The others wait until all is read: what they
             // lead to is not for the inside of a callback.
             // Of one that is too long a piece is enough to see that.
-            if !message.isRetained { requests.append(Data(message.payload.prefix(RequestJSON.longest + 1))) }
+            if !message.isRetained { requests.append(Data(message.payload.prefix(RequestJSON.maxBytes + 1))) }
         } else {
             handleAcknowledgement(message)
         }

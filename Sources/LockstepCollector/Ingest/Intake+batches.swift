@@ -48,7 +48,7 @@ extension Intake {
         topics[route].run = group.runs.count
         group.runs.append(
             SampleRun(
-                device: address, stream: stream, roomForBatches: isSteady ? topics[route].batches : 0,
+                device: address, stream: stream, expectedBatches: isSteady ? topics[route].batches : 0,
                 samples: isSteady ? topics[route].samples : 0))
         topics[route].batches = 0
         topics[route].samples = 0
@@ -85,13 +85,13 @@ extension Intake {
         guard !isPossible else { throw tooManyDevices(position: position) }
         throw PayloadError(
             "its time \(newest) is in the future: are the clocks of the device and of this collector right?",
-            position: position, mayPass: true)
+            position: position, isRetryable: true)
     }
 
     /// Notes that a batch will never come in a form that can be stored, or the agent would send it for ever. What may
     /// pass another time has to stay with the agent: a word of it would make the agent delete it.
     private mutating func noteDropped(_ error: PayloadError, from route: Int) {
-        guard let position = error.position, !error.mayPass, admits(route),
+        guard let position = error.position, !error.isRetryable, admits(route),
             let address = topics[route].address
         else { return }
         group.dropped.append(

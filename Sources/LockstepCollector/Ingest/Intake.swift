@@ -130,7 +130,7 @@ struct Intake {
     func tooManyDevices(position: BatchPosition?) -> PayloadError {
         PayloadError(
             "a new device, and there are \(devices.count) already: raise the collector's --max-devices if it is meant to be",
-            position: position, mayPass: true)
+            position: position, isRetryable: true)
     }
 
     mutating func reject(_ message: IncomingMessage, reason: String, at moment: Moment) {

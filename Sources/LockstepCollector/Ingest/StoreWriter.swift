@@ -29,7 +29,7 @@ final class StoreWriter: Sendable {
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "lockstep.collector.store")
     private let waiting = Atomic<Int>(0)
-    private let hasUpkeep = Atomic<Bool>(false)
+    private let needsMaintenance = Atomic<Bool>(false)
 
     init(_ store: sending any SampleStore) { state = Mutex(State(store: store)) }
 
@@ -53,15 +53,15 @@ final class StoreWriter: Sendable {
         return state.withLock { state in
             if !group.isEmpty { state.add(group) }
             let result = state.commit()
-            hasUpkeep.store(state.store.hasUpkeep, ordering: .releasing)
+            needsMaintenance.store(state.store.needsMaintenance, ordering: .releasing)
             return result
         }
     }
 
     /// Does, on another thread, what the store has put off until after a commit.
-    func doUpkeep() {
-        guard hasUpkeep.exchange(false, ordering: .acquiringAndReleasing) else { return }
-        enqueue { $0.store.doUpkeep() }
+    func performMaintenance() {
+        guard needsMaintenance.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        enqueue { $0.store.performMaintenance() }
     }
 
     private func enqueue(_ work: @escaping @Sendable (inout State) -> Void) {

@@ -38,7 +38,7 @@ struct LifecycleBook {
         open[device] = machine
         if let due = machine.nextTick { enqueue(device, due: due) }
         group.lifecycles[device] = machine.snapshot
-        if !machine.snapshot.differsOnlyInEvidence(from: before) { group.hasLifecycleNews = true }
+        if !machine.snapshot.differsOnlyInEvidence(from: before) { group.hasLifecycleChanges = true }
         if let transition { group.transitions.append(DeviceTransition(device: device, transition: transition)) }
         return machine.state
     }

@@ -78,7 +78,7 @@ public struct LifecycleMachine: Sendable {
         }
         heardAt = moment.boot
         snapshot.phase = presence.phase
-        if let at = presence.at { snapshot.restsOn = clamped(at, to: moment) }
+        if let at = presence.at { snapshot.evidenceTime = clamped(at, to: moment) }
         guard let next = Self.state(after: state, saying: presence.phase), next != state else { return nil }
         if next == .resumed { resumedAt = moment.boot }
         return move(
@@ -86,10 +86,10 @@ public struct LifecycleMachine: Sendable {
     }
 
     private mutating func handleLiveSamples(newest: Timestamp, at moment: Moment) -> LifecycleTransition? {
-        if let restsOn = snapshot.restsOn, newest <= restsOn { return nil }
+        if let evidenceTime = snapshot.evidenceTime, newest <= evidenceTime { return nil }
         heardAt = moment.boot
         // A sample stamped in the future must not make every later word look old.
-        snapshot.restsOn = clamped(newest, to: moment)
+        snapshot.evidenceTime = clamped(newest, to: moment)
         switch state {
         case .active, .inactive: return nil
         case nil, .resumed: return move(to: .active, since: clamped(newest, to: moment), reason: "live-sample")
@@ -115,17 +115,20 @@ public struct LifecycleMachine: Sendable {
             guard presence.phase != .lost else { return true }
             if let after = presence.after, after == snapshot.epoch { return false }
             // Sessions are numbered by a clock that was set in between: only the time tells which epoch is the later.
-            guard let at = presence.at, let restsOn = snapshot.restsOn else { return false }
-            return at <= restsOn
+            guard let at = presence.at, let evidenceTime = snapshot.evidenceTime else { return false }
+            return at <= evidenceTime
         }
         if let session = presence.session, let known = snapshot.session {
             if session != known { return session < known }
         }
         // The time of a will is that of its connection, not of its loss.
-        guard presence.phase != .lost, let at = presence.at, let restsOn = snapshot.restsOn else { return false }
+        guard presence.phase != .lost, let at = presence.at, let evidenceTime = snapshot.evidenceTime else {
+            return false
+        }
         // The same word again, as when a broker hands out what it retained, is no sign of life either; another word may
         // have been said within the same microsecond.
-        return at < restsOn || (at == restsOn && (presence.phase == snapshot.phase || snapshot.phase == .lost))
+        return at < evidenceTime
+            || (at == evidenceTime && (presence.phase == snapshot.phase || snapshot.phase == .lost))
     }
 
     private func isOfAnotherEpoch(_ presence: Presence) -> Bool {

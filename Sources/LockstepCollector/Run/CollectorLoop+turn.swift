@@ -41,7 +41,7 @@ extension CollectorLoop {
         // Only now, after the commit, do the acknowledgements of what was read go out; of heartbeats that wait also without.
         for event in link.write() { handle(event) }
         gathering.note(messagesUnacknowledged, retained: messagesRetained, at: .now)
-        writer.doUpkeep()
+        writer.performMaintenance()
     }
 
     /// Reads what came, up to a turn, and hands what it has to the store whenever that waits for something to do.

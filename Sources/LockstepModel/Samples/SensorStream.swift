@@ -1,31 +1,35 @@
-/// One kind of sample of a device: its topic channel, its table and its columns.
+/// A kind of sample of a device: its topic channel, its table and its columns.
 ///
-/// ``all`` is the one place that defines streams: topics, payloads, tables and the command line follow from it. A new
-/// stream is one more constant, named in ``all``.
+/// A built-in stream is a constant listed in ``builtIn``. Users declare further streams in the settings: see
+/// ``StreamDeclaration``. Topics, payload checks, tables and the command line follow from the definition.
 public struct SensorStream: Sendable {
-    /// The channel below `{root}/{group}/{device}/`: `motion/accelerometer`.
+    /// The channel below `{root}/{group}/{device}/`, such as `motion/accelerometer`.
     public let name: String
-    /// The table in a store: `accelerometer`.
+    /// The name of the stream's table in a store, such as `accelerometer`.
     public let table: String
-    /// One line for people: what a row is.
+    /// A one-line description of a sample.
     public let summary: String
+    /// The columns of a sample, in the order of payloads, tables and query output.
     public let columns: [Column]
-    /// Whether the agent pauses this stream in the background phase unless told otherwise.
+    /// Whether the agent pauses this stream by default in the background phase.
     public let pausesInBackground: Bool
 
-    /// One value of a sample.
+    /// A column: one value of each sample.
     public struct Column: Sendable, Hashable {
+        /// The name in payloads, tables and query output.
         public let name: String
+        /// The kind of values.
         public let kind: Kind
-        /// The unit (`g`, `rad/s`, `µT`, `m`, …), empty for a number without one.
+        /// The unit (`g`, `rad/s`, `µT`, `m`, …), or an empty text if the values have none.
         public let unit: String
-        /// Whether a payload must carry this column, and without nulls.
+        /// Whether every payload must contain this column without nulls.
         public let isRequired: Bool
+        /// A one-line description of the values.
         public let summary: String
-        /// What stands for its values over a span of time.
+        /// The function that combines the column's values over a time span.
         public let aggregate: Aggregate
 
-        /// - Parameter aggregate: the mean of real numbers, and nothing for others, unless told otherwise.
+        /// - Parameter aggregate: nil for the default: the mean for real numbers, none for other kinds.
         init(
             name: String, kind: Kind, unit: String, isRequired: Bool, summary: String, aggregate: Aggregate? = nil
         ) {
@@ -38,16 +42,17 @@ public struct SensorStream: Sendable {
         }
     }
 
-    /// What a column's values are. In memory each is a `Double`; not a number stands for null.
+    /// The kind of a column's values. In memory every value is a `Double`, and NaN stands for null.
     public enum Kind: Sendable, Hashable {
+        /// A floating-point number.
         case real
-        /// A whole number of magnitude below 2⁵³.
+        /// A whole number with a magnitude below 2⁵³.
         case integer
-        /// One of a few words; in memory its index.
+        /// One of a fixed list of words. In memory the value is the index of the word.
         case choice([String])
 
-        /// Whether a payload can carry this value; what it can't is null there.
-        public func takes(_ value: Double) -> Bool {
+        /// Returns whether a payload can contain `value`. Other values are encoded as null.
+        public func accepts(_ value: Double) -> Bool {
             switch self {
             case .real: value.isFinite
             case .integer: value.rounded() == value && abs(value) < 9_007_199_254_740_992
@@ -75,7 +80,7 @@ extension SensorStream {
 
     public static let deviceMotion = SensorStream(
         name: "motion/device", table: "device_motion",
-        summary: "Attitude, and what it tells apart: gravity, user acceleration, rotation rate, magnetic field",
+        summary: "Attitude with gravity, user acceleration, rotation rate and magnetic field",
         columns: .quaternion + .axes("g", unit: "g", summary: "Gravity")
             + .axes("u", unit: "g", summary: "User acceleration")
             + .axes("r", unit: "rad/s", summary: "Rotation rate without bias")
@@ -92,7 +97,7 @@ extension SensorStream {
 
     public static let orientation = SensorStream(
         name: "orientation", table: "orientation",
-        summary: "How the device is held, from this time on",
+        summary: "Orientation of the device from this time on",
         columns: [
             Column(
                 name: "value",
@@ -121,7 +126,7 @@ extension SensorStream {
 
     public static let location = SensorStream(
         name: "location", table: "location",
-        summary: "Position fix, WGS 84; without position where the receiver has no fix",
+        summary: "Position fix (WGS 84); position columns are null while the receiver has no fix",
         columns: [
             Column(name: "lat", kind: .real, unit: "°", isRequired: false, summary: "Latitude, north positive"),
             Column(
@@ -136,14 +141,14 @@ extension SensorStream {
                 aggregate: Aggregate.none),
             Column(
                 name: "fix", kind: .integer, unit: "", isRequired: false,
-                summary: "Dimensions of the fix: 2 or 3; 1 says that there is none"),
+                summary: "Dimensions of the fix: 2 or 3; 1 means no fix"),
             Column(
                 name: "at", kind: .integer, unit: "µs since 1970", isRequired: false,
-                summary: "The receiver's own time of the fix; t - at is its age"),
+                summary: "Time of the fix on the receiver's clock; t - at is the age of the fix"),
         ], pausesInBackground: false)
 
-    /// Every stream there is.
-    public static let all: [SensorStream] = [
+    /// All built-in streams.
+    public static let builtIn: [SensorStream] = [
         accelerometer, gyroscope, magnetometer, deviceMotion, steps, location, orientation,
     ]
 
@@ -151,7 +156,7 @@ extension SensorStream {
     public static func named(_ name: String) -> SensorStream? { byName[name] }
 
     private static let byName: [String: SensorStream] = Dictionary(
-        all.flatMap { stream in [(stream.name, stream), (stream.table, stream)] },
+        builtIn.flatMap { stream in [(stream.name, stream), (stream.table, stream)] },
         uniquingKeysWith: { first, _ in first })
 }
 
@@ -162,14 +167,14 @@ extension SensorStream: Hashable, CustomStringConvertible {
 }
 
 extension [SensorStream.Column] {
-    /// Three required axes of one unit.
+    /// Returns three required columns `x`, `y` and `z` of one unit.
     fileprivate static func axes(unit: String) -> [SensorStream.Column] {
         ["x", "y", "z"].map {
             SensorStream.Column(name: $0, kind: .real, unit: unit, isRequired: true, summary: "Along the \($0) axis")
         }
     }
 
-    /// Three axes, named after what they are of, that may be unknown.
+    /// Returns three optional columns: `prefix` followed by `x`, `y` and `z`.
     fileprivate static func axes(_ prefix: String, unit: String, summary: String) -> [SensorStream.Column] {
         ["x", "y", "z"].map {
             SensorStream.Column(
@@ -178,7 +183,7 @@ extension [SensorStream.Column] {
         }
     }
 
-    /// A rotation from the device to the reference frame.
+    /// Four required columns: the unit quaternion that rotates the device frame into the reference frame.
     fileprivate static var quaternion: [SensorStream.Column] {
         ["w", "x", "y", "z"].map {
             SensorStream.Column(

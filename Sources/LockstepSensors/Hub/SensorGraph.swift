@@ -42,7 +42,7 @@ public struct SensorGraph: Sendable {
             .filter { !given.contains($0.stream) && $0.needs.isSubset(of: given) }
             .map { Node(sensor: $0) }
         let all = given.union(derived.map(\.sensor.stream))
-        self.streams = SensorStream.all.filter(all.contains)
+        self.streams = SensorStream.builtIn.filter(all.contains)
     }
 
     /// A new asker, that asks for nothing yet.

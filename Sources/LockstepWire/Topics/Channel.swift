@@ -1,19 +1,20 @@
 public import LockstepModel
 
-/// What follows `{root}/{group}/{device}/` in a topic.
+/// The last part of a topic, after `{root}/{group}/{device}/`.
 public enum Channel: Hashable, Sendable {
-    /// Batches of one stream; agent to all.
+    /// Batches of one stream, from an agent to all.
     case stream(SensorStream)
-    /// The agent's word about itself, retained; also its last will.
+    /// The agent's presence message, retained. Also the topic of its last will.
     case presence
-    /// The life-cycle state, retained; collector to all.
+    /// The life-cycle state of the device, retained, from the collector to all.
     case state
-    /// What is on disk, retained; collector to agent.
+    /// The acknowledgement of stored batches, retained, from the collector to the agent.
     case ack
     /// A request to an agent.
     case command
-    /// An agent's answer.
+    /// An agent's reply to a request.
     case commandReply
+    /// The two directions of the time exchange between agent and collector.
     case clockPing, clockPong
 
     public var name: String {
@@ -37,6 +38,6 @@ public enum Channel: Hashable, Sendable {
     private static let byName: [String: Channel] = {
         let fixed: [Channel] = [.presence, .state, .ack, .command, .commandReply, .clockPing, .clockPong]
         return Dictionary(
-            uniqueKeysWithValues: (fixed + SensorStream.all.map(Channel.stream)).map { ($0.name, $0) })
+            uniqueKeysWithValues: (fixed + SensorStream.builtIn.map(Channel.stream)).map { ($0.name, $0) })
     }()
 }

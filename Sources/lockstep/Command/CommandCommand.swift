@@ -94,7 +94,7 @@ private func rateLease(_ text: String, for span: Int64) throws -> RateLease {
     guard let stream = SensorStream.named(String(parts[0])) else {
         throw CommandFailure(
             "--rate: '\(parts[0])' is no stream: use one of "
-                + SensorStream.all.map(\.name).joined(separator: ", "))
+                + SensorStream.builtIn.map(\.name).joined(separator: ", "))
     }
     let seconds = Double(span) / 1e6
     guard RateLease.durations.contains(seconds) else { throw CommandFailure("--lease takes 1s to 1d") }

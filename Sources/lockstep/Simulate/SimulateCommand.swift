@@ -111,7 +111,7 @@ private func streamList(_ text: String) throws -> [SensorStream] {
     try text.split(separator: ",").reduce(into: []) { streams, name in
         guard let stream = SensorStream.named(String(name)) else {
             throw CommandFailure(
-                "'\(name)' is no stream: known are \(SensorStream.all.map(\.name).joined(separator: ", "))")
+                "'\(name)' is no stream: known are \(SensorStream.builtIn.map(\.name).joined(separator: ", "))")
         }
         if !streams.contains(stream) { streams.append(stream) }
     }

@@ -76,7 +76,7 @@ struct CoalescerTests {
 
     @Test("never gives more than the broker takes as one packet", arguments: [800, 1500, 3000, 20_000])
     func packetLimit(_ size: Int) {
-        for stream in SensorStream.all {
+        for stream in SensorStream.builtIn {
             var coalescer = Coalescer(limits: .init(window: 1_000_000, samples: 1000))
             coalescer.packetLimit = size
             var samples = SampleBlock(stream: stream)

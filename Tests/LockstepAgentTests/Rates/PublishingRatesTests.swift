@@ -8,13 +8,13 @@ struct PublishingRatesTests {
     private func requests(
         _ rates: PublishingRates = PublishingRates(), in phase: Phase, leased: [SensorStream: Double] = [:]
     ) -> [SensorStream: SensorRequest] {
-        rates.requests(in: phase, leased: leased, streams: SensorStream.all)
+        rates.requests(in: phase, leased: leased, streams: SensorStream.builtIn)
     }
 
     @Test("in the foreground is all that its sources give, and device motion at a rate of its own")
     func foreground() {
         let asked = requests(in: .foreground)
-        #expect(asked.count == SensorStream.all.count)
+        #expect(asked.count == SensorStream.builtIn.count)
         #expect(asked[.deviceMotion] == SensorRequest(rate: PublishingRates.deviceMotionRate))
         #expect(asked.filter { $0.key != .deviceMotion }.values.allSatisfy { $0 == .everything })
     }

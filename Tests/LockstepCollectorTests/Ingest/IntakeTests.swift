@@ -30,7 +30,7 @@ struct IntakeTests {
         #expect(group.rejected.isEmpty && group.dropped.isEmpty && group.seen.isEmpty)
         #expect(group.transitions.map(\.transition.to) == [.active])
         #expect(group.transitions.map(\.transition.since) == [time(10)])
-        #expect(group.lifecycles[device]?.restsOn == time(10))
+        #expect(group.lifecycles[device]?.evidenceTime == time(10))
         let rest = intake.takeGroup(&book, at: moment(11))
         #expect(rest.isEmpty)
     }
@@ -72,7 +72,7 @@ struct IntakeTests {
             intake.take(Self.topic, BatchJSON.encode(Self.batch(at: Double(seconds))), &book, 13)
         }
         let group = intake.takeGroup(&book, at: moment(13))
-        #expect(group.lifecycles[device]?.restsOn == time(12))
+        #expect(group.lifecycles[device]?.evidenceTime == time(12))
         #expect(group.transitions.map(\.transition.to) == [.active])
     }
 
@@ -88,7 +88,7 @@ struct IntakeTests {
         }
         let group = intake.takeGroup(&book, at: moment(20))
         #expect(group.transitions.map(\.transition.to) == [.active, .background, .resumed, .active])
-        #expect(group.lifecycles[device]?.restsOn == time(16.75))
+        #expect(group.lifecycles[device]?.evidenceTime == time(16.75))
     }
 
     @Test("leads to what each word by itself would, in whatever order they come and groups are taken out")
@@ -199,11 +199,11 @@ struct RejectionTests {
         arguments: [
             (
                 "lockstep/lab/pi/steps", "{",
-                "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"
+                "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"
             ),
             (
                 "lockstep/lab/pi/steps", "",
-                "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"
+                "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"
             ),
             (IntakeTests.topic, #"{"t":1,"x":[1],"y":[1]}"#, "'z' is missing"),
             ("lockstep/lab/pi/presence", "{}", "'phase' is missing"),
@@ -332,7 +332,7 @@ struct PresenceIntakeTests {
         let first = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
         #expect(!first.canWait)
         let heartbeat = take(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10)))
-        #expect(heartbeat.canWait && heartbeat.lifecycles[device]?.restsOn == time(10))
+        #expect(heartbeat.canWait && heartbeat.lifecycles[device]?.evidenceTime == time(10))
         #expect(!take(Presence(epoch: epoch, session: 1, phase: .background, at: time(11))).canWait)
         #expect(!IngestGroup(dropped: [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet())]).canWait)
     }

@@ -44,15 +44,15 @@ struct StoreWriterTests {
     @Test("does the store's upkeep after the commit that asks for it, and only then")
     func upkeep() async throws {
         let writer = StoreWriter(RecordingStore(record))
-        writer.doUpkeep()
+        writer.performMaintenance()
         _ = try writer.commit(adding: group(1)).get()
-        writer.doUpkeep()
+        writer.performMaintenance()
         #expect(try writer.commit(adding: IngestGroup()).get().devices.isEmpty)
         #expect(record.upkeeps.withLock { $0 } == 0)
-        record.hasUpkeep.withLock { $0 = true }
+        record.needsMaintenance.withLock { $0 = true }
         _ = try writer.commit(adding: group(2)).get()
-        writer.doUpkeep()
-        writer.doUpkeep()
+        writer.performMaintenance()
+        writer.performMaintenance()
         await expectEventually { writer.isIdle }
         #expect(record.upkeeps.withLock { $0 } == 1)
     }
@@ -66,7 +66,7 @@ private final class RecordingStore: SampleStore {
         /// By the last transaction.
         let committed = Mutex<[Timestamp]>([])
         let failsAt = Mutex<Timestamp?>(nil)
-        let hasUpkeep = Mutex(false)
+        let needsMaintenance = Mutex(false)
         let upkeeps = Mutex(0)
     }
 
@@ -89,9 +89,9 @@ private final class RecordingStore: SampleStore {
         return IngestResult(devices: added.isEmpty ? [:] : [device: .init(stored: added.count)])
     }
 
-    var hasUpkeep: Bool { record.hasUpkeep.withLock { $0 } }
+    var needsMaintenance: Bool { record.needsMaintenance.withLock { $0 } }
 
-    func doUpkeep() { record.upkeeps.withLock { $0 += 1 } }
+    func performMaintenance() { record.upkeeps.withLock { $0 += 1 } }
 
     func lifecycles() -> [DeviceAddress: LifecycleSnapshot] { [:] }
 }

@@ -68,7 +68,7 @@ struct LifecycleBookTests {
         var heartbeat = IngestGroup()
         book.handle(presence(.foreground, 31), of: device, at: moment(31), into: &heartbeat)
         #expect(heartbeat.transitions.isEmpty)
-        #expect(heartbeat.lifecycles[device]?.restsOn == time(31))
+        #expect(heartbeat.lifecycles[device]?.evidenceTime == time(31))
     }
 
     @Test("lets time pass for the devices that are due, and only for these")

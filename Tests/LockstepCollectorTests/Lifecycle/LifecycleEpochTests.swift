@@ -46,7 +46,7 @@ struct LifecycleEpochTests {
         // The clock was set back by an hour.
         #expect(machine.move(word(.foreground, -3600, after: "other"), 2) == nil)
         #expect(machine.move(word(.foreground, -3600, after: "a"), 2) == Move(.resumed, "foreground"))
-        #expect(machine.snapshot.epoch == Epoch(unchecked: "b") && machine.snapshot.restsOn == time(-3600))
+        #expect(machine.snapshot.epoch == Epoch(unchecked: "b") && machine.snapshot.evidenceTime == time(-3600))
         #expect(machine.move(live(-3599), 3) == Move(.active, "live-sample"))
         #expect(machine.move(word(.background, -3598, after: "a"), 4) == Move(.background, "background"))
         // A will says nothing of the epoch before.

@@ -4,14 +4,14 @@ import Testing
 
 @testable import LockstepStore
 
-@Suite("The life cycle", .temporaryFolder)
+@Suite("Stored life cycle", .temporaryFolder)
 struct LifecycleTests {
-    @Test("of every device is there again after the store was opened again")
+    @Test("the life cycle of every device is restored when the store is reopened")
     func snapshots() throws {
         let change = LifecycleTransition(from: .active, to: .background, since: time(5), reason: "silent", seq: 4)
         let snapshots = [
             device("one"): LifecycleSnapshot(
-                last: change, epoch: Epoch(unchecked: "e1"), session: 7, phase: .lost, restsOn: time(3)),
+                last: change, epoch: Epoch(unchecked: "e1"), session: 7, phase: .lost, evidenceTime: time(3)),
             device("two"): LifecycleSnapshot(
                 last: LifecycleTransition(from: nil, to: .active, since: time(1), reason: "live-sample", seq: 1)),
             device("three"): LifecycleSnapshot(),
@@ -24,11 +24,11 @@ struct LifecycleTests {
         #expect(try store.lifecycles()[device("one")] == LifecycleSnapshot(session: 8))
     }
 
-    @Test("is kept by a store that was written before epochs were, too")
+    @Test("a snapshot without an epoch is restored")
     func olderStore() throws {
         let path = TemporaryFolder.path + "/store"
         let change = LifecycleTransition(from: nil, to: .active, since: time(5), reason: "foreground", seq: 1)
-        let snapshot = LifecycleSnapshot(last: change, session: 7, phase: .foreground, restsOn: time(3))
+        let snapshot = LifecycleSnapshot(last: change, session: 7, phase: .foreground, evidenceTime: time(3))
         do {
             let store = try SQLiteStore(path: path)
             _ = try store.write(IngestGroup(lifecycles: [device("one"): snapshot]))
@@ -38,7 +38,7 @@ struct LifecycleTests {
         #expect(try SQLiteStore(path: path).lifecycles() == [device("one"): snapshot])
     }
 
-    @Test("keeps each change once, also when it is written again")
+    @Test("a transition written twice is stored once")
     func history() throws {
         let store = try newStore().store
         let changes = [
