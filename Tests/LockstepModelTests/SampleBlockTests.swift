@@ -61,15 +61,16 @@ struct SampleBlockTests {
 struct SensorStreamTests {
     @Test("names, tables and columns are unique", arguments: SensorStream.builtIn)
     func names(_ stream: SensorStream) {
-        #expect(SensorStream.named(stream.name) == stream)
-        #expect(SensorStream.named(stream.table) == stream)
+        #expect(StreamCatalog.builtIn.stream(named: stream.name) == stream)
+        #expect(StreamCatalog.builtIn.stream(named: stream.table) == stream)
+        #expect(!stream.isDeclared && !stream.table.hasPrefix("x_"))
         #expect(Set(stream.columns.map(\.name)).count == stream.columns.count)
         #expect(!stream.columns.isEmpty)
         #expect(SensorStream.builtIn.count { $0.table == stream.table } == 1)
     }
 
     @Test("an unknown name gives no stream")
-    func unknown() { #expect(SensorStream.named("motion/step") == nil) }
+    func unknown() { #expect(StreamCatalog.builtIn.stream(named: "motion/step") == nil) }
 
     @Test("columns are as specified")
     func columns() {

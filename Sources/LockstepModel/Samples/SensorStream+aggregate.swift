@@ -1,10 +1,10 @@
 extension SensorStream {
     /// The function that combines the values of a column over a time span.
-    public enum Aggregate: Sendable, Hashable {
+    public enum Aggregate: String, Sendable, Hashable, CaseIterable {
         /// The arithmetic mean of the known values.
         case mean
         /// The mean of longitudes in degrees, correct across the 180th meridian for positions close to each other.
-        case meanLongitude
+        case meanLongitude = "mean-longitude"
         /// The sum of the known values. For amounts that each cover an interval of their own.
         case sum
         /// No aggregate. For words, times, and angles, whose mean is not defined across a full turn.

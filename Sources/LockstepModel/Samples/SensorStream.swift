@@ -1,7 +1,8 @@
 /// A kind of sample of a device: its topic channel, its table and its columns.
 ///
-/// A built-in stream is a constant listed in ``builtIn``. Users declare further streams in the settings: see
-/// ``StreamDeclaration``. Topics, payload checks, tables and the command line follow from the definition.
+/// A built-in stream is a constant listed in ``builtIn``. Users declare further streams in the settings, see
+/// ``init(declaring:summary:columns:pausesInBackground:)``. Topics, payload checks, tables and the command line follow
+/// from the definition. A ``StreamCatalog`` finds streams by name.
 public struct SensorStream: Sendable {
     /// The channel below `{root}/{group}/{device}/`, such as `motion/accelerometer`.
     public let name: String
@@ -151,13 +152,6 @@ extension SensorStream {
     public static let builtIn: [SensorStream] = [
         accelerometer, gyroscope, magnetometer, deviceMotion, steps, location, orientation,
     ]
-
-    /// The stream of a topic channel or of a table: `motion/accelerometer` and `accelerometer` name the same.
-    public static func named(_ name: String) -> SensorStream? { byName[name] }
-
-    private static let byName: [String: SensorStream] = Dictionary(
-        builtIn.flatMap { stream in [(stream.name, stream), (stream.table, stream)] },
-        uniquingKeysWith: { first, _ in first })
 }
 
 extension SensorStream: Hashable, CustomStringConvertible {
