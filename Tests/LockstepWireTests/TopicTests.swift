@@ -61,10 +61,13 @@ struct TopicTests {
             ("", "the topic is not below 'lockstep/'"),
             ("lockstep/", "the topic is not {root}/{group}/{device}/{channel}"),
             ("lockstep/lab/pi", "the topic is not {root}/{group}/{device}/{channel}"),
-            ("lockstep/lab/pi/", "'' is no channel (and a device id can't have a '/')"),
-            ("lockstep/lab/a/b/steps", "'b/steps' is no channel (and a device id can't have a '/')"),
-            ("lockstep/lab/pi/accelerometer", "'accelerometer' is no channel (and a device id can't have a '/')"),
-            ("lockstep/lab/pi/steps/", "'steps/' is no channel (and a device id can't have a '/')"),
+            ("lockstep/lab/pi/", "'' is not a channel (note that a device id cannot contain '/')"),
+            ("lockstep/lab/a/b/steps", "'b/steps' is not a channel (note that a device id cannot contain '/')"),
+            (
+                "lockstep/lab/pi/accelerometer",
+                "'accelerometer' is not a channel (note that a device id cannot contain '/')"
+            ),
+            ("lockstep/lab/pi/steps/", "'steps/' is not a channel (note that a device id cannot contain '/')"),
             ("lockstep/lab//steps", "'' is not a device id: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
             ("lockstep//pi/steps", "'' is not a group: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
             ("lockstep/la b/pi/steps", "'la b' is not a group: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),

@@ -28,8 +28,8 @@ struct BadInputTests {
         ("default/bad/motion/accelerometer", #"{"t":4000000000000000,"dt":1,"# + batch, "in the future"),
         ("default/bad/motion/accelerometer", #"{"v":2,"t":1,"dt":1,"# + batch, "newer than this program supports"),
         ("default/bad/presence", #"{"phase":"asleep"}"#, "valid phases are"),
-        ("default/bad/motion/thermometer", "{}", "is no channel"),
-        ("default/a/b/motion/accelerometer", "{}", "is no channel"),
+        ("default/bad/motion/thermometer", "{}", "is not a channel"),
+        ("default/a/b/motion/accelerometer", "{}", "is not a channel"),
         ("default/bad device/steps", "{}", "is not a device id"),
         ("default", "{}", "the topic is not"),
     ]

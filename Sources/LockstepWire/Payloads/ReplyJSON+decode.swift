@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import LockstepModel
 
 extension ReplyJSON {
-    /// Decodes a reply.
+    /// Decodes a reply. A declared stream in the reply has no columns, because the declaration is not part of the reply.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> AgentReply {
         do {
@@ -57,7 +57,9 @@ extension ReplyJSON {
         var until: Timestamp?
 
         func named() throws -> SensorStream {
-            guard let named = SensorStream.named(stream) else { throw PayloadError("'\(stream)' is no stream") }
+            guard let named = StreamCatalog.builtIn.reference(named: stream) else {
+                throw PayloadError("'\(stream)' is not a stream")
+            }
             return named
         }
     }

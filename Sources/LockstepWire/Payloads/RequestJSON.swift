@@ -50,13 +50,16 @@ public enum RequestJSON {
     }
 
     /// Decodes a request.
+    /// - Parameter streams: the streams that a request can name.
     /// - Throws: ``PayloadError`` with a reason that can be sent to the requester.
-    public static func decode(_ payload: Data) throws(PayloadError) -> AgentRequest {
+    public static func decode(
+        _ payload: Data, streams: StreamCatalog = .builtIn
+    ) throws(PayloadError) -> AgentRequest {
         do {
             guard payload.count <= maxBytes else { throw PayloadError("a request has at most \(maxBytes) bytes") }
             let wire = try JSONDecoder().decode(Wire.self, from: payload)
             return AgentRequest(
-                id: wire.id.map(shortened), client: wire.client.map(shortened), action: try wire.action())
+                id: wire.id.map(shortened), client: wire.client.map(shortened), action: try wire.action(streams))
         } catch {
             throw PayloadError(decoding: error)
         }
@@ -81,9 +84,9 @@ public enum RequestJSON {
             }
         }
 
-        func action() throws(PayloadError) -> AgentRequest.Action {
+        func action(_ streams: StreamCatalog) throws(PayloadError) -> AgentRequest.Action {
             var actions: [AgentRequest.Action] = []
-            if let rate { actions.append(.lease(try lease(rate))) }
+            if let rate { actions.append(.lease(try lease(rate, streams))) }
             if let phase { actions.append(.phase(try settable(phase))) }
             if flush == true { actions.append(.flush) }
             if describe == true { actions.append(.describe) }
@@ -93,11 +96,9 @@ public enum RequestJSON {
             return action
         }
 
-        private func lease(_ rate: Rate) throws(PayloadError) -> RateLease {
-            guard let stream = SensorStream.named(rate.stream) else {
-                throw PayloadError(
-                    "'\(rate.stream.prefix(80))' is no stream: known are "
-                        + SensorStream.builtIn.map(\.name).joined(separator: ", "))
+        private func lease(_ rate: Rate, _ streams: StreamCatalog) throws(PayloadError) -> RateLease {
+            guard let stream = streams.stream(named: rate.stream) else {
+                throw PayloadError(streams.unknownStream(rate.stream))
             }
             guard rate.hz == 0 || RateLease.rates.contains(rate.hz) else {
                 throw PayloadError(

@@ -17,6 +17,7 @@ public enum Channel: Hashable, Sendable {
     /// The two directions of the time exchange between agent and collector.
     case clockPing, clockPong
 
+    /// The name of the channel in topics.
     public var name: String {
         switch self {
         case .stream(let stream): stream.name
@@ -30,14 +31,19 @@ public enum Channel: Hashable, Sendable {
         }
     }
 
-    public init?(name: String) {
-        guard let channel = Channel.byName[name] else { return nil }
-        self = channel
+    /// Creates the channel with this name, or returns nil if it is neither a fixed channel nor one of `streams`.
+    public init?(name: String, streams: StreamCatalog = .builtIn) {
+        if let stream = streams.stream(ofChannel: name) {
+            self = .stream(stream)
+        } else if let channel = Channel.fixed[name] {
+            self = channel
+        } else {
+            return nil
+        }
     }
 
-    private static let byName: [String: Channel] = {
-        let fixed: [Channel] = [.presence, .state, .ack, .command, .commandReply, .clockPing, .clockPong]
-        return Dictionary(
-            uniqueKeysWithValues: (fixed + SensorStream.builtIn.map(Channel.stream)).map { ($0.name, $0) })
+    private static let fixed: [String: Channel] = {
+        let channels: [Channel] = [.presence, .state, .ack, .command, .commandReply, .clockPing, .clockPong]
+        return Dictionary(uniqueKeysWithValues: channels.map { ($0.name, $0) })
     }()
 }

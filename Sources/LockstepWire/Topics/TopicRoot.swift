@@ -4,6 +4,8 @@ public import LockstepModel
 public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     /// The root as text, without a slash at its end.
     public let text: String
+    /// The streams whose topics are valid.
+    public var streams = StreamCatalog.builtIn
 
     /// The default root, `lockstep`.
     public static let standard = TopicRoot(unchecked: "lockstep")
@@ -60,8 +62,8 @@ public enum Topic: Hashable, Sendable {
 }
 
 extension TopicRoot {
-    /// Reads a topic below this root.
-    /// - Throws: ``TopicError`` with the reason for which it is none of ours.
+    /// Parses a topic below this root.
+    /// - Throws: ``TopicError`` with the reason if the topic is invalid, or if its stream is not in ``streams``.
     public func parse(_ topic: String) throws(TopicError) -> Topic {
         guard topic.utf8.starts(with: text.utf8), topic.utf8.dropFirst(text.utf8.count).first == UInt8(ascii: "/")
         else { throw TopicError("the topic is not below '\(text)/'") }
@@ -76,8 +78,11 @@ extension TopicRoot {
                 return .collector(group, try CollectorID(validating: name))
             }
             let address = DeviceAddress(group: group, device: try DeviceID(validating: device))
-            guard let channel = Channel(name: name) else {
-                throw TopicError("'\(name.prefix(80))' is no channel (and a device id can't have a '/')")
+            guard let channel = Channel(name: name, streams: streams) else {
+                throw TopicError(
+                    name.hasPrefix(SensorStream.declaredPrefix)
+                        ? streams.unknownStream(name)
+                        : "'\(name.prefix(80))' is not a channel (note that a device id cannot contain '/')")
             }
             return .device(address, channel)
         } catch let error as IdentifierError {
