@@ -47,10 +47,15 @@ public final class SQLiteStore: SampleStore {
     private var touched: [DeviceEpoch: Int64] = [:]
 
     /// Opens the store at `path` for writing, and creates it if it does not exist.
+    ///
+    /// Each stream of `catalog` gets a table and a view. The store keeps the definitions of declared streams, so that
+    /// readers do not need them.
     /// - Throws: ``StoreError`` if another collector uses the store, its folder is missing or not writable, the file is
-    ///   not a store, or a newer program wrote it.
-    public convenience init(path: String, options: Options = Options()) throws(StoreError) {
-        try self.init(path: path, options: options, streams: SensorStream.builtIn)
+    ///   not a store, a newer program wrote it, or a declared stream differs from the one in the store.
+    public convenience init(
+        path: String, options: Options = Options(), catalog: StreamCatalog = .builtIn
+    ) throws(StoreError) {
+        try self.init(path: path, options: options, streams: catalog.streams)
     }
 
     init(path: String, options: Options, streams: [SensorStream]) throws(StoreError) {

@@ -28,11 +28,14 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Code
     /// What happened, where, and what to do.
     public let description: String
+    /// The name of the declared stream that caused an error with the code ``Code/streams``.
+    public let stream: String?
 
     /// Creates an error with a description of what happened, where, and what to do.
-    public init(_ code: Code, _ description: String) {
+    public init(_ code: Code, _ description: String, stream: String? = nil) {
         self.code = code
         self.description = description
+        self.stream = stream
     }
 
     /// Whether the disk is full. Nothing was written, and a later write may succeed.

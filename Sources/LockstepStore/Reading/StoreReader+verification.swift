@@ -48,7 +48,7 @@ extension StoreReader {
         try reading {
             let epochs = try epochs()
             let conflicts = try counts(in: "conflicts")
-            let samples = try SensorStream.builtIn.map { stream in
+            let samples = try StreamTable.catalog(in: database).streams.map { stream in
                 (stream: stream, counts: try counts(in: stream.table))
             }
             return try numberedDevices().map { device in

@@ -1,5 +1,5 @@
 import Glibc
-import LockstepModel
+public import LockstepModel
 import LockstepSQLite
 
 /// A device and its id in the store.
@@ -30,6 +30,12 @@ public final class StoreReader {
         } catch {
             throw StoreError(error, path: path)
         }
+    }
+
+    /// Returns the streams of the store: the built-in streams, and all streams that were ever declared for this store.
+    /// - Throws: ``StoreError``
+    public func catalog() throws(StoreError) -> StreamCatalog {
+        do { return try StreamTable.catalog(in: database) } catch { throw StoreError(error, path: path) }
     }
 
     /// Runs SQLite's integrity check, which reads the whole file.

@@ -13,8 +13,9 @@ enum StoreSchema {
         },
         { database in
             try database.execute(
-                "ALTER TABLE devices ADD COLUMN session_epoch TEXT /* the epoch that the session is of */")
+                "ALTER TABLE devices ADD COLUMN session_epoch TEXT /* epoch of the session */")
         },
+        { database in try database.execute(StreamTable.create) },
     ])
 
     /// Checks that a database is empty, or a store with a schema that this program supports.
@@ -28,6 +29,7 @@ enum StoreSchema {
         try migrations.apply(to: database)
         try database.transaction {
             let views = streams.map(\.view) + baseViews
+            try StreamTable.register(streams.filter(\.isDeclared), in: database)
             // Drop outdated views first: SQLite refuses to alter a table while a view does not match it.
             for view in views { try dropIfChanged(view, in: database) }
             for stream in streams { try updateTable(of: stream, in: database) }

@@ -36,12 +36,9 @@ extension SensorStream {
 extension SensorStream.Column {
     /// The comment of the column in the schema: `g: Along the x axis`.
     var comment: String {
-        let words =
-            switch kind {
-            case .choice(let words): " (\(words.joined(separator: ", ")))"
-            case .real, .integer: ""
-            }
-        return (unit.isEmpty ? summary : "\(unit): \(summary)") + words
+        let text = [unit, summary].filter { !$0.isEmpty }.joined(separator: ": ")
+        guard let words = kind.words else { return text }
+        return (text.isEmpty ? "" : text + " ") + "(\(words.joined(separator: ", ")))"
     }
 
     /// Whether the values are times in µs since 1970.

@@ -32,7 +32,7 @@ struct LifecycleTests {
         do {
             let store = try SQLiteStore(path: path)
             _ = try store.write(IngestGroup(lifecycles: [device("one"): snapshot]))
-            try store.database.execute("ALTER TABLE devices DROP COLUMN session_epoch")
+            try store.database.execute("ALTER TABLE devices DROP COLUMN session_epoch; DROP TABLE streams")
             try store.database.setUserVersion(1)
         }
         #expect(try SQLiteStore(path: path).lifecycles() == [device("one"): snapshot])

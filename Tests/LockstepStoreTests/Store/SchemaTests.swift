@@ -10,7 +10,7 @@ struct SchemaTests {
     func tables() throws {
         let store = try newStore().store
         let tables = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        let base = ["devices", "states", "batches", "dropped", "conflicts", "rejected"]
+        let base = ["devices", "states", "batches", "dropped", "conflicts", "rejected", "streams"]
         #expect(tables.sorted() == (base + SensorStream.builtIn.map(\.table)).sorted())
     }
 
