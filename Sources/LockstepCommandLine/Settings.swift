@@ -1,10 +1,11 @@
 import FoundationEssentials
+public import LockstepModel
 
 /// A program's settings from its command line, its environment and a YAML file, in this order of precedence.
 ///
 /// The setting `backlog-rate` is the option `--backlog-rate`, the variable `LOCKSTEP_BACKLOG_RATE` and the key
 /// `backlog-rate` of the file.
-public struct Settings {
+public struct Settings: Sendable {
     /// Where a setting was found.
     public enum Place: Hashable, Sendable {
         case commandLine
@@ -21,6 +22,15 @@ public struct Settings {
 
     private var environment: [String: Found] = [:]
     private var file: [String: Found] = [:]
+    private var streamSettings: (settings: StreamSettings, file: String)?
+
+    /// The built-in streams, and those that the section `streams` of the file declares.
+    public var streams: StreamCatalog { streamSettings?.settings.catalog ?? .builtIn }
+
+    /// Returns the place `FILE:LINE` of a stream's declaration, or nil if the file does not declare it.
+    public func place(ofStream name: String) -> String? {
+        streamSettings.flatMap { source in source.settings.lines[name].map { "\(source.file):\($0)" } }
+    }
 
     /// Reads environment and file.
     /// - Parameters:
@@ -33,7 +43,7 @@ public struct Settings {
         names: [String], file path: String?, ignoresOthers: Bool = false, environment: [String: String]? = nil
     ) throws {
         let environment = environment ?? ProcessInfo.processInfo.environment
-        for name in names {
+        for name in names where name != StreamSettings.key {
             let variable = Self.variable(for: name)
             if let text = environment[variable], !text.isEmpty {
                 self.environment[name] = Found(texts: [text], origin: variable, place: .environment)
@@ -110,6 +120,10 @@ public struct Settings {
             guard names.contains(name) else {
                 if ignoresOthers { continue }
                 throw CommandFailure("\(mark): unknown setting '\(name)'; known are \(names.joined(separator: ", "))")
+            }
+            if name == StreamSettings.key {
+                streamSettings = (try StreamSettings(pair.value, file: path), path)
+                continue
             }
             guard let texts = pair.value.texts else {
                 throw CommandFailure("\(mark): '\(name)' takes a value or a list of values")
