@@ -1,4 +1,4 @@
-import LockstepModel
+public import LockstepModel
 
 /// What `--source` options have to say beside the source itself.
 public struct SourceOptions: Sendable, Hashable {
@@ -15,6 +15,8 @@ public struct SourceOptions: Sendable, Hashable {
     /// How long, in µs, samples gather in a source before they are handed over: each time wakes who takes them. Where
     /// they come more seldom than that, none waits for the next. Fixes of gpsd never wait.
     public var gathering: Int64
+    /// The streams that a recording can contain.
+    public var streams = StreamCatalog.builtIn
 
     /// Short enough for someone who watches: 50 ms.
     public static let usualGathering: Int64 = 50_000
@@ -63,7 +65,7 @@ public enum SensorSources {
             guard rest.count > 1 else { throw SourceSpecificationError("'\(text)' names no file: use replay:FILE.csv") }
             return try ReplaySource(
                 file: String(rest.dropFirst()), speed: options.speed, stamping: options.stamping,
-                gathering: options.gathering)
+                gathering: options.gathering, streams: options.streams)
         case "gpsd": return GpsdSource(address: try address(rest, in: text), stamping: options.stamping)
         default: throw SourceSpecificationError("unknown source '\(text)': use \(forms)")
         }

@@ -47,6 +47,10 @@ public struct Resampler: Sendable {
         case .steps, .orientation: break
         case .location: thinner = Thinner(rate: rate)
         case .deviceMotion: nearest = NearestPicker(rate: rate)
+        // Declared streams: amounts must not be lost, and words and counts have no mean.
+        case _ where stream.isDeclared && stream.columns.contains(where: { $0.aggregate == .sum }): break
+        case _ where stream.isDeclared && stream.columns.contains(where: { $0.kind != .real }):
+            thinner = Thinner(rate: rate)
         default: averager = Averager(rate: rate, columnCount: stream.columns.count)
         }
     }

@@ -42,7 +42,8 @@ public struct SensorGraph: Sendable {
             .filter { !given.contains($0.stream) && $0.needs.isSubset(of: given) }
             .map { Node(sensor: $0) }
         let all = given.union(derived.map(\.sensor.stream))
-        self.streams = SensorStream.builtIn.filter(all.contains)
+        self.streams =
+            SensorStream.builtIn.filter(all.contains) + all.filter(\.isDeclared).sorted { $0.name < $1.name }
     }
 
     /// A new asker, that asks for nothing yet.

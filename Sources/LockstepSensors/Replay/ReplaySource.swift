@@ -12,6 +12,7 @@ public import LockstepModel
 /// | `gx_rad_s,gy_rad_s,gz_rad_s` | gyroscope |
 /// | `mx_uT,my_uT,mz_uT` | magnetometer |
 /// | `lat,lon` and any of `alt,hacc,vacc,speed,course,fix,at` | location |
+/// | the columns of a declared stream, as `ppm` or `x/co2.ppm` | that stream; see ``DeclaredForm`` |
 ///
 /// Other columns are passed over. A stream whose fields are all empty in a row has no sample there; an empty field of
 /// a location is null. LF, CR LF, a byte order mark and blank lines at the end are accepted.
@@ -23,6 +24,8 @@ public struct ReplaySource: SensorSource {
     /// How long rows gather before they are handed over, in µs: the shortest pause while waiting for what is due.
     public let gathering: Int64
     public let streams: [SensorStream]
+    /// The streams that the recording can contain.
+    private let catalog: StreamCatalog
 
     /// Rows are handed over when there are so many, or when the next is not yet due.
     private static let blockRows = 500
@@ -31,10 +34,11 @@ public struct ReplaySource: SensorSource {
     /// - Throws: ``ReplayError`` if the file can't be read, is empty, has no header that names a stream, or no rows.
     public init(
         file: String, speed: ReplaySpeed = .realTime, stamping: Stamping = .now,
-        gathering: Int64 = SourceOptions.usualGathering
+        gathering: Int64 = SourceOptions.usualGathering, streams catalog: StreamCatalog = .builtIn
     ) throws(ReplayError) {
-        let reader = try RecordingReader.open(file)
+        let reader = try RecordingReader.open(file, streams: catalog)
         self.file = file
+        self.catalog = catalog
         self.speed = speed
         self.stamping = stamping
         self.gathering = gathering
@@ -47,7 +51,7 @@ public struct ReplaySource: SensorSource {
     /// Plays the recording once and returns; reports ``SourceStatus/ended`` if it came to the end.
     /// - Throws: ``ReplayError`` at the first row that is wrong; the rows before it have been handed over.
     public func run(into sink: any SampleSink) async throws {
-        var reader = try RecordingReader.open(file)
+        var reader = try RecordingReader.open(file, streams: catalog)
         var pending = PendingRows(layout: reader.layout, clock: stamping == .own ? .own : .boot)
         var timing: ReplayTiming?
         sink.report(.running, from: name)
