@@ -23,7 +23,7 @@ struct SourceSelection: ParsableArguments {
     @Option(help: "Where iio looks for their character devices (default: /dev).")
     var devRoot: String?
 
-    static let names = ["source", "speed", "stamp", "sysfs-root", "dev-root"]
+    static let names = ["source", "speed", "stamp", "sysfs-root", "dev-root", "streams"]
 
     /// The sources that were named, each once.
     /// - Parameters:
@@ -34,6 +34,7 @@ struct SourceSelection: ParsableArguments {
         _ settings: Settings, standard: String? = nil, gathering: Int64 = SourceOptions.usualGathering
     ) throws -> [any SensorSource] {
         var options = SourceOptions(gathering: gathering)
+        options.streams = settings.streams
         if let speed = try settings.value("speed", speed, parse: replaySpeed) { options.speed = speed }
         if let stamping = try settings.value("stamp", stamp, parse: { try choice($0, of: Stamping.self) }) {
             options.stamping = stamping

@@ -23,16 +23,18 @@ struct JournalCheck {
 
     private let path: String
     private let device: DeviceAddress
+    private let streams: StreamCatalog
 
     /// - Parameter specification: `[[GROUP/]DEVICE=]OUTBOX`; without a device, the one whose epochs the journal has.
     /// - Throws: ``CommandFailure`` or an `OutboxError`; also where the journal is empty, since it would prove nothing.
-    init(specification: String, devices: [DeviceVerification]) throws {
+    init(specification: String, devices: [DeviceVerification], streams: StreamCatalog) throws {
+        self.streams = streams
         let named = try Self.split(specification)
         path = named.path
         guard access(path, F_OK) == 0 else {
             throw CommandFailure("--journal \(specification): there is no file '\(path)'")
         }
-        let epochs = try Self.epochs(in: path)
+        let epochs = try Self.epochs(in: path, streams)
         guard !epochs.isEmpty else {
             throw CommandFailure("\(path) has an empty journal: was its agent run with --journal?")
         }
@@ -41,7 +43,7 @@ struct JournalCheck {
 
     func run(_ reader: StoreReader) throws -> Outcome {
         var outcome = Outcome(device: device)
-        try Journal.read(path: path) { batch in
+        try Journal.read(path: path, streams: streams) { batch in
             let comparison = try reader.compare(batch.samples, of: device)
             outcome.accepted += batch.samples.count
             outcome.stored += comparison.present
@@ -69,10 +71,10 @@ struct JournalCheck {
         return (DeviceAddress(group: group, device: device), path)
     }
 
-    private static func epochs(in path: String) throws -> Set<Epoch> {
+    private static func epochs(in path: String, _ streams: StreamCatalog) throws -> Set<Epoch> {
         var epochs: Set<Epoch> = []
         do {
-            try Journal.read(path: path) { batch in
+            try Journal.read(path: path, streams: streams) { batch in
                 if let position = batch.position { epochs.insert(position.epoch) }
             }
         } catch {

@@ -8,6 +8,7 @@ struct QueryCommand: ParsableCommand {
         commandName: "query", abstract: "Samples of one stream, by device and time.",
         discussion: """
             Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")); a table's name does as well.
+            Streams declared in the settings of the collector, such as x/co2, are known to the store.
             Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a span before now such as -5m.
 
             With --every a row stands for the samples of a device in a span of time, and has the time at which the span
@@ -52,11 +53,6 @@ struct QueryCommand: ParsableCommand {
     var format: RowFormat = .text
 
     func run() throws {
-        guard let stream = SensorStream.named(self.stream) else {
-            throw CommandFailure(
-                "there is no stream '\(self.stream)'; known are \(SensorStream.builtIn.map(\.name).joined(separator: ", "))"
-            )
-        }
         if let limit, limit < 0 { throw CommandFailure("--limit takes a number from 0") }
         let detail = try detail()
         let now = Moment.now().wall
@@ -64,6 +60,11 @@ struct QueryCommand: ParsableCommand {
         let to = try to.map { try time($0, now: now) }
         if let from, let to, from > to { throw CommandFailure("--from \(from) lies after --to \(to)") }
         let reader = try options.reader()
+        let catalog = try reader.catalog()
+        guard let stream = catalog.stream(named: self.stream) else {
+            throw CommandFailure(
+                "there is no stream '\(self.stream)'; known are \(catalog.streams.map(\.name).joined(separator: ", "))")
+        }
         try check(reader)
         var output = OutputBuffer()
         // Also what was read before an error.

@@ -41,7 +41,7 @@ struct WatchDisplay {
     private func table(_ model: WatchModel, at moment: Moment) -> Table {
         var table = Table(
             [.init("DEVICE"), .init("STATE"), .init("FOR", isRightAligned: true)]
-                + SensorStream.builtIn.map { .init($0.table.prefix(4).uppercased(), isRightAligned: true) }
+                + model.streams.map { .init(Self.heading($0), isRightAligned: true) }
                 + [.init("LAST", isRightAligned: true), .init("PHASE")])
         for (address, device) in model.devices.sorted(by: { $0.key < $1.key }) {
             let state = device.transition?.to
@@ -49,7 +49,7 @@ struct WatchDisplay {
                 .init(address.description, .bold), .init(state?.rawValue ?? "-", state?.style ?? .faint),
                 .init(device.transition?.since.age(at: moment.wall) ?? "-"),
             ]
-            for stream in SensorStream.builtIn {
+            for stream in model.streams {
                 let rate = device.rate(of: stream, at: moment.boot)
                 row.append(.init(rate > 0 ? Self.rateText(rate) : "-", rate > 0 ? .plain : .faint))
             }
@@ -58,6 +58,12 @@ struct WatchDisplay {
             table.rows.append(row)
         }
         return table
+    }
+
+    /// The first letters of a stream's table, or of the last level of a declared stream's name.
+    private static func heading(_ stream: SensorStream) -> String {
+        let name = stream.isDeclared ? stream.name.split(separator: "/").last ?? "" : stream.table[...]
+        return name.prefix(4).uppercased()
     }
 
     /// Below the table, because a source may have much to say.

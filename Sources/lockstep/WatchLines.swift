@@ -48,7 +48,7 @@ struct WatchLines {
 
     /// The rates of one device; nil while nothing comes and nothing is expected.
     func rates(of address: DeviceAddress, _ device: WatchModel.Device, at moment: Moment) -> String? {
-        var rates = SensorStream.builtIn.map { ($0.name, device.rate(of: $0, at: moment.boot)) }
+        var rates = device.streams.map { ($0.name, device.rate(of: $0, at: moment.boot)) }
         rates.append(("backlog", device.backlogRate(at: moment.boot)))
         rates.removeAll { $0.1 <= 0 }
         guard !rates.isEmpty || device.transition?.to == .active else { return nil }

@@ -22,6 +22,11 @@ struct WatchModel {
         /// Live samples a second of a stream.
         func rate(of stream: SensorStream, at boot: Int64) -> Double { rate(arrivals[stream, default: []], boot) }
 
+        /// The built-in streams, and the declared streams that the device has sent.
+        var streams: [SensorStream] {
+            SensorStream.builtIn + arrivals.keys.filter(\.isDeclared).sorted { $0.name < $1.name }
+        }
+
         /// Samples a second that were sent late or again.
         func backlogRate(at boot: Int64) -> Double { rate(backlog, boot) }
 
@@ -66,6 +71,8 @@ struct WatchModel {
 
     private(set) var devices: [DeviceAddress: Device] = [:]
     private(set) var collectors: [String: CollectorHealth] = [:]
+    /// The streams that have topics.
+    var streams: [SensorStream] { root.streams.streams }
     private let root: TopicRoot
     private let device: DeviceID?
     private let tellsBatches: Bool

@@ -70,11 +70,12 @@ public final class Outbox {
     /// - Parameters:
     ///   - encoding: how new batches are written; older ones may be in another.
     ///   - keepsJournal: keep every batch ever accepted in the table `journal`, to prove a store against it.
+    ///   - streams: the streams that batches can belong to.
     ///   - clock: the machine's clocks at present.
     /// - Throws: ``OutboxError``.
     public init(
         path: String, limits: Limits = Limits(), encoding: BatchEncoding = .json, keepsJournal: Bool = false,
-        clock: OutboxClock = .now()
+        streams: StreamCatalog = .builtIn, clock: OutboxClock = .now()
     ) throws {
         do {
             lock = try FileLock(path: path)
@@ -88,7 +89,7 @@ public final class Outbox {
             self.limits = limits
             self.encoding = encoding
             self.keepsJournal = keepsJournal
-            statements = try OutboxStatements(database)
+            statements = try OutboxStatements(database, streams: streams)
             bytes = try database.integer("SELECT ifnull(sum(length(payload)), 0) FROM batches")
             droppedSamples = try database.integer(
                 "SELECT ifnull(max(value), 0) FROM meta WHERE key = 'dropped_samples'")

@@ -32,7 +32,7 @@ extension AgentLoop {
     private func answer(_ payload: Data, at moment: Moment) {
         let reply: AgentReply
         do {
-            let request = try RequestJSON.decode(payload)
+            let request = try RequestJSON.decode(payload, streams: configuration.root.streams)
             reply = AgentReply(id: request.id, outcome: perform(request, at: moment))
         } catch {
             reply = AgentReply(id: RequestJSON.id(of: payload), outcome: .failed("\(error)"))

@@ -64,7 +64,7 @@ final class AgentLoop {
         self.supervisor = supervisor
         outbox = try Outbox(
             path: configuration.outboxPath, limits: configuration.outboxLimits, encoding: configuration.encoding,
-            keepsJournal: configuration.keepsJournal)
+            keepsJournal: configuration.keepsJournal, streams: configuration.root.streams)
         line = TimeLine(at: now)
         suspend = SuspendDetector(at: now)
         coalescer = Coalescer(limits: configuration.coalescing)

@@ -8,6 +8,8 @@ struct Intake {
     /// µs that a sample may lie in the collector's future.
     let maximumFuture: Int64
     let root: TopicRoot
+    /// One reader per stream, shared by all topics of the stream.
+    private let readers: [SensorStream: CanonicalBatchReader]
     let limits: PayloadLimits
 
     /// How many devices there may be.
@@ -59,6 +61,8 @@ struct Intake {
         devices: some Sequence<DeviceAddress>
     ) {
         self.root = root
+        readers = Dictionary(
+            uniqueKeysWithValues: root.streams.streams.map { ($0, CanonicalBatchReader($0)) })
         self.limits = limits
         self.maximumFuture = maximumFuture
         self.maximumDevices = maximumDevices
@@ -150,7 +154,7 @@ struct Intake {
             switch try root.parse(message.topic) {
             case .device(let address, .stream(let stream)):
                 Route(
-                    destination: .samples, address: address, stream: stream, reader: CanonicalBatchReader(stream))
+                    destination: .samples, address: address, stream: stream, reader: readers[stream])
             case .device(let address, .presence):
                 Route(destination: .presence, address: address, stream: nil, reader: nil)
             // What collectors say, and what agents are asked, is not for the store.

@@ -91,7 +91,8 @@ private func rateLease(_ text: String, for span: Int64) throws -> RateLease {
             "--rate: '\(text)' is no rate: write STREAM=HZ, with \(RateLease.rates.lowerBound) to "
                 + "\(RateLease.rates.upperBound) samples a second, or 0 to end a lease")
     }
-    guard let stream = SensorStream.named(String(parts[0])) else {
+    // The agent knows whether a stream below x/ is declared.
+    guard let stream = StreamCatalog.builtIn.reference(named: String(parts[0])) else {
         throw CommandFailure(
             "--rate: '\(parts[0])' is no stream: use one of "
                 + SensorStream.builtIn.map(\.name).joined(separator: ", "))

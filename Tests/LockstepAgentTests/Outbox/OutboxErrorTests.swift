@@ -68,7 +68,7 @@ struct OutboxErrorTests {
         _ = try openOutbox()
         let path = TemporaryFolder.path + "/outbox"
         try SQLiteDatabase(path: path).execute("PRAGMA user_version = 99")
-        #expect(try error(path).description.contains("written by a newer Lockstep"))
+        #expect(try error(path).description.contains("written by a newer version of Lockstep"))
     }
 
     @Test("because the disk is full says so, and that this can be mended")
