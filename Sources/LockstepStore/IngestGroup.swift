@@ -69,6 +69,7 @@ public struct ReceivedBatch: Sendable, Equatable {
     /// The time of receipt, on the collector's clock.
     public var receivedAt: Timestamp
 
+    /// Creates a received batch.
     public init(device: DeviceAddress, batch: Batch, receivedAt: Timestamp) {
         self.device = device
         self.batch = batch
@@ -89,6 +90,7 @@ public struct RejectedMessage: Sendable, Equatable {
     /// The first bytes of the payload. A store keeps at most 256.
     public var head: [UInt8]
 
+    /// Creates a rejected message.
     public init(at: Timestamp, topic: String, reason: String, size: Int, head: [UInt8]) {
         self.at = at
         self.topic = topic
@@ -105,6 +107,7 @@ public struct DeviceTransition: Sendable, Hashable {
     /// The transition.
     public var transition: LifecycleTransition
 
+    /// Creates a transition of a device.
     public init(device: DeviceAddress, transition: LifecycleTransition) {
         self.device = device
         self.transition = transition
@@ -122,6 +125,7 @@ public struct DroppedBatches: Sendable, Hashable {
     /// The numbers of the dropped batches.
     public var ranges: SequenceSet
 
+    /// Creates a report of dropped batches.
     public init(device: DeviceAddress, epoch: Epoch, ranges: SequenceSet) {
         self.device = device
         self.epoch = epoch

@@ -12,12 +12,14 @@ public struct IngestResult: Sendable, Equatable {
         /// new values are recorded as a conflict.
         public var conflicts: Int
 
+        /// Creates counts.
         public init(stored: Int = 0, duplicates: Int = 0, conflicts: Int = 0) {
             self.stored = stored
             self.duplicates = duplicates
             self.conflicts = conflicts
         }
 
+        /// Adds the counts of `right` to `left`.
         public static func += (left: inout Counts, right: Counts) {
             left.stored += right.stored
             left.duplicates += right.duplicates
@@ -31,6 +33,7 @@ public struct IngestResult: Sendable, Equatable {
     /// them.
     public var received: [DeviceEpoch: SequenceSet]
 
+    /// Creates a result.
     public init(devices: [DeviceAddress: Counts] = [:], received: [DeviceEpoch: SequenceSet] = [:]) {
         self.devices = devices
         self.received = received
@@ -44,6 +47,7 @@ public struct DeviceEpoch: Hashable, Sendable, CustomStringConvertible {
     /// The epoch.
     public let epoch: Epoch
 
+    /// Creates the scope of batch numbers.
     public init(device: DeviceAddress, epoch: Epoch) {
         self.device = device
         self.epoch = epoch

@@ -15,6 +15,7 @@ public struct SampleRun: Sendable {
         /// The end index (exclusive) of the batch's samples in the run.
         public var end: Int
 
+        /// Creates a batch of a run.
         public init(position: BatchPosition?, isLive: Bool, receivedAt: Timestamp, end: Int) {
             self.position = position
             self.isLive = isLive

@@ -19,6 +19,7 @@ public struct AgentRequest: Sendable, Hashable {
         case describe
     }
 
+    /// Creates a request.
     public init(id: String? = nil, client: String? = nil, action: Action) {
         self.id = id
         self.client = client
@@ -40,6 +41,7 @@ public struct RateLease: Sendable, Hashable {
     /// The duration of the lease, in seconds.
     public var duration: Double
 
+    /// Creates a lease.
     public init(stream: SensorStream, rate: Double, duration: Double) {
         self.stream = stream
         self.rate = rate
@@ -69,6 +71,7 @@ public struct AgentReply: Sendable, Hashable {
         case failed(String)
     }
 
+    /// Creates a reply.
     public init(id: String? = nil, outcome: Outcome) {
         self.id = id
         self.outcome = outcome
@@ -84,6 +87,7 @@ public struct AgentDescription: Sendable, Hashable {
         /// The publishing rate in samples per second. Nil means not published, infinity the native rate of the source.
         public var rate: Double?
 
+        /// Creates the description of a stream.
         public init(stream: SensorStream, rate: Double?) {
             self.stream = stream
             self.rate = rate
@@ -101,6 +105,7 @@ public struct AgentDescription: Sendable, Hashable {
         /// The end of the lease.
         public var until: Timestamp
 
+        /// Creates the description of a lease.
         public init(client: String, stream: SensorStream, rate: Double, until: Timestamp) {
             self.client = client
             self.stream = stream
@@ -126,6 +131,7 @@ public struct AgentDescription: Sendable, Hashable {
     /// The number of samples that the agent has dropped since its outbox was created.
     public var droppedSamples: Int64
 
+    /// Creates a description.
     public init(
         epoch: Epoch, phase: Phase, streams: [Stream], leases: [Lease], sources: [String: String], outboxBatches: Int,
         outboxBytes: Int64, droppedSamples: Int64

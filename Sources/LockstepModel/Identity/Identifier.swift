@@ -11,6 +11,7 @@ where RawValue == String {
 }
 
 extension Identifier {
+    /// Creates an identifier, or returns nil if `rawValue` is invalid.
     public init?(rawValue: String) {
         guard isIdentifier(rawValue) else { return nil }
         self.init(unchecked: rawValue)
@@ -44,15 +45,21 @@ public struct IdentifierError: Error, Hashable, CustomStringConvertible {
 
 /// The id of one physical thing with sensors.
 public struct DeviceID: Identifier {
+    /// The kind for error messages.
     public static let kind = "device id"
+    /// The identifier as text.
     public let rawValue: String
+    /// Creates an identifier without validation.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 }
 
 /// The id of a set of devices, such as a site or a lab.
 public struct GroupID: Identifier {
+    /// The kind for error messages.
     public static let kind = "group"
+    /// The identifier as text.
     public let rawValue: String
+    /// Creates an identifier without validation.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 
     /// The default group, `default`.
@@ -61,8 +68,11 @@ public struct GroupID: Identifier {
 
 /// The id of a collector.
 public struct CollectorID: Identifier {
+    /// The kind for error messages.
     public static let kind = "collector id"
+    /// The identifier as text.
     public let rawValue: String
+    /// Creates an identifier without validation.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 }
 
@@ -70,8 +80,11 @@ public struct CollectorID: Identifier {
 ///
 /// Batch numbers are unique within (device, epoch).
 public struct Epoch: Identifier {
+    /// The kind for error messages.
     public static let kind = "epoch"
+    /// The identifier as text.
     public let rawValue: String
+    /// Creates an identifier without validation.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 
     /// Returns a new epoch: 64 random bits as 16 hexadecimal digits.
@@ -91,9 +104,12 @@ public struct Epoch: Identifier {
 ///
 /// Topics contain the address, and a store uses it as the key of a device.
 public struct DeviceAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The group.
     public let group: GroupID
+    /// The device within the group.
     public let device: DeviceID
 
+    /// Creates an address.
     public init(group: GroupID, device: DeviceID) {
         self.group = group
         self.device = device

@@ -11,6 +11,7 @@ public struct LifecycleSnapshot: Hashable, Sendable {
     /// The time of the newest evidence for the state, on the device's time line. Older messages do not change the state.
     public var evidenceTime: Timestamp?
 
+    /// Creates a snapshot. Without arguments, it is the snapshot of a device that was never seen.
     public init(
         last: LifecycleTransition? = nil, epoch: Epoch? = nil, session: Int64? = nil, phase: Phase? = nil,
         evidenceTime: Timestamp? = nil

@@ -40,6 +40,7 @@ public struct LifecycleTransition: Hashable, Sendable {
     /// The number of the transition within its device, from 1.
     public let seq: Int64
 
+    /// Creates a transition.
     public init(from: LifecycleState?, to: LifecycleState, since: Timestamp, reason: String, seq: Int64) {
         self.from = from
         self.to = to
@@ -71,6 +72,7 @@ public struct Presence: Hashable, Sendable {
     /// The status text of each source, by source name: `running`, `no fix`, `stale: …`.
     public var sources: [String: String]
 
+    /// Creates a presence message.
     public init(
         epoch: Epoch?, after: Epoch? = nil, session: Int64?, phase: Phase, at: Timestamp?, reason: String? = nil,
         dropped: [ClosedRange<Int64>] = [], droppedSamples: Int64 = 0, sources: [String: String] = [:]

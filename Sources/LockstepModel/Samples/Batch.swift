@@ -9,6 +9,7 @@ public struct Batch: Sendable, Equatable {
     /// The samples.
     public var samples: SampleBlock
 
+    /// Creates a batch.
     public init(position: BatchPosition?, isLive: Bool = true, samples: SampleBlock) {
         self.position = position
         self.isLive = isLive
@@ -23,6 +24,7 @@ public struct BatchPosition: Hashable, Comparable, Sendable, CustomStringConvert
     /// The batch number: starts at 1 and increases by 1 without gaps.
     public let seq: Int64
 
+    /// Creates a position.
     public init(epoch: Epoch, seq: Int64) {
         self.epoch = epoch
         self.seq = seq

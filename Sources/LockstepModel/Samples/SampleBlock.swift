@@ -3,6 +3,7 @@
 /// `columns[c][i]` is the value of column `c` of sample `i`. `Double.nan` stands for an unknown value: null on the wire
 /// and in the store, which both exclude NaN as a value.
 public struct SampleBlock: Sendable {
+    /// The stream of the samples.
     public let stream: SensorStream
     /// The timestamp of each sample, in µs since 1970.
     public private(set) var times: [Int64]

@@ -64,21 +64,25 @@ public struct SensorStream: Sendable {
 }
 
 extension SensorStream {
+    /// Acceleration including gravity.
     public static let accelerometer = SensorStream(
         name: "motion/accelerometer", table: "accelerometer",
         summary: "Acceleration including gravity; at rest, face up: (0, 0, -1)",
         columns: .axes(unit: "g"), pausesInBackground: true)
 
+    /// Rotation rate.
     public static let gyroscope = SensorStream(
         name: "motion/gyroscope", table: "gyroscope",
         summary: "Rotation rate about the device axes, right-handed",
         columns: .axes(unit: "rad/s"), pausesInBackground: true)
 
+    /// Uncalibrated magnetic field.
     public static let magnetometer = SensorStream(
         name: "motion/magnetometer", table: "magnetometer",
         summary: "Magnetic field along the device axes, uncalibrated",
         columns: .axes(unit: "µT"), pausesInBackground: true)
 
+    /// Attitude, gravity, user acceleration, rotation rate and calibrated magnetic field.
     public static let deviceMotion = SensorStream(
         name: "motion/device", table: "device_motion",
         summary: "Attitude with gravity, user acceleration, rotation rate and magnetic field",
@@ -96,6 +100,7 @@ extension SensorStream {
                     isRequired: true, summary: "Reference frame of the attitude"),
             ], pausesInBackground: true)
 
+    /// Orientation of the device, such as portrait or face up.
     public static let orientation = SensorStream(
         name: "orientation", table: "orientation",
         summary: "Orientation of the device from this time on",
@@ -107,6 +112,7 @@ extension SensorStream {
                 ]), unit: "", isRequired: true, summary: "Device orientation")
         ], pausesInBackground: true)
 
+    /// Steps with distance, pace and cadence.
     public static let steps = SensorStream(
         name: "steps", table: "steps",
         summary: "Steps taken in the interval (start, t]; intervals are disjoint",
@@ -125,6 +131,7 @@ extension SensorStream {
             Column(name: "cadence", kind: .real, unit: "steps/s", isRequired: false, summary: "Current cadence"),
         ], pausesInBackground: false)
 
+    /// Position fixes.
     public static let location = SensorStream(
         name: "location", table: "location",
         summary: "Position fix (WGS 84); position columns are null while the receiver has no fix",
@@ -155,6 +162,7 @@ extension SensorStream {
 }
 
 extension SensorStream: Hashable, CustomStringConvertible {
+    /// Returns whether both streams have the same name.
     public static func == (left: SensorStream, right: SensorStream) -> Bool { left.name == right.name }
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
     public var description: String { name }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A reading of all clocks of the machine at one moment.
+/// A reading of the machine's clocks, taken together.
 public struct Moment: Hashable, Sendable {
     /// The wall-clock time (`CLOCK_REALTIME`). It may step.
     public var wall: Timestamp
@@ -9,6 +9,7 @@ public struct Moment: Hashable, Sendable {
     /// The time since boot in µs, excluding suspend (`CLOCK_MONOTONIC`).
     public var awake: Int64
 
+    /// Creates a reading.
     public init(wall: Timestamp, boot: Int64, awake: Int64) {
         self.wall = wall
         self.boot = boot

@@ -5,12 +5,15 @@ public struct Timestamp: Hashable, Comparable, Sendable, Codable {
     /// The time in µs since 1970-01-01 00:00 UTC.
     public var microseconds: Int64
 
+    /// Creates a time from µs since 1970.
     public init(microseconds: Int64) { self.microseconds = microseconds }
 
+    /// Decodes a whole number of µs since 1970.
     public init(from decoder: any Decoder) throws {
         microseconds = try decoder.singleValueContainer().decode(Int64.self)
     }
 
+    /// Encodes the time as a whole number of µs since 1970.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(microseconds)

@@ -5,6 +5,7 @@ package struct JSONObjectWriter {
     /// The JSON written so far.
     package private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
 
+    /// Starts an object and reserves memory for its JSON.
     package init(reservingCapacity capacity: Int = 256) { bytes.reserveCapacity(capacity) }
 
     /// Closes the object and returns its JSON.
@@ -26,11 +27,13 @@ package struct JSONObjectWriter {
         raw(Int64(exactly: value).map(String.init) ?? value.description)
     }
 
+    /// Writes a member with true or false.
     package mutating func member(_ name: String, _ value: Bool) {
         key(name)
         raw(value ? "true" : "false")
     }
 
+    /// Writes a member with a string.
     package mutating func member(_ name: String, _ value: String) {
         key(name)
         string(value)
@@ -46,16 +49,19 @@ package struct JSONObjectWriter {
         if let value { member(name, value) }
     }
 
+    /// Writes a member with an array of integers.
     package mutating func member(_ name: String, _ values: some Collection<Int64>) {
         key(name)
         array(values) { $0.raw(String($1)) }
     }
 
+    /// Writes a member with an array of pairs `[from, to]`.
     package mutating func member(_ name: String, ranges: [ClosedRange<Int64>]) {
         key(name)
         array(ranges) { $0.raw("[\($1.lowerBound),\($1.upperBound)]") }
     }
 
+    /// Writes a member with an object of strings, sorted by key.
     package mutating func member(_ name: String, _ values: [String: String]) {
         member(name) { object in
             for (key, value) in values.sorted(by: { $0.key < $1.key }) { object.member(key, value) }

@@ -11,6 +11,7 @@ public struct PayloadError: Error, Hashable, CustomStringConvertible {
     /// invalid payload is never accepted.
     public var isRetryable: Bool
 
+    /// Creates an error.
     public init(_ description: String, position: BatchPosition? = nil, isRetryable: Bool = false) {
         self.description = description
         self.position = position

@@ -45,6 +45,7 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         case memoryPeak = "memory_peak"
     }
 
+    /// Creates a report.
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, stored: Int = 0, duplicates: Int = 0,
         conflicts: Int = 0, rejected: Int = 0, dropped: Int64? = nil, version: String? = nil,
