@@ -124,6 +124,28 @@ struct DeclaredStreamSystemTests {
         }
     }
 
+    @Test("an agent keeps samples that are rejected because the collector lacks the declaration, and sends them later")
+    func declaredLater() async throws {
+        try await withSystem { system in
+            let settings = try write(Self.section, "streams.yaml", in: system)
+            let recording = try write("t_us,ppm\n1700000000000000,400\n1700000001000000,420", "co2.csv", in: system)
+            let first = try system.startCollector()
+            try await system.waitForSubscription()
+            let agent = try system.startAgent(
+                "room", source: "replay:\(recording)", ["--config", settings, "--speed", "max", "--stamp", "own"])
+            try await expectEventually {
+                try await RunningProgram.run(
+                    Programs.installed("sqlite3") ?? "", [system.storePath, "SELECT reason FROM rejected"]
+                ).text.contains("the stream 'x/co2' is not declared")
+            }
+            await first.stop(SIGTERM)
+            _ = try system.startCollector(["--config", settings])
+            #expect(await agent.waitForExit(within: .seconds(120)) == 0, "\(agent.text)")
+            let verified = try await system.verify(["room"])
+            #expect(verified.status == 0 && verified.text.contains("x/co2"), "\(verified.text)")
+        }
+    }
+
     @Test("a store reopened without the declaration keeps the samples, and the stream is rejected")
     func withoutDeclaration() async throws {
         try await withSystem { system in
