@@ -1,4 +1,5 @@
 import FoundationEssentials
+public import LockstepModel
 
 /// The settings of a program, from its command line, its environment and a YAML file, in this order of precedence.
 ///
@@ -6,7 +7,7 @@ import FoundationEssentials
 /// key `backlog-rate` of the file.
 ///
 /// It is our own because swift-configuration reads YAML with Yams, which imports all of Foundation.
-public struct Settings {
+public struct Settings: Sendable {
     /// The origin of a setting.
     public enum Place: Hashable, Sendable {
         case commandLine
@@ -23,6 +24,15 @@ public struct Settings {
 
     private var environment: [String: Found] = [:]
     private var file: [String: Found] = [:]
+    private var streamSettings: (settings: StreamSettings, file: String)?
+
+    /// The built-in streams and the streams declared in the section `streams` of the file.
+    public var streams: StreamCatalog { streamSettings?.settings.catalog ?? .builtIn }
+
+    /// Returns the place `FILE:LINE` of a stream's declaration, or nil if the file does not declare it.
+    public func place(ofStream name: String) -> String? {
+        streamSettings.flatMap { source in source.settings.lines[name].map { "\(source.file):\($0)" } }
+    }
 
     /// Reads the environment and the file.
     /// - Parameters:
@@ -35,7 +45,7 @@ public struct Settings {
         names: [String], file path: String?, ignoresOthers: Bool = false, environment: [String: String]? = nil
     ) throws {
         let environment = environment ?? ProcessInfo.processInfo.environment
-        for name in names {
+        for name in names where name != StreamSettings.key {
             let variable = Self.variable(for: name)
             if let text = environment[variable], !text.isEmpty {
                 self.environment[name] = Found(texts: [text], origin: variable, place: .environment)
@@ -113,6 +123,10 @@ public struct Settings {
                 if ignoresOthers { continue }
                 throw CommandFailure(
                     "\(mark): unknown setting '\(name)'; known settings: \(names.joined(separator: ", "))")
+            }
+            if name == StreamSettings.key {
+                streamSettings = (try StreamSettings(pair.value, file: path), path)
+                continue
             }
             guard let texts = pair.value.texts else {
                 throw CommandFailure("\(mark): '\(name)' expects a value or a list of values")

@@ -1,13 +1,15 @@
 import Glibc
 
-/// An advisory lock on a path: one holder among all processes that ask for it.
+/// An exclusive advisory lock on a path, among all processes that use this type.
 ///
-/// The lock is on `PATH.lock`, which holds the process id of the holder as text. It ends with this object or with the
-/// process, however it dies; the file stays, and says nothing about whether the lock is held.
+/// The lock is on the file `PATH.lock`, which contains the process id of the holder as text. The lock is released when
+/// this object is deallocated or the process ends for any reason. The file remains; its existence does not mean that the
+/// lock is held.
 public final class FileLock: Sendable {
     private let descriptor: Int32
 
-    /// Takes the lock on `path`, or fails at once.
+    /// Acquires the lock on `path` without waiting.
+    /// - Throws: ``FileLockError`` if another process holds the lock or the lock file cannot be used.
     public init(path: String) throws(FileLockError) {
         let file = path + ".lock"
         let opened = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
@@ -30,11 +32,11 @@ public final class FileLock: Sendable {
     }
 }
 
-/// Why a lock could not be taken.
+/// The reason why a lock could not be acquired.
 public enum FileLockError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Another holder has it; its process id where it has left one.
+    /// Another process holds the lock. Its process id is nil if the lock file does not contain one.
     case held(path: String, by: Int32?)
-    /// The lock file can't be made or locked, for an `errno`.
+    /// The lock file cannot be created or locked. `systemError` is the `errno`.
     case cannotOpen(file: String, systemError: Int32)
 
     public var description: String {
@@ -54,7 +56,7 @@ private func readPID(_ descriptor: Int32) -> Int32? {
 }
 
 private func writePID(_ descriptor: Int32) {
-    // The text is for people; on a full disk it is missing and the lock still holds.
+    // The process id is only informative: on a full disk it is missing, and the lock works nevertheless.
     guard ftruncate(descriptor, 0) == 0 else { return }
     let text = Array("\(getpid())\n".utf8)
     _ = pwrite(descriptor, text, text.count, 0)

@@ -1,52 +1,55 @@
 import CSQLite
 
 extension SQLiteDatabase {
-    /// The schema's version, kept in the file's header; 0 in a new file.
+    /// The schema version in the header of the file. 0 in a new file.
     public var userVersion: Int {
         get throws(SQLiteError) { Int(try integer("PRAGMA user_version")) }
     }
 
-    /// Sets ``userVersion``; part of the transaction around it.
+    /// Sets ``userVersion`` as part of the current transaction.
     public func setUserVersion(_ version: Int) throws(SQLiteError) {
         try execute("PRAGMA user_version = \(version)")
     }
 
-    /// Which program the file belongs to, kept in the file's header; 0 where none has said so.
+    /// The id of the application that owns the file, from the header of the file. 0 if it is not set.
     public var applicationID: Int32 {
         get throws(SQLiteError) { Int32(truncatingIfNeeded: try integer("PRAGMA application_id")) }
     }
 
-    /// Sets ``applicationID``; part of the transaction around it.
+    /// Sets ``applicationID`` as part of the current transaction.
     public func setApplicationID(_ id: Int32) throws(SQLiteError) {
         try execute("PRAGMA application_id = \(id)")
     }
 
-    /// The first value that a statement without parameters gives, as a number; 0 where it gives none.
+    /// Runs a statement without parameters and returns its first value as an integer, or 0 if it has no rows.
     public func integer(_ sql: String) throws(SQLiteError) -> Int64 {
         let statement = try prepare(sql)
         return try statement.step() ? statement.int64(at: 0) : 0
     }
 
-    /// The first value that a statement without parameters gives, as text.
+    /// Runs a statement without parameters and returns its first value as text, or nil if it has no rows.
     public func text(_ sql: String) throws(SQLiteError) -> String? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.text(at: 0) : nil
     }
 
-    /// Switches to a write-ahead log: readers and the writer don't wait for each other.
-    /// - Throws: ``SQLiteError``, also where the file system can't do it.
+    /// Switches to a write-ahead log (WAL), so that readers and the writer do not block each other.
+    /// - Throws: ``SQLiteError``, also if the file system does not support it.
     public func useWriteAheadLog() throws(SQLiteError) {
         let sql = "PRAGMA journal_mode = WAL"
         let mode = try text(sql)
         guard mode == "wal" else {
             throw SQLiteError(
-                code: SQLITE_CANTOPEN, message: "the file system allows no write-ahead log (mode \(mode ?? "none"))",
+                code: SQLITE_CANTOPEN,
+                message: "the file system does not support a write-ahead log (journal mode \(mode ?? "none"))",
                 sql: sql)
         }
     }
 
-    /// Leaves it to ``checkpoint(truncate:)`` to copy the write-ahead log, and counts its pages: see ``logPages``. Without,
-    /// SQLite copies it within the commit that makes it longer than 1,000 pages, and that commit waits for the disk.
+    /// Disables automatic checkpoints and enables ``logPages``. The caller runs ``checkpoint(truncate:)`` instead.
+    ///
+    /// By default SQLite runs a checkpoint within the commit that makes the log longer than 1,000 pages, and that commit
+    /// waits for the disk.
     public func disableAutomaticCheckpoint() {
         sqlite3_wal_hook(
             connection,
@@ -56,12 +59,12 @@ extension SQLiteDatabase {
             }, logCounter)
     }
 
-    /// How many pages the write-ahead log had after the last commit of this connection; 0 before the first, and without
-    /// ``disableAutomaticCheckpoint()``.
+    /// The length of the write-ahead log in pages after the last commit of this connection. 0 before the first commit and
+    /// without ``disableAutomaticCheckpoint()``.
     public var logPages: Int { Int(logCounter.pointee) }
 
-    /// Copies the write-ahead log into the database as far as readers allow.
-    /// - Parameter truncate: waits for readers (busy timeout) and then cuts the log file to nothing.
+    /// Copies the write-ahead log into the database as far as active readers allow (checkpoint).
+    /// - Parameter truncate: whether to wait for readers, up to the busy timeout, and then truncate the log file.
     /// - Returns: whether the whole log was copied.
     @discardableResult
     public func checkpoint(truncate: Bool = false) throws(SQLiteError) -> Bool {

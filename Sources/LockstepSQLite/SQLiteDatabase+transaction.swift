@@ -1,16 +1,16 @@
 extension SQLiteDatabase {
-    /// When a transaction takes its locks.
+    /// The time at which a transaction acquires its locks.
     public enum TransactionKind: String, Sendable {
-        /// Takes the write lock at once, so that nothing inside can fail on another writer.
+        /// Acquires the write lock at the start, so that no statement in the transaction fails because of another writer.
         case immediate = "IMMEDIATE"
-        /// Takes what each statement needs: for several reads of one state of the database.
+        /// Acquires locks when statements need them. Use it for several reads of one consistent snapshot.
         case deferred = "DEFERRED"
     }
 
-    /// Runs `body` within a transaction: commits what it did, or nothing of it if it throws or the commit fails.
+    /// Runs `body` in a transaction. If `body` throws or the commit fails, all changes are rolled back.
     ///
-    /// Transactions don't nest.
-    /// - Throws: what `body` throws, or ``SQLiteError``.
+    /// Transactions cannot be nested.
+    /// - Throws: the error of `body`, or ``SQLiteError``.
     public func transaction<Result>(
         _ kind: TransactionKind = .immediate, _ body: () throws -> Result
     ) throws -> Result {
@@ -20,7 +20,7 @@ extension SQLiteDatabase {
             try execute("COMMIT")
             return result
         } catch {
-            // Where the disk was full SQLite may have rolled back itself. If this fails too, closing rolls back.
+            // SQLite may already have rolled back, for example on a full disk. If the rollback fails, closing rolls back.
             if isInTransaction { try? execute("ROLLBACK") }
             throw error
         }

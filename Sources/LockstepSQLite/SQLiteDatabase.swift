@@ -1,28 +1,28 @@
 import CSQLite
 
-/// One connection to an SQLite database. It closes when it and its statements are gone.
+/// A connection to an SQLite database. It closes when it and all its statements are deallocated.
 ///
-/// Use it and its statements from one thread at a time: SQLite's own mutexes are off.
+/// Use a connection and its statements from one thread at a time: SQLite's own mutexes are disabled.
 public final class SQLiteDatabase {
-    /// What a connection may do with the file.
+    /// The access mode of a connection.
     public enum Mode: Sendable {
-        /// Reads and writes, and makes the file where there is none.
+        /// Read and write. The file is created if it does not exist.
         case readWriteCreate
-        /// Reads and writes a file that is there.
+        /// Read and write an existing file.
         case readWrite
-        /// Only reads. A file in WAL mode still needs its `-shm` beside it, or a folder where it can be made.
+        /// Read only. A file in WAL mode also needs its `-shm` file, or a folder in which it can be created.
         case readOnly
     }
 
-    /// The path as it was given.
+    /// The path passed to the initializer.
     public let path: String
     let connection: OpaquePointer
-    /// Where SQLite tells how long its log is, for as long as the connection lives.
+    /// The length of the write-ahead log in pages. SQLite's WAL hook writes to it during the life of the connection.
     let logCounter: UnsafeMutablePointer<Int32>
 
-    /// Opens `path`. SQLite reads the file only on first use, so a file that is no database passes here.
-    /// - Parameter busyTimeout: how long to wait for another connection's lock, in milliseconds.
-    /// - Throws: ``SQLiteError``: the file or its folder is missing or forbidden.
+    /// Opens `path`. SQLite reads the file on first use only, so opening a file that is not a database succeeds.
+    /// - Parameter busyTimeout: the maximum time to wait for another connection's lock, in milliseconds.
+    /// - Throws: ``SQLiteError`` if the file or its folder is missing or not accessible.
     public init(path: String, mode: Mode = .readWriteCreate, busyTimeout: Int32 = 5000) throws(SQLiteError) {
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, mode.flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
@@ -39,20 +39,20 @@ public final class SQLiteDatabase {
     }
 
     deinit {
-        // The second form waits for statements that are still to be finalized.
+        // Unlike `sqlite3_close`, this waits for statements that are not finalized yet.
         sqlite3_close_v2(connection)
         logCounter.deallocate()
     }
 
-    /// Runs one or more statements that take no values and give no rows worth reading.
+    /// Runs one or more statements without parameters and ignores their rows.
     public func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(connection, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteError(connection, code: code, sql: sql) }
     }
 
     /// Compiles one statement.
-    /// - Parameter persistent: whether it will be kept and used many times.
-    /// - Throws: ``SQLiteError``: bad SQL, a missing table; also a file that is no database, met here first.
+    /// - Parameter persistent: whether the statement will be reused many times.
+    /// - Throws: ``SQLiteError`` if the SQL is invalid, a table is missing, or the file is not a database.
     public func prepare(_ sql: String, persistent: Bool = false) throws(SQLiteError) -> SQLiteStatement {
         var statement: OpaquePointer?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
@@ -62,13 +62,13 @@ public final class SQLiteDatabase {
         return SQLiteStatement(statement, of: self, sql: sql)
     }
 
-    /// How many rows the last INSERT, UPDATE or DELETE touched.
+    /// The number of rows changed by the last INSERT, UPDATE or DELETE.
     public var changes: Int { Int(sqlite3_changes64(connection)) }
 
-    /// The rowid of the last row inserted into a rowid table.
+    /// The rowid of the last row that was inserted into a rowid table.
     public var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(connection) }
 
-    /// Whether the file can only be read, though perhaps more was asked for.
+    /// Whether the database is read-only, even if it was opened for writing.
     public var isReadOnly: Bool { sqlite3_db_readonly(connection, "main") == 1 }
 
     /// Whether a transaction is open.

@@ -1,27 +1,27 @@
 import CSQLite
 
-/// Tells SQLite to copy what it is given: `SQLITE_TRANSIENT`, a C macro of a cast that Swift doesn't import.
+/// `SQLITE_TRANSIENT`: SQLite copies the value. Swift cannot import this C macro because it is a cast.
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-// Values are bound between a reset and the first step; each `bind` throws ``SQLiteError`` for an index that the
-// statement doesn't have, or a value beyond SQLite's length limit.
+// Bind values after a reset and before the first step. Each `bind` throws ``SQLiteError`` if the statement has no
+// parameter with that index or if the value exceeds SQLite's length limit.
 extension SQLiteStatement {
     /// Binds NULL.
     public func bindNull(at index: Int) throws(SQLiteError) {
         try check(sqlite3_bind_null(handle, Int32(index)))
     }
 
-    /// Binds a whole number.
+    /// Binds an integer.
     public func bind(_ value: Int64, at index: Int) throws(SQLiteError) {
         try check(sqlite3_bind_int64(handle, Int32(index), value))
     }
 
-    /// Binds a number. Not a number is NULL: SQLite stores no NaN.
+    /// Binds a number. NaN becomes NULL, because SQLite does not store NaN.
     public func bind(_ value: Double, at index: Int) throws(SQLiteError) {
         try check(sqlite3_bind_double(handle, Int32(index), value))
     }
 
-    /// Binds whole numbers to the parameters `first`, `first + stride`, ….
+    /// Binds integers to the parameters `first`, `first + stride`, ….
     public func bind(_ values: ArraySlice<Int64>, from first: Int, every stride: Int) throws(SQLiteError) {
         var index = Int32(first)
         for value in values {
@@ -30,7 +30,7 @@ extension SQLiteStatement {
         }
     }
 
-    /// Binds numbers to the parameters `first`, `first + stride`, …. Not a number is NULL.
+    /// Binds numbers to the parameters `first`, `first + stride`, …. NaN becomes NULL.
     public func bind(_ values: ArraySlice<Double>, from first: Int, every stride: Int) throws(SQLiteError) {
         var index = Int32(first)
         for value in values {
@@ -39,7 +39,7 @@ extension SQLiteStatement {
         }
     }
 
-    /// Binds a text, with all its characters.
+    /// Binds a text, which may contain NUL characters.
     public func bind(_ value: String, at index: Int) throws(SQLiteError) {
         var value = value
         let code = value.withUTF8 { bytes in
@@ -55,7 +55,7 @@ extension SQLiteStatement {
         try check(code)
     }
 
-    /// Binds bytes; none of them are an empty blob, not NULL.
+    /// Binds a blob. An empty buffer becomes an empty blob, not NULL.
     public func bind(_ value: UnsafeRawBufferPointer, at index: Int) throws(SQLiteError) {
         guard let base = value.baseAddress, !value.isEmpty else {
             try check(sqlite3_bind_zeroblob(handle, Int32(index), 0))
@@ -64,31 +64,31 @@ extension SQLiteStatement {
         try check(sqlite3_bind_blob64(handle, Int32(index), base, UInt64(value.count), copied))
     }
 
-    /// Binds bytes; none of them are an empty blob, not NULL.
+    /// Binds a blob. An empty array becomes an empty blob, not NULL.
     public func bind(_ value: [UInt8], at index: Int) throws(SQLiteError) {
-        // The closure of `withUnsafeBytes` can't throw this type, so the error comes out as a value.
+        // The closure of `withUnsafeBytes` cannot throw a typed error, so it returns the error as a value.
         let result = value.withUnsafeBytes { bytes in
             Result { () throws(SQLiteError) in try bind(bytes, at: index) }
         }
         try result.get()
     }
 
-    /// Binds a whole number, or NULL.
+    /// Binds an integer, or NULL for nil.
     public func bind(_ value: Int64?, at index: Int) throws(SQLiteError) {
         if let value { try bind(value, at: index) } else { try bindNull(at: index) }
     }
 
-    /// Binds a number, or NULL.
+    /// Binds a number, or NULL for nil.
     public func bind(_ value: Double?, at index: Int) throws(SQLiteError) {
         if let value { try bind(value, at: index) } else { try bindNull(at: index) }
     }
 
-    /// Binds a text, or NULL.
+    /// Binds a text, or NULL for nil.
     public func bind(_ value: String?, at index: Int) throws(SQLiteError) {
         if let value { try bind(value, at: index) } else { try bindNull(at: index) }
     }
 
-    /// Binds bytes, or NULL.
+    /// Binds a blob, or NULL for nil.
     public func bind(_ value: [UInt8]?, at index: Int) throws(SQLiteError) {
         if let value { try bind(value, at: index) } else { try bindNull(at: index) }
     }

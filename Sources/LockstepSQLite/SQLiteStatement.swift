@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A compiled statement. Parameters count from 1 and columns from 0, as in SQLite.
+/// A prepared statement. As in SQLite, parameters are numbered from 1 and columns from 0.
 ///
 /// ```swift
 /// let insert = try database.prepare("INSERT INTO note VALUES (?, ?)", persistent: true)
@@ -9,9 +9,9 @@ import CSQLite
 /// try insert.run()
 /// ```
 public final class SQLiteStatement {
-    /// The SQL as it was given.
+    /// The SQL of the statement.
     public let sql: String
-    /// Keeps the connection open while the statement lives.
+    /// A strong reference that keeps the connection open.
     private let database: SQLiteDatabase
     let handle: OpaquePointer
 
@@ -25,9 +25,9 @@ public final class SQLiteStatement {
         sqlite3_finalize(handle)
     }
 
-    /// Goes to the next row.
-    /// - Returns: false at the end; the statement is then reset and can run again.
-    /// - Throws: ``SQLiteError``; the statement is then reset too.
+    /// Advances to the next row.
+    /// - Returns: false after the last row. The statement is then reset and can run again.
+    /// - Throws: ``SQLiteError``. The statement is then reset.
     public func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
@@ -36,23 +36,23 @@ public final class SQLiteStatement {
             return false
         case let code:
             let error = SQLiteError(database.connection, code: code, sql: sql)
-            // A statement left in the middle would keep its locks.
+            // Without a reset the statement would keep its locks.
             sqlite3_reset(handle)
             throw error
         }
     }
 
-    /// Runs to the end, ignoring rows, and resets. What is bound stays bound.
+    /// Runs the statement to its end, ignoring rows, and resets it. Bound values are kept.
     public func run() throws(SQLiteError) {
         while try step() {}
     }
 
-    /// Goes back before the first row, so that values can be bound. What is bound stays bound.
+    /// Resets the statement, so that values can be bound and it can run again. Bound values are kept.
     public func reset() {
         sqlite3_reset(handle)
     }
 
-    /// Makes every parameter NULL.
+    /// Sets all parameters to NULL.
     public func clearBindings() {
         sqlite3_clear_bindings(handle)
     }

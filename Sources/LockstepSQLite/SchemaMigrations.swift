@@ -1,24 +1,25 @@
-/// The steps that led to the present schema: step `n` takes a database from `user_version` n − 1 to n.
+/// An ordered list of schema migrations. Step n migrates a database from `user_version` n − 1 to n.
 ///
-/// A step that was released is never changed; what is new is one more step.
+/// A released step never changes. A change of the schema is a new step.
 public struct SchemaMigrations: Sendable {
-    /// One change of the schema.
+    /// One migration of the schema.
     public typealias Step = @Sendable (SQLiteDatabase) throws -> Void
 
     private let steps: [Step]
 
+    /// Creates a list of migrations.
     public init(_ steps: [Step]) { self.steps = steps }
 
-    /// The schema's version with all steps applied.
+    /// The schema version after all steps.
     public var version: Int { steps.count }
 
-    /// Applies what a database lacks, each step in its own transaction.
-    /// - Throws: ``NewerSchemaError``, ``SQLiteError``, or what a step throws; steps before it stay applied.
+    /// Applies the missing steps to a database, each in its own transaction.
+    /// - Throws: ``NewerSchemaError``, ``SQLiteError``, or the error of a step. Previous steps remain applied.
     public func apply(to database: SQLiteDatabase) throws {
         try check(database)
         for (index, step) in steps.enumerated() where try index >= database.userVersion {
             try database.transaction {
-                // Another process may have done it while this one waited for the lock.
+                // Another process may have applied the step while this one waited for the lock.
                 guard try database.userVersion == index else { return }
                 try step(database)
                 try database.setUserVersion(index + 1)
@@ -26,20 +27,22 @@ public struct SchemaMigrations: Sendable {
         }
     }
 
-    /// Checks that this program knows the database's schema.
-    /// - Throws: ``NewerSchemaError``, or ``SQLiteError`` if the file can't be read.
+    /// Checks that the schema of a database is not newer than this program supports.
+    /// - Throws: ``NewerSchemaError``, or ``SQLiteError`` if the file cannot be read.
     public func check(_ database: SQLiteDatabase) throws {
         let found = try database.userVersion
         guard found <= version else { throw NewerSchemaError(found: found, known: version) }
     }
 }
 
-/// A database that a later version of the program wrote.
+/// The error for a database that a newer version of the program wrote.
 public struct NewerSchemaError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The schema version of the database.
     public let found: Int
+    /// The newest schema version that this program supports.
     public let known: Int
 
     public var description: String {
-        "written by a newer Lockstep (schema \(found), this program knows \(known)): upgrade this program"
+        "written by a newer version of Lockstep (schema \(found), this program supports \(known)): upgrade this program"
     }
 }

@@ -1,19 +1,23 @@
 public import LockstepModel
 
-/// What a collector takes from the broker and writes, before it acknowledges any of it.
+/// Received data that a collector writes to the store in one transaction, before it acknowledges any of it.
 public struct IngestGroup: Sendable {
-    /// The samples, those of one device and stream in the order in which they came.
+    /// The received samples. Runs of the same device and stream are in order of receipt.
     public var runs: [SampleRun]
+    /// The rejected messages.
     public var rejected: [RejectedMessage]
+    /// The life-cycle transitions.
     public var transitions: [DeviceTransition]
-    /// The new snapshot of each device whose life cycle was touched.
+    /// The new snapshot of each device whose life cycle was updated.
     public var lifecycles: [DeviceAddress: LifecycleSnapshot]
+    /// The batches that agents report as dropped.
     public var dropped: [DroppedBatches]
-    /// Whether a snapshot tells more than newer evidence for the same.
+    /// Whether a snapshot has changed in more than the time of its newest evidence.
     public var hasLifecycleChanges = false
-    /// When each device was last heard of by something else than a batch, on the collector's clock.
+    /// The time of the last message other than a batch from each device, on the collector's clock.
     public var seen: [DeviceAddress: Timestamp]
 
+    /// Creates a group from individual batches and other data.
     public init(
         batches: [ReceivedBatch] = [], rejected: [RejectedMessage] = [], transitions: [DeviceTransition] = [],
         lifecycles: [DeviceAddress: LifecycleSnapshot] = [:], dropped: [DroppedBatches] = [],
@@ -28,18 +32,19 @@ public struct IngestGroup: Sendable {
         for batch in batches { append(batch) }
     }
 
+    /// Whether the group has no data.
     public var isEmpty: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && lifecycles.isEmpty && dropped.isEmpty
             && seen.isEmpty
     }
 
-    /// Whether it says no more than that devices are still there: nothing that anyone waits for, and that the next
-    /// heartbeat says again.
+    /// Whether writing the group can be delayed, because it only has heartbeats: nobody waits for them, and the next
+    /// heartbeat repeats their content.
     public var canWait: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && !hasLifecycleChanges
     }
 
-    /// Adds a batch, to the last run where that is of its device and stream.
+    /// Appends a batch: to the last run if device and stream match, otherwise as a new run.
     public mutating func append(_ received: ReceivedBatch) {
         let stream = received.batch.samples.stream
         if let last = runs.last, last.device == received.device, last.samples.stream == stream {
@@ -51,17 +56,20 @@ public struct IngestGroup: Sendable {
         }
     }
 
-    /// The batches one by one, run by run.
+    /// The individual batches of all runs.
     package var batches: [ReceivedBatch] { runs.flatMap(\.received) }
 }
 
-/// A batch, whose it is, and when it came.
+/// A batch with its sender and time of receipt.
 public struct ReceivedBatch: Sendable, Equatable {
+    /// The sender.
     public var device: DeviceAddress
+    /// The batch.
     public var batch: Batch
-    /// On the collector's clock.
+    /// The time of receipt, on the collector's clock.
     public var receivedAt: Timestamp
 
+    /// Creates a received batch.
     public init(device: DeviceAddress, batch: Batch, receivedAt: Timestamp) {
         self.device = device
         self.batch = batch
@@ -69,17 +77,20 @@ public struct ReceivedBatch: Sendable, Equatable {
     }
 }
 
-/// A message that could not be taken in, kept for a person to look at.
+/// A rejected message, stored for troubleshooting.
 public struct RejectedMessage: Sendable, Equatable {
-    /// On the collector's clock.
+    /// The time of receipt, on the collector's clock.
     public var at: Timestamp
+    /// The topic of the message.
     public var topic: String
+    /// The reason for the rejection.
     public var reason: String
-    /// Size of the whole payload, in bytes.
+    /// The size of the payload, in bytes.
     public var size: Int
-    /// The payload's first bytes; a store keeps at most 256.
+    /// The first bytes of the payload. A store keeps at most 256.
     public var head: [UInt8]
 
+    /// Creates a rejected message.
     public init(at: Timestamp, topic: String, reason: String, size: Int, head: [UInt8]) {
         self.at = at
         self.topic = topic
@@ -89,25 +100,32 @@ public struct RejectedMessage: Sendable, Equatable {
     }
 }
 
-/// A change of a device's life-cycle state.
+/// A life-cycle transition with its device.
 public struct DeviceTransition: Sendable, Hashable {
+    /// The device.
     public var device: DeviceAddress
+    /// The transition.
     public var transition: LifecycleTransition
 
+    /// Creates a transition of a device.
     public init(device: DeviceAddress, transition: LifecycleTransition) {
         self.device = device
         self.transition = transition
     }
 }
 
-/// Batches that the agent says will never come.
+/// Batches that an agent reports as dropped. They will never be sent.
 ///
-/// With no numbers it writes nothing, and the result tells what is known of (device, epoch) all the same.
+/// With empty `ranges` nothing is written, but ``IngestResult/received`` includes the numbers of (device, epoch).
 public struct DroppedBatches: Sendable, Hashable {
+    /// The device.
     public var device: DeviceAddress
+    /// The epoch of the batch numbers.
     public var epoch: Epoch
+    /// The numbers of the dropped batches.
     public var ranges: SequenceSet
 
+    /// Creates a report of dropped batches.
     public init(device: DeviceAddress, epoch: Epoch, ranges: SequenceSet) {
         self.device = device
         self.epoch = epoch

@@ -1,22 +1,25 @@
 public import LockstepModel
 
-/// What became of a group that was written.
+/// The result of a commit.
 public struct IngestResult: Sendable, Equatable {
-    /// What became of a device's samples.
+    /// The numbers of stored, duplicate and conflicting samples of one device.
     public struct Counts: Sendable, Hashable {
-        /// New samples.
+        /// The number of new samples.
         public var stored: Int
-        /// Samples that the store had with the same values, or had noted as a conflict with the same values.
+        /// The number of samples that were already stored, or already recorded as a conflict, with the same values.
         public var duplicates: Int
-        /// Samples that the store had with other values; the first ones stay, these are kept beside them.
+        /// The number of samples that were already stored with different values. The stored values do not change; the
+        /// new values are recorded as a conflict.
         public var conflicts: Int
 
+        /// Creates counts.
         public init(stored: Int = 0, duplicates: Int = 0, conflicts: Int = 0) {
             self.stored = stored
             self.duplicates = duplicates
             self.conflicts = conflicts
         }
 
+        /// Adds the counts of `right` to `left`.
         public static func += (left: inout Counts, right: Counts) {
             left.stored += right.stored
             left.duplicates += right.duplicates
@@ -24,22 +27,27 @@ public struct IngestResult: Sendable, Equatable {
         }
     }
 
-    /// Of each device that sent batches.
+    /// The counts of each device that sent batches.
     public var devices: [DeviceAddress: Counts]
-    /// Received or dropped, of each (device, epoch) that the group touched: what an acknowledgement is made of.
+    /// The received or dropped batch numbers of each (device, epoch) in the transaction. Acknowledgements are based on
+    /// them.
     public var received: [DeviceEpoch: SequenceSet]
 
+    /// Creates a result.
     public init(devices: [DeviceAddress: Counts] = [:], received: [DeviceEpoch: SequenceSet] = [:]) {
         self.devices = devices
         self.received = received
     }
 }
 
-/// What batch numbers count within.
+/// A device and one of its epochs: the scope of batch numbers.
 public struct DeviceEpoch: Hashable, Sendable, CustomStringConvertible {
+    /// The device.
     public let device: DeviceAddress
+    /// The epoch.
     public let epoch: Epoch
 
+    /// Creates the scope of batch numbers.
     public init(device: DeviceAddress, epoch: Epoch) {
         self.device = device
         self.epoch = epoch

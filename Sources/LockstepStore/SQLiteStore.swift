@@ -1,35 +1,37 @@
 public import LockstepModel
 import LockstepSQLite
 
-/// A store in one SQLite file, which one collector writes and anyone may read meanwhile.
+/// A store in one SQLite file. One collector writes to it, and any number of readers can use it at the same time.
 ///
-/// A row is a sample. The schema explains itself in the `sqlite3` shell: `.schema`, and the views `v_…`.
+/// Each sample is one row. The comments in the schema explain the tables: see `.schema` in the `sqlite3` shell, and the
+/// views `v_…`.
 public final class SQLiteStore: SampleStore {
-    /// How a store is opened.
+    /// The options for opening a store.
     public struct Options: Sendable {
-        /// Whether each commit waits until it is on disk. If false, a power cut may lose the commits of the last seconds,
-        /// but does not damage the store. A killed process loses nothing either way.
-        public var survivesPowerLoss = true
-        /// How many rejected messages are kept.
+        /// Whether each commit waits until the data is on the disk. If not, a power failure may lose the commits of the
+        /// last few seconds but does not damage the store. A killed process loses nothing in either case.
+        public var survivesPowerLoss = false
+        /// The maximum number of rejected messages to keep. The oldest are deleted first.
         public var rejectedLimit = 10_000
-        /// How many conflicting samples are kept, about: the first ones. What comes then is only counted.
+        /// The approximate maximum number of conflicting samples to keep. Further conflicts are only counted.
         public var conflictLimit = 100_000
-        /// How long to wait for another program's lock, in milliseconds.
+        /// The maximum time to wait for another program's lock, in milliseconds.
         public var busyTimeout: Int32 = 5000
-        /// Bound of the page cache, in KiB. Larger is not faster: while the file is smaller than 1 GiB, SQLite 3.40 looks at
-        /// every cached page in a commit that comes after a page in the midst of a table was split.
+        /// The maximum size of the page cache, in KiB. A larger cache is not faster: for files smaller than 1 GiB, SQLite
+        /// 3.40 visits every cached page in a commit that follows the split of a page inside a table.
         public var cacheSize = 16_384
 
+        /// Creates the default options.
         public init() {}
     }
 
-    /// Pages of the write-ahead log after which it is copied: 16 MB. A page that changes again and again until then is
-    /// copied once.
-    private static let longestLog = 4000
+    /// The length of the write-ahead log, in pages, after which a checkpoint is needed: 16 MB. A page that changes several
+    /// times before the checkpoint is copied once.
+    private static let checkpointLogPages = 4000
 
     let path: String
     let database: SQLiteDatabase
-    /// Held as long as the store is open.
+    /// The lock that keeps other collectors out. It is held as long as the store is open.
     private let lock: FileLock
     private let tables: [SampleTable]
     private let tableNumbers: [SensorStream: Int]
@@ -39,16 +41,21 @@ public final class SQLiteStore: SampleStore {
     private var conflicts: ConflictTable
     private let lifecycle: LifecycleTable
     private let rejected: RejectedTable
-    /// What the transaction has brought of each device, by its number.
-    private var news: [Int64: DeviceNews] = [:]
-    /// Whose batch numbers the transaction was told, with the number of each device.
+    /// The changes of the current transaction, by device id.
+    private var changes: [Int64: DeviceChanges] = [:]
+    /// The epochs whose batch numbers are part of the current transaction, with the id of their device.
     private var touched: [DeviceEpoch: Int64] = [:]
 
-    /// Opens the store at `path` for writing, and makes it where there is none.
-    /// - Throws: ``StoreError``: another collector has it, its folder is missing or forbidden, it isn't a store, or a
-    ///   newer program wrote it.
-    public convenience init(path: String, options: Options = Options()) throws(StoreError) {
-        try self.init(path: path, options: options, streams: SensorStream.builtIn)
+    /// Opens the store at `path` for writing, and creates it if it does not exist.
+    ///
+    /// Each stream of `catalog` gets a table and a view. The store keeps the definitions of declared streams, so that
+    /// readers do not need them.
+    /// - Throws: ``StoreError`` if another collector uses the store, its folder is missing or not writable, the file is
+    ///   not a store, a newer program wrote it, or a declared stream differs from the one in the store.
+    public convenience init(
+        path: String, options: Options = Options(), catalog: StreamCatalog = .builtIn
+    ) throws(StoreError) {
+        try self.init(path: path, options: options, streams: catalog.streams)
     }
 
     init(path: String, options: Options, streams: [SensorStream]) throws(StoreError) {
@@ -77,29 +84,30 @@ public final class SQLiteStore: SampleStore {
         }
     }
 
-    /// Takes a group in: its samples at once, into the transaction that ``commit()`` ends; what is kept of a device and of
-    /// batch numbers then, once for all groups.
+    /// Adds a group to the current transaction.
+    ///
+    /// Samples are inserted immediately. Device rows and batch numbers are written by ``commit()``, once for all groups.
     /// - Throws: ``StoreError``
     public func add(_ group: IngestGroup) throws(StoreError) {
         do {
             if !database.isInTransaction { try database.execute("BEGIN IMMEDIATE") }
-            try take(group)
+            try insert(group)
         } catch {
             throw rolledBack(error)
         }
     }
 
-    /// Writes what was taken in since the last commit.
+    /// Commits all groups that were added since the last commit.
     /// - Throws: ``StoreError``
     public func commit() throws(StoreError) -> IngestResult {
         guard database.isInTransaction else {
-            guard news.isEmpty, touched.isEmpty else {
-                throw rolledBack(StoreError(.other, "SQLite has ended a transaction on \(path) by itself"))
+            guard changes.isEmpty, touched.isEmpty else {
+                throw rolledBack(StoreError(.other, "SQLite has rolled back a transaction on \(path)"))
             }
             return IngestResult()
         }
         do {
-            for (device, brought) in news { try devices.write(brought, of: device) }
+            for (device, changes) in changes { try devices.write(changes, of: device) }
             try received.flush()
             try dropped.flush()
             let result = try result()
@@ -107,7 +115,7 @@ public final class SQLiteStore: SampleStore {
             devices.commit()
             received.commit()
             dropped.commit()
-            news.removeAll(keepingCapacity: true)
+            changes.removeAll(keepingCapacity: true)
             touched.removeAll(keepingCapacity: true)
             return result
         } catch {
@@ -115,16 +123,16 @@ public final class SQLiteStore: SampleStore {
         }
     }
 
-    /// Whether the write-ahead log is so long that it should be copied into the database.
-    public var needsMaintenance: Bool { database.logPages >= Self.longestLog }
+    /// Whether the write-ahead log is long enough for a checkpoint.
+    public var needsMaintenance: Bool { database.logPages >= Self.checkpointLogPages }
 
-    /// Copies the write-ahead log into the database, which waits for the disk.
+    /// Copies the write-ahead log into the database (checkpoint). This waits for the disk.
     public func performMaintenance() {
-        // Where it fails the log goes on, and a full disk shows in the next commit.
+        // After a failure the log keeps growing. If the disk is full, the next commit reports it.
         _ = try? database.checkpoint()
     }
 
-    /// What is known of every device, for a collector that starts.
+    /// Returns the life-cycle snapshot of every device, for the start of a collector.
     /// - Throws: ``StoreError``
     public func lifecycles() throws(StoreError) -> [DeviceAddress: LifecycleSnapshot] {
         do { return try lifecycle.read() } catch { throw StoreError(error, path: path) }
@@ -135,59 +143,61 @@ public final class SQLiteStore: SampleStore {
         return StoreError(error, path: path)
     }
 
-    /// Forgets what was taken in since the last commit.
+    /// Discards all groups that were added since the last commit.
     package func rollBack() {
-        // Where the disk was full SQLite may have rolled back itself. If this fails too, closing rolls back.
+        // SQLite may already have rolled back, for example on a full disk. If the rollback fails, closing rolls back.
         if database.isInTransaction { try? database.execute("ROLLBACK") }
         devices.rollback()
         received.rollback()
         dropped.rollback()
         conflicts.rollback()
-        news.removeAll(keepingCapacity: true)
+        changes.removeAll(keepingCapacity: true)
         touched.removeAll(keepingCapacity: true)
     }
 
-    private func take(_ group: IngestGroup) throws {
-        var runs = try placed(group.runs)
-        // In the order of table and device neighbours find their pages in the cache; of one device and stream the first
-        // comes first.
+    private func insert(_ group: IngestGroup) throws {
+        var runs = try resolve(group.runs)
+        // Sorting by table and device keeps their pages in the cache. Runs of one device and stream keep their order.
         runs.sort { ($0.table, $0.device, $0.index) < ($1.table, $1.device, $1.index) }
         for place in runs {
             let run = group.runs[place.index]
             let counts = try tables[place.table].write(run, device: place.device, in: database, conflicts: &conflicts)
-            news[place.device, default: DeviceNews(run.device)].add(run, counts)
+            changes[place.device, default: DeviceChanges(run.device)].add(run, counts)
         }
         for (device, time) in group.seen {
-            try news[devices.id(of: device, in: database), default: DeviceNews(device)].see(at: time)
+            try changes[devices.id(of: device, in: database), default: DeviceChanges(device)].see(at: time)
         }
         for change in group.transitions {
             try lifecycle.write(change.transition, of: devices.id(of: change.device, in: database))
         }
         for (device, snapshot) in group.lifecycles {
-            try news[devices.id(of: device, in: database), default: DeviceNews(device)].snapshot = snapshot
+            try changes[devices.id(of: device, in: database), default: DeviceChanges(device)].snapshot = snapshot
         }
-        try takeNumbers(of: group, runs)
+        try insertNumbers(of: group, runs)
         try rejected.write(group.rejected)
     }
 
-    /// Where a run of a group belongs.
-    private struct PlacedRun {
+    /// A run of a group with the indexes of its table and device.
+    private struct ResolvedRun {
+        /// The index in `tables`.
         let table: Int
+        /// The device id.
         let device: Int64
+        /// The index of the run in its group.
         let index: Int
     }
 
-    private func placed(_ runs: [SampleRun]) throws -> [PlacedRun] {
+    private func resolve(_ runs: [SampleRun]) throws -> [ResolvedRun] {
         try runs.enumerated().map { index, run in
             guard let table = tableNumbers[run.samples.stream] else {
-                throw StoreError(.other, "\(path) has no table for the stream \(run.samples.stream)")
+                throw StoreError(.other, "the store \(path) has no table for the stream \(run.samples.stream)")
             }
-            return PlacedRun(table: table, device: try devices.id(of: run.device, in: database), index: index)
+            return ResolvedRun(table: table, device: try devices.id(of: run.device, in: database), index: index)
         }
     }
 
-    private func takeNumbers(of group: IngestGroup, _ runs: [PlacedRun]) throws(SQLiteError) {
-        // Streams share the numbers of their device, so only together are they side by side.
+    private func insertNumbers(of group: IngestGroup, _ runs: [ResolvedRun]) throws(SQLiteError) {
+        // All streams of a device share one sequence of numbers. Collecting them first gives contiguous ranges.
         var numbers: (key: DeviceEpoch, device: Int64, batches: [Int64])?
         for place in runs.sorted(by: { ($0.device, $0.index) < ($1.device, $1.index) }) {
             let run = group.runs[place.index]
@@ -212,7 +222,7 @@ public final class SQLiteStore: SampleStore {
     private func insert(_ batches: [Int64], of key: DeviceEpoch, device: Int64) throws(SQLiteError) {
         touched[key] = device
         var ranges: [ClosedRange<Int64>] = []
-        for number in batches.sorted() where RangeLedger.possible.contains(number) {
+        for number in batches.sorted() where RangeLedger.validNumbers.contains(number) {
             if let last = ranges.last, number <= last.upperBound + 1 {
                 ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, number)
             } else {
@@ -222,10 +232,10 @@ public final class SQLiteStore: SampleStore {
         try received.insert(ranges, of: key, device: device)
     }
 
-    /// What became of all groups of the transaction.
+    /// Returns the combined result of all groups in the transaction.
     private func result() throws(SQLiteError) -> IngestResult {
         var result = IngestResult()
-        for brought in news.values { result.devices[brought.device] = brought.counts }
+        for changes in changes.values { result.devices[changes.device] = changes.counts }
         for (key, device) in touched {
             result.received[key] = try received.numbers(of: key, device: device)
                 .union(dropped.numbers(of: key, device: device))

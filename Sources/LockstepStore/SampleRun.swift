@@ -1,18 +1,21 @@
 public import LockstepModel
 
-/// Samples of one stream of one device, as batches brought them one after the other.
+/// Consecutive batches of one stream of one device.
 ///
-/// Small batches cost little in it: their samples lie side by side, and are inserted together.
+/// The samples of all batches are in one block and are inserted together, which makes small batches cheap.
 public struct SampleRun: Sendable {
     /// A batch of the run, without its samples.
     public struct Batch: Sendable, Equatable {
+        /// The position of the batch, or nil if it is not numbered.
         public var position: BatchPosition?
+        /// Whether the batch is live.
         public var isLive: Bool
-        /// When it came, on the collector's clock.
+        /// The time of receipt, on the collector's clock.
         public var receivedAt: Timestamp
-        /// The samples of the run up to its last.
+        /// The end index (exclusive) of the batch's samples in the run.
         public var end: Int
 
+        /// Creates a batch of a run.
         public init(position: BatchPosition?, isLive: Bool, receivedAt: Timestamp, end: Int) {
             self.position = position
             self.isLive = isLive
@@ -21,36 +24,40 @@ public struct SampleRun: Sendable {
         }
     }
 
+    /// The sender of the batches.
     public let device: DeviceAddress
-    /// Of all batches. Times increase within a batch, not always from one to the next.
+    /// The samples of all batches. Times increase within a batch, but not necessarily from one batch to the next.
     public private(set) var samples: SampleBlock
+    /// The batches in order of receipt.
     public private(set) var batches: [Batch] = []
 
-    /// An empty run.
+    /// Creates an empty run.
     public init(device: DeviceAddress, stream: SensorStream) {
         self.device = device
         samples = SampleBlock(stream: stream)
     }
 
-    /// An empty run with room for so many batches, and so many samples in all.
-    package init(device: DeviceAddress, stream: SensorStream, expectedBatches batchCount: Int, samples sampleCount: Int)
-    {
+    /// Creates an empty run and reserves memory for the expected numbers of batches and samples.
+    package init(
+        device: DeviceAddress, stream: SensorStream, expectedBatches batchCount: Int, samples sampleCount: Int
+    ) {
         self.init(device: device, stream: stream)
         batches.reserveCapacity(batchCount)
         samples.reserveCapacity(sampleCount)
     }
 
-    /// Adds a batch.
-    /// - Precondition: it is of the run's stream.
+    /// Appends a batch.
+    /// - Precondition: the batch belongs to the run's stream.
     public mutating func append(_ batch: LockstepModel.Batch, at receivedAt: Timestamp) {
         samples.append(contentsOf: batch.samples)
         batches.append(
             Batch(position: batch.position, isLive: batch.isLive, receivedAt: receivedAt, end: samples.count))
     }
 
-    /// Adds a batch whose samples `read` adds to those of the run, given the epoch of the batch before.
-    /// - Parameter read: gives nil where there is no batch; then it has to leave the samples as they were.
-    /// - Returns: whether there was one.
+    /// Appends a batch whose samples `read` appends directly to the samples of the run.
+    /// - Parameter read: decodes the batch. It receives the samples of the run and the epoch of the previous batch, and
+    ///   returns nil, with unchanged samples, if there is no valid batch.
+    /// - Returns: whether a batch was appended.
     @inline(__always)
     package mutating func append(
         at receivedAt: Timestamp,
@@ -61,15 +68,15 @@ public struct SampleRun: Sendable {
         return true
     }
 
-    /// Takes the last batch out again.
+    /// Removes the last batch and its samples.
     package mutating func removeLast() {
         batches.removeLast()
         samples.truncate(to: batches.last?.end ?? 0)
     }
 
-    /// The batch that brought sample `index`.
+    /// Returns the batch that contains sample `index`.
     public func batch(of index: Int) -> Batch {
-        // Of few batches the first that reaches so far.
+        // Binary search for the first batch that ends after `index`.
         var low = 0
         var high = batches.count - 1
         while low < high {
@@ -79,7 +86,7 @@ public struct SampleRun: Sendable {
         return batches[low]
     }
 
-    /// The batches as they came.
+    /// The batches with their samples, in order of receipt.
     var received: [ReceivedBatch] {
         var begin = 0
         return batches.map { batch in

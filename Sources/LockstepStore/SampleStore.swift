@@ -1,37 +1,38 @@
 public import LockstepModel
 
-/// Where samples are kept, each once. Used from one thread at a time.
+/// A store that keeps each sample once. Use a store from one thread at a time.
 ///
-/// What ``add(_:)`` takes is on disk, and may be acknowledged, once ``commit()`` has returned: all groups since the last
-/// commit, or none of them.
+/// Groups added with ``add(_:)`` are on disk, and may be acknowledged, as soon as ``commit()`` has returned. A commit
+/// writes all groups added since the last commit, or none of them.
 public protocol SampleStore: AnyObject {
-    /// Takes a group in.
-    /// - Throws: nothing that was taken in since the last commit is kept then, and the store can go on: the same groups
-    ///   may be taken in again.
+    /// Adds a group to the current transaction.
+    /// - Throws: an error after which all groups added since the last commit are discarded. The store remains usable, and
+    ///   the same groups may be added again.
     func add(_ group: IngestGroup) throws
 
-    /// Writes what was taken in since the last commit.
+    /// Commits all groups that were added since the last commit.
     /// - Throws: as ``add(_:)``.
     func commit() throws -> IngestResult
 
-    /// Whether there is work that can wait until what was committed is acknowledged, but not for ever.
+    /// Whether the store needs maintenance, such as a checkpoint. It may be delayed until after the acknowledgements of
+    /// the last commit.
     var needsMaintenance: Bool { get }
 
-    /// Does that work; where it can't be done now, the next commit asks for it again.
+    /// Performs the maintenance. If it fails, ``needsMaintenance`` is true again after the next commit.
     func performMaintenance()
 
-    /// What is known of every device, for a collector that starts.
+    /// Returns the life-cycle snapshot of every device, for the start of a collector.
     func lifecycles() throws -> [DeviceAddress: LifecycleSnapshot]
 }
 
 extension SampleStore {
-    /// None.
+    /// False: no maintenance is needed by default.
     public var needsMaintenance: Bool { false }
 
-    /// Nothing.
+    /// Does nothing by default.
     public func performMaintenance() {}
 
-    /// Takes a group in and writes it.
+    /// Adds a group and commits it.
     /// - Throws: as ``add(_:)``.
     @discardableResult
     public func write(_ group: IngestGroup) throws -> IngestResult {

@@ -1,7 +1,7 @@
 import LockstepSQLite
 
 extension StoreError {
-    /// Any error met while working with the store at `path`, in the words of this type.
+    /// Converts any error of an operation on the store at `path`.
     init(_ error: any Error, path: String) {
         switch error {
         case let error as StoreError: self = error
@@ -14,16 +14,19 @@ extension StoreError {
 
     private init(sqlite error: SQLiteError, path: String) {
         if error.isFull {
-            self.init(.full, "no space is left for \(path), nothing was written: free some space; \(error)")
+            self.init(
+                .full, "no space left on the disk of \(path), nothing was written: free some space (\(error))")
         } else if error.isBusy {
-            self.init(.busy, "another program holds \(path) locked: end its transaction; \(error)")
+            self.init(.busy, "\(path) is locked by another program: end its transaction (\(error))")
         } else if error.isNotADatabase {
             self.init(.notAStore, "\(path) is not an SQLite database: choose another file")
         } else if error.isCorrupt {
-            self.init(.corrupt, "\(path) is damaged: save a copy and try sqlite3's .recover; \(error)")
+            self.init(.corrupt, "\(path) is damaged: save a copy and try the command .recover of sqlite3 (\(error))")
         } else if error.isReadOnlyOrCannotOpen {
             self.init(
-                .notAllowed, "\(path) and its folder must be readable and writable for this user; \(error)")
+                .notAllowed,
+                "cannot open or write \(path): give this user read and write access to the file and its folder (\(error))"
+            )
         } else {
             self.init(.other, "the store \(path) failed: \(error)")
         }
@@ -37,7 +40,8 @@ extension StoreError {
                 .inUse, "another collector\(holder) already writes to \(path); give each collector its own store")
         case .cannotOpen:
             self.init(
-                .notAllowed, "cannot write to the folder of \(path), choose another or change its rights: \(error)")
+                .notAllowed,
+                "cannot write to the folder of \(path): choose another folder or change its permissions (\(error))")
         }
     }
 }

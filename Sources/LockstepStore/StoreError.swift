@@ -1,38 +1,45 @@
-/// Why a store can't be opened, written or read, and what to do about it.
+/// An error of opening, writing or reading a store.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of trouble it is.
+    /// The category of an error.
     public enum Code: Hashable, Sendable {
         /// Another process writes to this store.
         case inUse
-        /// There is no such file or folder.
+        /// The file or folder does not exist.
         case missing
-        /// The file or its folder doesn't allow what is needed.
+        /// The permissions of the file or its folder do not allow the operation.
         case notAllowed
-        /// The file is no database, or another program's.
+        /// The file is not a database, or the database of another program.
         case notAStore
-        /// A newer program wrote it, or an older one and it was only to be read.
+        /// The schema version does not match: a newer program wrote the store, or a reader found an older schema.
         case schema
-        /// No space is left. Nothing was written, and a later write may succeed.
+        /// A declared stream differs from the stream or table in the store.
+        case streams
+        /// No space is left on the disk. Nothing was written, and a later write may succeed.
         case full
         /// Another connection held a lock for too long. Nothing was written, and a later write may succeed.
         case busy
         /// The file is damaged.
         case corrupt
-        /// Anything else that SQLite reports.
+        /// Any other error.
         case other
     }
 
+    /// The category.
     public let code: Code
     /// What happened, where, and what to do.
     public let description: String
+    /// The name of the declared stream that caused an error with the code ``Code/streams``.
+    public let stream: String?
 
-    public init(_ code: Code, _ description: String) {
+    /// Creates an error with a description of what happened, where, and what to do.
+    public init(_ code: Code, _ description: String, stream: String? = nil) {
         self.code = code
         self.description = description
+        self.stream = stream
     }
 
-    /// Whether no space is left: nothing was written, and a later write may succeed.
+    /// Whether the disk is full. Nothing was written, and a later write may succeed.
     public var isFull: Bool { code == .full }
-    /// Whether to try again: nothing was written, and a later write may succeed.
+    /// Whether the store was locked. Nothing was written, and a later write may succeed.
     public var isBusy: Bool { code == .busy }
 }

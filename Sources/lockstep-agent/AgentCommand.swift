@@ -139,6 +139,7 @@ struct AgentCommand: AsyncParsableCommand {
         configuration.mqttVersion = try broker.version(settings)
         if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
         if let root = try settings.value("root", root, parse: { try TopicRoot($0) }) { configuration.root = root }
+        configuration.root.streams = settings.streams
         if let bytes = try settings.value("outbox-size", outboxSize, parse: byteCount) {
             configuration.outboxLimits.bytes = Int64(bytes)
         }

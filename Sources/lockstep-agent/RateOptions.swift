@@ -35,7 +35,7 @@ struct RateOptions: ParsableArguments {
     private func requests(
         _ name: String, _ given: [String], _ settings: Settings
     ) throws -> [SensorStream: SensorRequest] {
-        let pairs = try settings.values(name, given, parse: request)
+        let pairs = try settings.values(name, given) { try request($0, streams: settings.streams) }
         return try pairs.reduce(into: [:]) { requests, pair in
             guard requests.updateValue(pair.request, forKey: pair.stream) == nil else {
                 throw CommandFailure("--\(name) is given twice for \(pair.stream)")
@@ -45,12 +45,13 @@ struct RateOptions: ParsableArguments {
 }
 
 /// Parses a rate such as `motion/accelerometer=50`, `steps=off`, `gyroscope=source`.
-private func request(_ text: String) throws -> (stream: SensorStream, request: SensorRequest) {
+private func request(
+    _ text: String, streams: StreamCatalog
+) throws -> (stream: SensorStream, request: SensorRequest) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else { throw CommandFailure("'\(text)' is not a rate. Use STREAM=HZ.") }
-    guard let stream = SensorStream.named(String(parts[0])) else {
-        throw CommandFailure(
-            "'\(parts[0])' is not a stream. Use one of: \(SensorStream.builtIn.map(\.name).joined(separator: ", "))")
+    guard let stream = streams.stream(named: String(parts[0])) else {
+        throw CommandFailure(streams.unknownStream(String(parts[0])))
     }
     switch parts[1] {
     case "off": return (stream, SensorRequest(rate: 0))

@@ -23,7 +23,7 @@ struct SourceSelection: ParsableArguments {
     @Option(help: "The root of character devices for iio (default: /dev).")
     var devRoot: String?
 
-    static let names = ["source", "speed", "stamp", "sysfs-root", "dev-root"]
+    static let names = ["source", "speed", "stamp", "sysfs-root", "dev-root", "streams"]
 
     /// Returns the selected sources.
     /// - Parameters:
@@ -34,6 +34,7 @@ struct SourceSelection: ParsableArguments {
         _ settings: Settings, standard: String? = nil, linger: Int64 = SourceOptions.defaultLinger
     ) throws -> [any SensorSource] {
         var options = SourceOptions(linger: linger)
+        options.streams = settings.streams
         if let speed = try settings.value("speed", speed, parse: replaySpeed) { options.speed = speed }
         if let stamping = try settings.value("stamp", stamp, parse: { try choice($0, of: Stamping.self) }) {
             options.stamping = stamping

@@ -80,7 +80,7 @@ struct CollectorCommand: AsyncParsableCommand {
     static let names =
         BrokerOptions.names + LogOptions.names + [
             "store", "id", "group", "root", "silence", "settle", "max-payload", "max-samples", "max-devices",
-            "max-future", "keep-rejected", "keep-conflicts", "sync",
+            "max-future", "keep-rejected", "keep-conflicts", "sync", "streams",
         ]
 
     func run() async throws {
@@ -90,7 +90,12 @@ struct CollectorCommand: AsyncParsableCommand {
         let storeOptions = try storeOptions(settings)
         let logger = try log.makeLogger("lockstep-collector", settings)
         let collector = Collector(configuration, logger: logger, supervisor: Supervisor()) {
-            try SQLiteStore(path: path, options: storeOptions)
+            do {
+                return try SQLiteStore(path: path, options: storeOptions, catalog: settings.streams)
+            } catch let error as StoreError {
+                guard let place = error.stream.flatMap(settings.place(ofStream:)) else { throw error }
+                throw CommandFailure("\(place): \(error)")
+            }
         }
         let group = ServiceGroup(
             configuration: .init(
@@ -113,6 +118,7 @@ struct CollectorCommand: AsyncParsableCommand {
         if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
         configuration.groups = try settings.values("group", group) { try GroupID(validating: $0) }
         if let root = try settings.value("root", root, parse: { try TopicRoot($0) }) { configuration.root = root }
+        configuration.root.streams = settings.streams
         if let silence = try settings.value("silence", silence, parse: span) { configuration.timing.silence = silence }
         if let settle = try settings.value("settle", settle, parse: span) { configuration.timing.settle = settle }
         if let bytes = try settings.value("max-payload", maxPayload, parse: byteCount) {

@@ -17,11 +17,13 @@ struct ConnectionOptions: ParsableArguments {
     /// Reads the settings.
     /// - Parameter names: the settings of the command itself.
     func settings(and names: [String] = []) throws -> Settings {
-        try Settings(names: BrokerOptions.names + ["root"] + names, file: config, ignoresOthers: true)
+        try Settings(names: BrokerOptions.names + ["root", "streams"] + names, file: config, ignoresOthers: true)
     }
 
     func topicRoot(_ settings: Settings) throws -> TopicRoot {
-        try settings.value("root", root) { try TopicRoot($0) } ?? .standard
+        var topicRoot = try settings.value("root", root) { try TopicRoot($0) } ?? .standard
+        topicRoot.streams = settings.streams
+        return topicRoot
     }
 
     /// Makes a link with a unique client id. It does not connect yet.

@@ -23,19 +23,22 @@ struct JournalCheck {
 
     private let path: String
     private let device: DeviceAddress
+    private let streams: StreamCatalog
 
     /// Makes a check.
     /// - Parameters:
     ///   - specification: `[[GROUP/]DEVICE=]OUTBOX`; without a device, the device is found by the journal's epochs.
     ///   - devices: the devices in the store.
+    ///   - streams: the streams in the store.
     /// - Throws: ``CommandFailure`` or an `OutboxError` for an invalid journal, or an empty one, which proves nothing.
-    init(specification: String, devices: [DeviceVerification]) throws {
+    init(specification: String, devices: [DeviceVerification], streams: StreamCatalog) throws {
+        self.streams = streams
         let named = try Self.split(specification)
         path = named.path
         guard access(path, F_OK) == 0 else {
             throw CommandFailure("--journal \(specification): the file '\(path)' does not exist")
         }
-        let epochs = try Self.epochs(in: path)
+        let epochs = try Self.epochs(in: path, streams)
         guard !epochs.isEmpty else {
             throw CommandFailure("the journal in \(path) is empty: run the agent with --journal")
         }
@@ -45,7 +48,7 @@ struct JournalCheck {
     /// Looks up and compares every sample of the journal.
     func run(_ reader: StoreReader) throws -> Outcome {
         var outcome = Outcome(device: device)
-        try Journal.read(path: path) { batch in
+        try Journal.read(path: path, streams: streams) { batch in
             let comparison = try reader.compare(batch.samples, of: device)
             outcome.accepted += batch.samples.count
             outcome.stored += comparison.present
@@ -73,10 +76,10 @@ struct JournalCheck {
         return (DeviceAddress(group: group, device: device), path)
     }
 
-    private static func epochs(in path: String) throws -> Set<Epoch> {
+    private static func epochs(in path: String, _ streams: StreamCatalog) throws -> Set<Epoch> {
         var epochs: Set<Epoch> = []
         do {
-            try Journal.read(path: path) { batch in
+            try Journal.read(path: path, streams: streams) { batch in
                 if let position = batch.position { epochs.insert(position.epoch) }
             }
         } catch {

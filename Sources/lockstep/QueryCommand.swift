@@ -7,7 +7,8 @@ struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query", abstract: "Print the samples of one stream, sorted by device and time.",
         discussion: """
-            Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")). The name of a table is also accepted.
+            Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")), and declared streams in the store, such \
+            as x/co2. The name of a table is also accepted.
             Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
 
             With --every, each row summarises the samples of a device in one interval, and its time is the start of \
@@ -53,11 +54,6 @@ struct QueryCommand: ParsableCommand {
     var format: RowFormat = .text
 
     func run() throws {
-        guard let stream = SensorStream.named(self.stream) else {
-            throw CommandFailure(
-                "unknown stream '\(self.stream)'; known streams: "
-                    + SensorStream.builtIn.map(\.name).joined(separator: ", "))
-        }
         if let limit, limit < 0 { throw CommandFailure("--limit must be at least 0") }
         let detail = try detail()
         let now = Moment.now().wall
@@ -65,6 +61,12 @@ struct QueryCommand: ParsableCommand {
         let to = try to.map { try time($0, now: now) }
         if let from, let to, from > to { throw CommandFailure("--from \(from) is after --to \(to)") }
         let reader = try options.reader()
+        let catalog = try reader.catalog()
+        guard let stream = catalog.stream(named: self.stream) else {
+            throw CommandFailure(
+                "unknown stream '\(self.stream)'; known streams: "
+                    + catalog.streams.map(\.name).joined(separator: ", "))
+        }
         try check(reader)
         var output = OutputBuffer()
         // After an error, print the rows read so far.

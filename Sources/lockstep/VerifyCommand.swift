@@ -31,7 +31,7 @@ struct VerifyCommand: ParsableCommand {
         do {
             report.devices = try reader.verification()
             report.journals = try journal.map {
-                try JournalCheck(specification: $0, devices: report.devices).run(reader)
+                try JournalCheck(specification: $0, devices: report.devices, streams: reader.catalog()).run(reader)
             }
         } catch {
             guard !report.findings.isEmpty else { throw error }

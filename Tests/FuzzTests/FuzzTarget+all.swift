@@ -71,7 +71,7 @@ extension FuzzTarget {
                 id: "7", client: "desk", action: .lease(RateLease(stream: .gyroscope, rate: 200, duration: 60.5))),
             AgentRequest(action: .phase(.background)), AgentRequest(id: "é\"\\", action: .flush),
             AgentRequest(action: .describe),
-        ], encode: RequestJSON.encode, decode: RequestJSON.decode)
+        ], encode: RequestJSON.encode, decode: { try RequestJSON.decode($0) })
 
     private static let reply = codec(
         "reply",

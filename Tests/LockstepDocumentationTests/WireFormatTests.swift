@@ -116,7 +116,7 @@ struct WireFormatTests {
                 for word in words { #expect(row.last?.contains("`\(word)`") == true, "\(stream) \(column.name)") }
             }
         }
-        for table in tables where SensorStream.named(table.heading) == nil {
+        for table in tables where StreamCatalog.builtIn.stream(named: table.heading) == nil {
             Issue.record("'\(table.heading)' is documented, but is not a stream")
         }
     }
@@ -142,7 +142,7 @@ struct WireFormatTests {
         #expect(documented["bytes of a payload"] == format(PayloadLimits().bytes))
         #expect(documented["samples of a batch"] == format(PayloadLimits().samples))
         #expect(documented["bytes of a request"] == format(RequestJSON.maxBytes))
-        #expect(documented["ranges in `dropped` of a presence"] == format(PresenceJSON.mostRanges))
+        #expect(documented["ranges in `dropped` of a presence"] == format(PresenceJSON.maxRanges))
     }
 
     private func examples(_ kind: String, in language: String) -> [Page.Block] {
@@ -150,7 +150,7 @@ struct WireFormatTests {
     }
 
     private func stream(of block: Page.Block) throws -> SensorStream {
-        try #require(SensorStream.named(block.arguments.last ?? ""), "line \(block.line)")
+        try #require(StreamCatalog.builtIn.stream(named: block.arguments.last ?? ""), "line \(block.line)")
     }
 
     private func bytes(_ block: Page.Block) -> [UInt8] {

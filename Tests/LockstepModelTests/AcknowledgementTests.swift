@@ -2,11 +2,11 @@ import LockstepModel
 import SensorTestSupport
 import Testing
 
-@Suite("An acknowledgement")
+@Suite("Acknowledgement")
 struct AcknowledgementTests {
     private let epoch = Epoch(unchecked: "e")
 
-    @Test("of a whole sequence has a watermark and nothing missing")
+    @Test("a complete sequence gives a watermark and no missing batches")
     func whole() {
         let ack = Acknowledgement(epoch: epoch, received: SequenceSet([1...40]))
         #expect(ack == Acknowledgement(epoch: epoch, through: 40))
@@ -14,14 +14,14 @@ struct AcknowledgementTests {
         #expect(ack.stored == SequenceSet([1...40]))
     }
 
-    @Test("of nothing says that nothing is stored")
+    @Test("an acknowledgement without received batches acknowledges nothing")
     func empty() {
         let ack = Acknowledgement(epoch: epoch, received: SequenceSet())
         #expect(ack == Acknowledgement(epoch: epoch, through: 0))
         #expect(ack.stored.isEmpty)
     }
 
-    @Test("names the gaps above its watermark")
+    @Test("gaps above the watermark are reported as missing")
     func gaps() {
         let ack = Acknowledgement(epoch: epoch, received: SequenceSet([1...3, 6...6, 9...12]))
         #expect(ack.through == 3)
@@ -30,7 +30,7 @@ struct AcknowledgementTests {
         #expect(ack.stored == SequenceSet([1...3, 6...6, 9...12]))
     }
 
-    @Test("with more gaps than fit takes the lowest for one: it says less, stays true, and ends with the highest")
+    @Test("the lowest gaps are combined if there are more than the limit")
     func truncated() {
         let received = SequenceSet((1...50).map { (2 * $0)...(2 * $0) })
         let ack = Acknowledgement(epoch: epoch, received: received, limit: 3)
@@ -40,7 +40,7 @@ struct AcknowledgementTests {
         #expect(ack.stored == SequenceSet([96...96, 98...98, 100...100]))
     }
 
-    @Test("goes on to the newest however many gaps stay open")
+    @Test("open gaps do not prevent the acknowledgement of newer batches")
     func permanentGaps() {
         let received = SequenceSet((1...5000).map { (2 * $0)...(2 * $0) } + [10_001...20_000])
         let ack = Acknowledgement(epoch: epoch, received: received)
@@ -48,7 +48,7 @@ struct AcknowledgementTests {
         #expect(SequenceSet([10_001...20_000]).subtracting(ack.stored).isEmpty)
     }
 
-    @Test("with just as many gaps as fit says all")
+    @Test("all gaps are reported if their number equals the limit")
     func atTheLimit() {
         let received = SequenceSet([2...2, 4...4, 6...9])
         let ack = Acknowledgement(epoch: epoch, received: received, limit: 3)
@@ -56,13 +56,13 @@ struct AcknowledgementTests {
         #expect(ack.stored == received)
     }
 
-    @Test("has a highest number of at least its watermark")
+    @Test("the highest number is never below the watermark")
     func highest() {
         #expect(Acknowledgement(epoch: epoch, through: 7, highest: 2).highest == 7)
         #expect(Acknowledgement(epoch: epoch, through: 7).highest == 7)
     }
 
-    @Test("never names a batch stored that was not received, and with room for all gaps names every one that was")
+    @Test("only received batches are acknowledged, and all of them if no gaps are combined")
     func randomized() {
         var (random, seed) = seeded("acknowledgement")
         for _ in 0..<500 {

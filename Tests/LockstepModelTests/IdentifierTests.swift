@@ -5,7 +5,7 @@ import Testing
 @Suite("Identifiers")
 struct IdentifierTests {
     @Test(
-        "of 1 to 64 letters, digits and _ . - are taken as they are",
+        "1 to 64 letters, digits and _ . - are valid",
         arguments: ["a", "Z", "0", "_", ".", "-", "pi-4_kitchen.north", String(repeating: "x", count: 64)])
     func valid(_ text: String) throws {
         #expect(try DeviceID(validating: text).rawValue == text)
@@ -13,7 +13,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "of another length or alphabet are refused",
+        "texts of another length or alphabet are invalid",
         arguments: [
             "", String(repeating: "x", count: 65), "a b", "a/b", "+", "#", "$collector", "ä", "e\u{301}", "a\n", "a\0",
             "①",
@@ -25,13 +25,13 @@ struct IdentifierTests {
         #expect(error?.kind == "device id")
     }
 
-    @Test("say in an error what they name and what is allowed")
+    @Test("an error names the kind of identifier and the allowed characters")
     func errorText() {
         let error = #expect(throws: IdentifierError.self) { try GroupID(validating: "two words") }
         #expect(error?.description == "'two words' is not a group: use 1 to 64 characters of A-Z a-z 0-9 _ . -")
     }
 
-    @Test("name their kind")
+    @Test("each identifier type has a kind")
     func kinds() {
         #expect(
             [DeviceID.kind, GroupID.kind, CollectorID.kind, Epoch.kind] == [
@@ -39,7 +39,7 @@ struct IdentifierTests {
             ])
     }
 
-    @Test("cut a long text short in an error")
+    @Test("an error shortens a long text")
     func longErrorText() {
         let error = #expect(throws: IdentifierError.self) {
             try CollectorID(validating: String(repeating: "x", count: 5000))
@@ -50,13 +50,13 @@ struct IdentifierTests {
                 == "'\(shown)…' is not a collector id: use 1 to 64 characters of A-Z a-z 0-9 _ . -")
     }
 
-    @Test("speak English in an error about an epoch")
+    @Test("an error about an epoch uses the article \"an\"")
     func epochErrorText() {
         let error = #expect(throws: IdentifierError.self) { try Epoch(validating: "") }
         #expect(error?.description.hasPrefix("'' is not an epoch") == true)
     }
 
-    @Test("compare as texts, addresses by group first")
+    @Test("identifiers are ordered as texts, and addresses by group first")
     func order() {
         #expect(DeviceID(unchecked: "a") < DeviceID(unchecked: "b"))
         let low = DeviceAddress(group: GroupID(unchecked: "a"), device: DeviceID(unchecked: "z"))
@@ -66,7 +66,7 @@ struct IdentifierTests {
         #expect(GroupID.standard.rawValue == "default")
     }
 
-    @Test("that are random epochs have 16 hexadecimal digits, and their generator decides")
+    @Test("random epochs have 16 hexadecimal digits from the given generator")
     func randomEpochs() {
         var generator = SeededGenerator(seed: 1)
         var again = SeededGenerator(seed: 1)

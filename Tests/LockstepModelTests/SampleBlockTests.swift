@@ -1,9 +1,9 @@
 import LockstepModel
 import Testing
 
-@Suite("A block of samples")
+@Suite("SampleBlock")
 struct SampleBlockTests {
-    @Test("lacks a required value where it is none of its column's kind: a payload could not carry it")
+    @Test("a required value of the wrong kind makes a sample incomplete")
     func wrongKind() {
         var steps = SampleBlock(stream: .steps)
         for (time, count) in [(1, 4.0), (2, 4.5), (3, 9_007_199_254_740_992)] as [(Int64, Double)] {
@@ -18,7 +18,7 @@ struct SampleBlockTests {
         #expect(held.droppingIncomplete().times == [1])
     }
 
-    @Test("grows by samples and gives their values back")
+    @Test("appended samples are in the block")
     func appending() {
         var block = SampleBlock(stream: .accelerometer)
         #expect(block.isEmpty)
@@ -30,7 +30,7 @@ struct SampleBlockTests {
         #expect(block.values(at: 1) == [4, 5, 6])
     }
 
-    @Test("equals another with the same values, where null equals null")
+    @Test("blocks with equal values are equal, where null equals null")
     func equality() {
         let nulls = location(lat: 1, alt: .nan)
         #expect(nulls == location(lat: 1, alt: .nan))
@@ -39,7 +39,7 @@ struct SampleBlockTests {
         #expect(nulls != location(time: 8, lat: 1, alt: .nan))
     }
 
-    @Test("differs from one of another stream")
+    @Test("blocks of different streams are not equal")
     func streams() {
         let values: [[Double]] = [[1], [2], [3]]
         #expect(
@@ -57,21 +57,22 @@ struct SampleBlockTests {
     }
 }
 
-@Suite("The streams")
+@Suite("Built-in streams")
 struct SensorStreamTests {
-    @Test("have names, tables and columns of their own", arguments: SensorStream.builtIn)
+    @Test("names, tables and columns are unique", arguments: SensorStream.builtIn)
     func names(_ stream: SensorStream) {
-        #expect(SensorStream.named(stream.name) == stream)
-        #expect(SensorStream.named(stream.table) == stream)
+        #expect(StreamCatalog.builtIn.stream(named: stream.name) == stream)
+        #expect(StreamCatalog.builtIn.stream(named: stream.table) == stream)
+        #expect(!stream.isDeclared && !stream.table.hasPrefix("x_"))
         #expect(Set(stream.columns.map(\.name)).count == stream.columns.count)
         #expect(!stream.columns.isEmpty)
         #expect(SensorStream.builtIn.count { $0.table == stream.table } == 1)
     }
 
-    @Test("are not found under another name")
-    func unknown() { #expect(SensorStream.named("motion/step") == nil) }
+    @Test("an unknown name gives no stream")
+    func unknown() { #expect(StreamCatalog.builtIn.stream(named: "motion/step") == nil) }
 
-    @Test("have the columns of the contract")
+    @Test("columns are as specified")
     func columns() {
         #expect(SensorStream.accelerometer.columns.map(\.name) == ["x", "y", "z"])
         #expect(
@@ -81,7 +82,7 @@ struct SensorStreamTests {
                 == ["lat", "lon", "alt", "hacc", "vacc", "speed", "course", "fix", "at"])
     }
 
-    @Test("drops the samples that lack a required value, and keeps those that lack another")
+    @Test("incomplete samples are dropped, samples with missing optional values are kept")
     func incomplete() {
         let motion = SampleBlock(
             stream: .gyroscope, times: [1, 2, 3], columns: [[1, .nan, 3], [0, 0, 0], [0, 0, .infinity]])

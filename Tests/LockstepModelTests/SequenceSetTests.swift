@@ -2,9 +2,9 @@ import LockstepModel
 import SensorTestSupport
 import Testing
 
-@Suite("A set of batch numbers")
+@Suite("SequenceSet")
 struct SequenceSetTests {
-    @Test("joins neighbours, however they come")
+    @Test("neighbouring numbers are joined in any order of insertion")
     func joining() {
         var set = SequenceSet()
         for number in [5, 1, 3, 2, 4, 7] as [Int64] { set.insert(number) }
@@ -14,7 +14,7 @@ struct SequenceSetTests {
         #expect(SequenceSet([8...9, 1...3, 2...7]).ranges == [1...9])
     }
 
-    @Test("splits where something is taken out of the middle")
+    @Test("removing numbers splits a range")
     func splitting() {
         var set = SequenceSet([1...10])
         set.remove(4...6)
@@ -27,7 +27,7 @@ struct SequenceSetTests {
     }
 
     @Test(
-        "has a watermark: the highest number up to which nothing is missing",
+        "the watermark is the highest number without gaps below it",
         arguments: [
             ([], 0), ([1...1], 1), ([2...9], 0), ([1...4, 6...9], 4), ([0...4], 4), ([-5...0], 0),
         ] as [([ClosedRange<Int64>], Int64)])
@@ -36,7 +36,7 @@ struct SequenceSetTests {
     }
 
     @Test(
-        "has gaps: what is missing from 1 to the highest",
+        "gaps are the numbers missing between 1 and the highest number",
         arguments: [
             ([], []), ([1...9], []), ([3...4], [1...2]), ([1...2, 5...5, 9...9], [3...4, 6...8]), ([-3...0], []),
         ] as [([ClosedRange<Int64>], [ClosedRange<Int64>])])
@@ -44,18 +44,18 @@ struct SequenceSetTests {
         #expect(SequenceSet(ranges).gaps.ranges == expected)
     }
 
-    @Test("of numbers below 1 alone has no watermark")
+    @Test("numbers below 1 do not count for the watermark")
     func negativeWatermark() {
         #expect(SequenceSet([-5...(-3), 1...9]).watermark == 9)
     }
 
-    @Test("shows itself as ranges")
+    @Test("the description lists the ranges")
     func description() {
         #expect(SequenceSet([1...40, 42...42, 50...61]).description == "1-40, 42, 50-61")
         #expect(SequenceSet().description.isEmpty)
     }
 
-    @Test("takes billions of numbers as one range")
+    @Test("billions of numbers are stored as one range")
     func large() {
         var set = SequenceSet([1...9_007_199_254_740_991])
         set.remove(1_000_000_000_000)
@@ -64,7 +64,7 @@ struct SequenceSetTests {
         #expect(set.contains(9_007_199_254_740_991) && !set.contains(1_000_000_000_000))
     }
 
-    @Test("takes the highest number there is")
+    @Test("the highest 64-bit number can be inserted")
     func highest() {
         var set = SequenceSet()
         set.insert(.max)
@@ -72,7 +72,7 @@ struct SequenceSetTests {
         #expect(set.ranges == [Int64.max...Int64.max])
     }
 
-    @Test("does what a plain set does, whatever is put in and taken out")
+    @Test("random operations give the same result as with a plain set")
     func randomized() {
         var (random, seed) = seeded("sequence set")
         var set = SequenceSet()

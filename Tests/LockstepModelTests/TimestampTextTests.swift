@@ -4,10 +4,10 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-@Suite("A timestamp's text")
+@Suite("Timestamp text")
 struct TimestampTextTests {
     @Test(
-        "is ISO 8601 in UTC with all microseconds, and reads back",
+        "the description is ISO 8601 in UTC with microseconds and can be parsed again",
         arguments: [
             (0, "1970-01-01T00:00:00.000000Z"),
             (1, "1970-01-01T00:00:00.000001Z"),
@@ -29,7 +29,7 @@ struct TimestampTextTests {
     }
 
     @Test(
-        "may leave out what is zero or UTC, and have a zone",
+        "seconds, fraction and time zone are optional",
         arguments: [
             ("2026-11-21", "2026-11-21T00:00:00.000000Z"),
             ("2026-11-21T09:30", "2026-11-21T09:30:00.000000Z"),
@@ -49,13 +49,14 @@ struct TimestampTextTests {
     }
 
     @Test(
-        "may be a whole number of microseconds", arguments: [0, 42, -42, 1_700_000_000_000_000, .max, .min] as [Int64])
+        "a whole number of microseconds is parsed",
+        arguments: [0, 42, -42, 1_700_000_000_000_000, .max, .min] as [Int64])
     func numbers(_ microseconds: Int64) {
         #expect(Timestamp(String(microseconds))?.microseconds == microseconds)
     }
 
     @Test(
-        "that is none is refused",
+        "invalid texts are refused",
         arguments: [
             "", " ", "now", "1.5", "1e6", "0x10", "9223372036854775808", "2026-11", "2026-1-1", "26-11-21",
             "2026-00-10",
@@ -72,7 +73,7 @@ struct TimestampTextTests {
         #expect(Timestamp(text) == nil)
     }
 
-    @Test("reads back to the same time, for any time of the years 0 to 9999")
+    @Test("every time in the years 0 to 9999 survives a round trip")
     func randomRoundTrip() {
         var (random, seed) = seeded("timestamp round trip")
         for _ in 0..<20_000 {
@@ -82,7 +83,7 @@ struct TimestampTextTests {
         }
     }
 
-    @Test("agrees with the days of the calendar, one after the other")
+    @Test("the dates of all months agree with the calendar")
     func everyDay() {
         var day = 0
         for year in 1970...2405 {
@@ -98,7 +99,7 @@ struct TimestampTextTests {
         }
     }
 
-    @Test("is no part of its JSON, which is the number")
+    @Test("the JSON form is the number of microseconds")
     func json() throws {
         let time = Timestamp(microseconds: 1_700_000_000_000_001)
         let data = try JSONEncoder().encode([time])
@@ -106,7 +107,7 @@ struct TimestampTextTests {
         #expect(try JSONDecoder().decode([Timestamp].self, from: data) == [time])
     }
 
-    @Test("has times that add, subtract and compare")
+    @Test("times can be added, subtracted and compared")
     func arithmetic() {
         let time = Timestamp(microseconds: 1000)
         #expect(time + 5 - time == 5)

@@ -3,9 +3,9 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@Suite("A batch in CBOR")
+@Suite("Batch in CBOR")
 struct BatchCBORTests {
-    @Test("has the keys of JSON, arrays where there is one sample, and words as texts")
+    @Test("a single sample has the keys of JSON with arrays, and words as texts")
     func single() {
         var block = SampleBlock(stream: .location)
         block.append(
@@ -20,7 +20,7 @@ struct BatchCBORTests {
                         + " 636c6174 81f95290 636c6f6e 81fb402acccccccccccd 657370656564 81f90000 63666978 8103"))
     }
 
-    @Test("has packed series where values are decimal fractions, typed arrays where not, and one value for many")
+    @Test("decimal fractions are packed series, other numbers typed arrays, equal values a single value")
     func forms() {
         let samples = SampleBlock(
             stream: .accelerometer, times: [100, 110, 130],
@@ -36,7 +36,7 @@ struct BatchCBORTests {
                         + " 6179 d856 5818 555555555555d53f 9a9999999999b93f 0000000000001c40 617a f9bc00"))
     }
 
-    @Test("has differences of the order that leaves the least")
+    @Test("a packed series has the best order of differences")
     func orders() {
         func payload(_ x: [Double]) -> String {
             let columns = [x, x, x].map { $0 }
@@ -44,16 +44,16 @@ struct BatchCBORTests {
             let block = SampleBlock(stream: .accelerometer, times: times, columns: columns)
             return hex(BatchCBOR.encode(Batch(position: nil, samples: block)))
         }
-        // A straight line: 1 decimal, order 2; 10 numbers; 1000 and the step 7; eight zero bits.
+        // A straight line: 1 decimal, order 2; 10 numbers; 1000 and the increment 7; eight zero bits.
         #expect(payload((0..<10).map { Double(1000 + 7 * $0) / 10 }).contains(unspaced("47 01 80 0a d00f 0e 00")))
-        // A parabola: order 3, whose first three are 0, 1 and 2.
+        // A parabola: order 3, and the first three differences are 0, 1 and 2.
         #expect(payload((0..<10).map { Double($0 * $0) }).contains(unspaced("47 00 c0 0a 00 02 04 00")))
         // A jump of 2⁴⁰ among zeros: twenty zeros, sixteen ones, 64 bits, and zeros again.
         let jump = (0..<40).map { $0 == 20 ? 0x1p40 : 0 }
         #expect(payload(jump).contains(unspaced("52 000028 00000 ffff 0000020000000000 00000")))
     }
 
-    @Test("has a head of two bytes from the twenty-fourth key on, also where a late batch gets it by its mark")
+    @Test("a map with 24 keys has a head of two bytes, also after marking as late")
     func manyKeys() throws {
         var block = SampleBlock(stream: .deviceMotion)
         for time in [1, 2] {
@@ -68,7 +68,7 @@ struct BatchCBORTests {
         #expect(try BatchCBOR.decode(Data(late), stream: .deviceMotion).samples == block)
     }
 
-    @Test("is told from JSON by its content type, and without one by its first byte")
+    @Test("the encoding is detected by content type, otherwise by the first byte")
     func told() {
         let (json, cbor) = (BatchJSON.encode(batch(times: [1], x: [1])), BatchCBOR.encode(batch(times: [1], x: [1])))
         #expect(BatchEncoding(of: json) == .json)

@@ -4,9 +4,9 @@ import LockstepWire
 import SensorTestSupport
 import Testing
 
-@Suite("A batch in JSON")
+@Suite("Batch in JSON")
 struct BatchEncodingTests {
-    @Test("looks as the contract shows it")
+    @Test("a batch is encoded as specified")
     func contract() {
         let batch = batch(
             times: [1_700_000_000_000_000, 1_700_000_000_020_000, 1_700_000_000_040_000], x: [0.5, -0.25, 3])
@@ -16,7 +16,7 @@ struct BatchEncodingTests {
                 + #""y":[-0.5,0.25,-3.0],"z":[1.0,1.0,1.0]}"#)
     }
 
-    @Test("has an array of steps where they differ")
+    @Test("different intervals are an array")
     func unevenSteps() {
         #expect(
             text(BatchJSON.encode(batch(times: [100, 110, 130], x: [1, 2, 3])))
@@ -24,21 +24,21 @@ struct BatchEncodingTests {
         )
     }
 
-    @Test("has no step where there is one sample, and no number where there is none")
+    @Test("a single sample has no interval, a batch without position no number")
     func single() {
         #expect(
             text(BatchJSON.encode(batch(times: [7], x: [1], seq: nil)))
                 == #"{"v":1,"t":7,"x":[1.0],"y":[-1.0],"z":[1.0]}"#)
     }
 
-    @Test("says that it is late, and says nothing where it is live")
+    @Test("only a late batch has the key live")
     func late() {
         #expect(
             text(BatchJSON.encode(batch(times: [7], x: [1], isLive: false)))
                 == #"{"v":1,"epoch":"e1","seq":42,"live":false,"t":7,"x":[1.0],"y":[-1.0],"z":[1.0]}"#)
     }
 
-    @Test("has null where a value is not known, and leaves out columns without any known value")
+    @Test("an unknown value is null, a column without known values is left out")
     func nulls() {
         var block = SampleBlock(stream: .steps)
         block.append(time: Timestamp(microseconds: 20), values: [10, 3, .nan, .nan, 0.5, .nan])
@@ -48,7 +48,7 @@ struct BatchEncodingTests {
                 == #"{"v":1,"t":20,"dt":10,"start":[10,20],"steps":[3,4],"distance":[null,2.5],"avg_pace":[0.5,null]}"#)
     }
 
-    @Test("is marked late at its front")
+    @Test("marking as late inserts the key at the front")
     func markingLate() {
         let marked = BatchJSON.markingLate(BatchJSON.encode(batch(times: [1, 2, 4], x: [1, 2, 3])))
         #expect(text(marked).hasPrefix(#"{"live":false,"v":1,"epoch""#))

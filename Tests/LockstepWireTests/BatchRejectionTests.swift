@@ -3,12 +3,12 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@Suite("A batch is rejected")
+@Suite("Rejection of a batch")
 struct BatchRejectionTests {
-    private static let noJSON = "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"
+    private static let noJSON = "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"
 
     @Test(
-        "where it is no JSON",
+        "invalid JSON is rejected",
         arguments: [
             "", " ", "x", "{", #"{"t":1"#, #"{"t":1,"x":[1],"y":[1],"z":[1]"#, #"{"t":1,"x":[1],"y":[1],"z":[1]}}"#,
             #"{"t":1,"x":[NaN],"y":[1],"z":[1]}"#, #"{"t":1,"x":[Infinity],"y":[1],"z":[1]}"#,
@@ -20,7 +20,7 @@ struct BatchRejectionTests {
         #expect(rejection(data(payload))?.description == Self.noJSON)
     }
 
-    @Test("where it is not UTF-8")
+    @Test("invalid UTF-8 is rejected")
     func notUTF8() {
         let inEpoch = Data(#"{"seq":1,"epoch":""#.utf8 + [0xff, 0xc0] + #"","t":1,"x":[1],"y":[1],"z":[1]}"#.utf8)
         #expect(rejection(inEpoch)?.description == Self.noJSON)
@@ -29,7 +29,7 @@ struct BatchRejectionTests {
         #expect(inUnknown?.description == Self.noJSON)
     }
 
-    @Test("at every length to which it may be cut")
+    @Test("a payload truncated at any length is rejected")
     func truncated() {
         let whole = BatchJSON.encode(batch(times: [1, 2, 4], x: [1.5, 2, 3]))
         for count in 0..<whole.count {
@@ -37,20 +37,20 @@ struct BatchRejectionTests {
         }
     }
 
-    @Test("where it is nested without end", arguments: [1000, 200_000])
+    @Test("extremely deep nesting is rejected", arguments: [1000, 200_000])
     func nested(_ depth: Int) {
         let brackets = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         #expect(rejection(data(#"{"t":1,"x":[1],"y":[1],"z":[1],"more":"# + brackets + "}")) != nil)
         #expect(rejection(data(String(repeating: "{\"a\":", count: depth))) != nil)
     }
 
-    @Test("where it is something else than an object", arguments: ["[]", "[1,2]", "42", "\"text\"", "null", "true"])
+    @Test("a payload that is not an object is rejected", arguments: ["[]", "[1,2]", "42", "\"text\"", "null", "true"])
     func noObject(_ payload: String) {
         #expect(rejection(data(payload))?.description == "the payload is not an object")
     }
 
     @Test(
-        "where a value has the wrong type",
+        "a value of the wrong type is rejected",
         arguments: [
             (#"{"t":"1","x":[1],"y":[1],"z":[1]}"#, "'t' is not a whole number"),
             (#"{"t":[1],"x":[1],"y":[1],"z":[1]}"#, "'t' is not a whole number"),
@@ -71,12 +71,12 @@ struct BatchRejectionTests {
     }
 
     @Test(
-        "where its samples are not whole",
+        "incomplete samples are rejected",
         arguments: [
             (#"{"x":[1],"y":[1],"z":[1]}"#, "'t' is missing"),
             (#"{"t":1,"x":[1],"y":[1]}"#, "'z' is missing"),
             (#"{"t":1,"x":null,"y":[1],"z":[1]}"#, "'x' is not an array"),
-            (#"{"t":1,"x":[],"y":[],"z":[]}"#, "there is no sample in it"),
+            (#"{"t":1,"x":[],"y":[],"z":[]}"#, "the batch has no samples"),
             (#"{"t":1,"dt":1,"x":[1,2],"y":[1],"z":[1,2]}"#, "'y' has 1 values where another column has 2"),
             (#"{"t":1,"dt":1,"x":[1,null],"y":[1,2],"z":[1,2]}"#, "'x' has a null"),
         ])
@@ -84,13 +84,13 @@ struct BatchRejectionTests {
         #expect(rejection(data(payload))?.description == reason)
     }
 
-    @Test("where a location has no column at all")
+    @Test("a location without columns is rejected")
     func emptyLocation() {
-        #expect(rejection(data(#"{"t":1}"#), stream: .location)?.description == "there is no sample in it")
+        #expect(rejection(data(#"{"t":1}"#), stream: .location)?.description == "the batch has no samples")
     }
 
     @Test(
-        "where a value is out of bounds",
+        "a value out of range is rejected",
         arguments: [
             (#"{"t":1,"start":[1],"steps":[1.5]}"#, "'steps' has 1.5, which is not a whole number"),
             (
@@ -103,30 +103,30 @@ struct BatchRejectionTests {
         #expect(rejection(data(payload), stream: .steps)?.description == reason)
     }
 
-    @Test("where a number is too large for any number to hold")
+    @Test("a number too large for a double is rejected")
     func tooLargeForDouble() {
         #expect(rejection(data(#"{"t":1,"x":[1e999],"y":[1],"z":[1]}"#)) != nil)
     }
 }
 
-@Suite("A batch is rejected for its times")
+@Suite("Rejection of a batch because of its times")
 struct BatchTimeRejectionTests {
     @Test(
-        "where they are not a first and its steps",
+        "invalid times are rejected",
         arguments: [
-            (#""t":-1,"dt":1"#, "'t' is -1: it counts µs since 1970"),
-            (#""t":9007199254740990,"dt":1"#, "'t' is 9007199254740990: it counts µs since 1970"),
-            (#""t":9007199254740992,"dt":1"#, "'t' is 9007199254740992: it counts µs since 1970"),
+            (#""t":-1,"dt":1"#, "'t' is -1: it must be a time in µs since 1970"),
+            (#""t":9007199254740990,"dt":1"#, "'t' is 9007199254740990: it must be a time in µs since 1970"),
+            (#""t":9007199254740992,"dt":1"#, "'t' is 9007199254740992: it must be a time in µs since 1970"),
             (#""t":1"#, "'dt' is missing"),
             (#""t":1,"dt":null"#, "'dt' is not an array"),
-            (#""t":1,"dt":[1]"#, "'dt' has 1 steps for 3 samples: it takes 2"),
-            (#""t":1,"dt":[]"#, "'dt' has 0 steps for 3 samples: it takes 2"),
-            (#""t":1,"dt":[1,2,3]"#, "'dt' has 3 steps for 3 samples: it takes 2"),
+            (#""t":1,"dt":[1]"#, "'dt' has 1 intervals for 3 samples: expected 2"),
+            (#""t":1,"dt":[]"#, "'dt' has 0 intervals for 3 samples: expected 2"),
+            (#""t":1,"dt":[1,2,3]"#, "'dt' has 3 intervals for 3 samples: expected 2"),
             (#""t":1,"dt":0"#, "'dt' has 0: times must strictly increase"),
             (#""t":1,"dt":-5"#, "'dt' has -5: times must strictly increase"),
             (#""t":1,"dt":[5,0]"#, "'dt' has 0: times must strictly increase"),
-            (#""t":1,"dt":9223372036854775807"#, "'dt' leads beyond the end of time"),
-            (#""t":1,"dt":[9223372036854775806,1]"#, "'dt' leads beyond the end of time"),
+            (#""t":1,"dt":9223372036854775807"#, "'dt' leads beyond the largest valid time"),
+            (#""t":1,"dt":[9223372036854775806,1]"#, "'dt' leads beyond the largest valid time"),
         ])
     func times(_ times: String, _ reason: String) {
         let payload = #"{"epoch":"e1","seq":5,"# + times + #","x":[1,2,3],"y":[1,2,3],"z":[1,2,3]}"#
@@ -135,7 +135,9 @@ struct BatchTimeRejectionTests {
         #expect(error?.position == BatchPosition(epoch: epoch, seq: 5))
     }
 
-    @Test("where the first is no 64-bit whole number", arguments: ["1e30", "1.5", "9223372036854775808", "-1e19"])
+    @Test(
+        "a first time that is not a 64-bit integer is rejected",
+        arguments: ["1e30", "1.5", "9223372036854775808", "-1e19"])
     func noWholeNumber(_ time: String) {
         let reason = rejection(data(#"{"t":\#(time),"x":[1],"y":[1],"z":[1]}"#))?.description
         #expect(reason != nil)
@@ -143,12 +145,12 @@ struct BatchTimeRejectionTests {
     }
 }
 
-@Suite("A batch is rejected for its place")
+@Suite("Rejection of a batch because of its position")
 struct BatchPlaceRejectionTests {
     @Test(
-        "where version, epoch or number are wrong",
+        "an invalid version, epoch or number is rejected",
         arguments: [
-            (#""v":2"#, "payload version 2 is newer than this program knows (1): upgrade it"),
+            (#""v":2"#, "payload version 2 is newer than this program supports (1): upgrade this program"),
             (#""v":0"#, "'v' is 0: versions start at 1"),
             (#""v":-1"#, "'v' is -1: versions start at 1"),
             (#""epoch":"e1","seq":0"#, "'seq' is 0: batches are numbered from 1"),
@@ -168,7 +170,7 @@ struct BatchPlaceRejectionTests {
         #expect(error?.position == nil)
     }
 
-    @Test("and its number is told where it could be read")
+    @Test("the error has the batch's position if it could be read")
     func position() {
         #expect(
             rejection(data(#"{"epoch":"e1","seq":9,"t":1,"x":[null],"y":[1],"z":[1]}"#))?.position
@@ -177,7 +179,7 @@ struct BatchPlaceRejectionTests {
         #expect(rejection(data(#"{"v":2,"epoch":"e1","seq":9}"#))?.position == nil)
     }
 
-    @Test("where it has too many samples or bytes")
+    @Test("too many samples or bytes are rejected")
     func limits() {
         let whole = BatchJSON.encode(batch(times: [1, 2, 4], x: [1, 2, 3]))
         let tight = PayloadLimits(bytes: whole.count, samples: 3)
@@ -191,10 +193,10 @@ struct BatchPlaceRejectionTests {
     }
 }
 
-@Suite("A batch is taken")
+@Suite("Acceptance of a batch")
 struct BatchAcceptanceTests {
     @Test(
-        "with keys that are not known, in any order and spacing",
+        "unknown keys are ignored, in any order and spacing",
         arguments: [
             #"{"z":[3],"y":[2],"x":[1],"t":7}"#,
             #" { "t" : 7 , "x":[1.0],"y":[2e0],"z":[0.3E+1], "note":{"a":[1,{"b":null}]}, "w":[1,2,3] } "#,
@@ -207,7 +209,7 @@ struct BatchAcceptanceTests {
         #expect(batch.samples == SampleBlock(stream: .accelerometer, times: [7], columns: [[1], [2], [3]]))
     }
 
-    @Test("with columns left out where they may be")
+    @Test("optional columns may be left out")
     func leftOut() throws {
         let batch = try BatchJSON.decode(data(#"{"t":7,"lat":[1],"fix":[null]}"#), stream: .location)
         #expect(batch.samples.columns[0] == [1])

@@ -4,10 +4,10 @@ import LockstepWire
 import SensorTestSupport
 import Testing
 
-@Suite("A batch through an encoding and back")
+@Suite("Round trip of a batch")
 struct BatchRoundTripTests {
     @Test(
-        "keeps every value to the last bit",
+        "selected values keep every bit",
         arguments: BatchEncoding.allCases,
         [
             0, -0.0, 1, -1, 0.1, 1.0 / 3, .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude,
@@ -21,7 +21,7 @@ struct BatchRoundTripTests {
         }
     }
 
-    @Test("keeps any value to the last bit", arguments: BatchEncoding.allCases)
+    @Test("random values keep every bit", arguments: BatchEncoding.allCases)
     func randomValues(_ encoding: BatchEncoding) throws {
         var (random, seed) = seeded("values through \(encoding)")
         var values: [Double] = []
@@ -33,7 +33,7 @@ struct BatchRoundTripTests {
         #expect(areIdentical(sent, try encoding.roundTrip(sent)), "seed \(seed)")
     }
 
-    @Test("keeps whole numbers, nulls, positions and times", arguments: BatchEncoding.allCases, [true, false])
+    @Test("whole numbers, nulls, positions and times are kept", arguments: BatchEncoding.allCases, [true, false])
     func everything(_ encoding: BatchEncoding, _ isLive: Bool) throws {
         var block = SampleBlock(stream: .location)
         let known: [Double] = [52.5, 13.4, -12.25, 3, 5.5, 0, 359.9, 3, 9_007_199_254_740_991]
@@ -47,7 +47,7 @@ struct BatchRoundTripTests {
         #expect(areIdentical(sent, try encoding.roundTrip(sent)))
     }
 
-    @Test("keeps batches of any stream, size and spacing", arguments: BatchEncoding.allCases)
+    @Test("random batches of all streams are kept", arguments: BatchEncoding.allCases)
     func randomBatches(_ encoding: BatchEncoding) throws {
         var (random, seed) = seeded("batches through \(encoding)")
         for round in 0..<500 {
@@ -59,7 +59,7 @@ struct BatchRoundTripTests {
         }
     }
 
-    @Test("keeps what sensors give: decimal fractions that follow each other, still, moving, and with jumps")
+    @Test("series as sensors produce them are kept")
     func series() throws {
         var (random, seed) = seeded("series through CBOR")
         for round in 0..<2000 {
@@ -71,7 +71,7 @@ struct BatchRoundTripTests {
         }
     }
 
-    @Test("marked late afterwards is the same batch as one encoded as late", arguments: BatchEncoding.allCases)
+    @Test("marking an encoded batch as late equals encoding it as late", arguments: BatchEncoding.allCases)
     func markingLate(_ encoding: BatchEncoding) throws {
         var (random, seed) = seeded("late through \(encoding)")
         for stream in SensorStream.builtIn {
@@ -88,7 +88,7 @@ struct BatchRoundTripTests {
 }
 
 extension BatchEncoding {
-    /// The batch as a reader has it that was not told the encoding.
+    /// Encodes a batch and decodes it without specifying the encoding.
     fileprivate func roundTrip(_ batch: Batch) throws -> Batch {
         try BatchEncoding.decode(Data(encode(batch)), stream: batch.samples.stream)
     }

@@ -5,9 +5,9 @@ import LockstepWire
 import SensorTestSupport
 import Testing
 
-@Suite("What is read without a whole JSON decoder")
+@Suite("Canonical batch reader")
 struct CanonicalBatchTests {
-    @Test("is every batch as it is written, with all its bits, also when marked late")
+    @Test("every encoded batch is read with all its bits, also when marked as late")
     func written() {
         var (random, seed) = seeded("canonical batches")
         for _ in 0..<2000 {
@@ -22,7 +22,7 @@ struct CanonicalBatchTests {
     }
 
     @Test(
-        "has numbers as a whole decoder reads them",
+        "numbers are read as by the JSON decoder",
         arguments: [
             "0", "-0.0", "0.1", "-0.9873", "123456789012345678", "9007199254740993", "0.30000000000000004", "5e-324",
             "1.7976931348623157e+308", "2.2250738585072014e-308", "1e-7", "1e22", "1e23", "8.5e+16",
@@ -36,7 +36,7 @@ struct CanonicalBatchTests {
     }
 
     @Test(
-        "is nothing that a whole decoder rejects",
+        "numbers that the JSON decoder rejects are not read",
         arguments: [
             "01", "1.", ".5", "-", "1e", "1e+", "+1", "0x10", "1e999", "NaN", "inf", "1 ", "--1", "1.5.2", "1e5e5",
             "99999999999999999E5", "99999999999999999}",
@@ -46,7 +46,7 @@ struct CanonicalBatchTests {
         #expect(canonical(payload, of: .accelerometer) == nil)
     }
 
-    @Test("is read the same by a whole decoder, however damaged")
+    @Test("a damaged batch is read as by the JSON decoder, or not at all")
     func damaged() {
         var (random, seed) = seeded("damaged canonical batches")
         let limits = PayloadLimits(bytes: 1 << 16, samples: 100)

@@ -5,10 +5,10 @@ import LockstepWire
 import SensorTestSupport
 import Testing
 
-@Suite("A payload damaged at random")
+@Suite("Randomly damaged payloads")
 struct MutatedBatchTests {
     @Test(
-        "is rejected, or read as a batch that encodes and reads back to the same", arguments: BatchEncoding.allCases)
+        "a damaged payload is rejected or gives a batch that survives a round trip", arguments: BatchEncoding.allCases)
     func mutations(_ encoding: BatchEncoding) {
         var (random, seed) = seeded("damaged payloads in \(encoding)")
         func decode(_ payload: [UInt8], _ stream: SensorStream, _ limits: PayloadLimits) -> Batch? {
@@ -29,7 +29,7 @@ struct MutatedBatchTests {
                 return
             }
         }
-        // Else the test would show nothing of what is taken.
+        // Ensure that the test has covered accepted payloads.
         #expect(taken > 500, "seed \(seed)")
     }
 }

@@ -3,9 +3,9 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@Suite("An acknowledgement in JSON")
+@Suite("Acknowledgement in JSON")
 struct AcknowledgementJSONTests {
-    @Test("looks as the contract shows it, and keeps everything")
+    @Test("an acknowledgement is encoded as specified and survives a round trip")
     func roundTrip() throws {
         let ack = Acknowledgement(epoch: epoch, through: 40, missing: [42...44, 50...50], highest: 60, held: 98_000)
         #expect(
@@ -14,32 +14,44 @@ struct AcknowledgementJSONTests {
         #expect(try AcknowledgementJSON.decode(Data(AcknowledgementJSON.encode(ack))) == ack)
     }
 
-    @Test("may leave out what is missing and the highest number")
+    @Test("missing and highest are optional")
     func short() throws {
         let ack = try AcknowledgementJSON.decode(data(#"{"epoch":"e1","through":3,"more":1}"#))
         #expect(ack == Acknowledgement(epoch: epoch, through: 3))
         #expect(ack.stored == SequenceSet([1...3]))
     }
 
-    @Test("counts in spite of a time for which it can't have been held", arguments: [-1, 9_007_199_254_740_992])
+    @Test("an impossible hold time is ignored", arguments: [-1, 9_007_199_254_740_992])
     func impossiblyHeld(_ held: Int64) throws {
         let ack = try AcknowledgementJSON.decode(data(#"{"epoch":"e1","through":3,"held":\#(held)}"#))
         #expect(ack == Acknowledgement(epoch: epoch, through: 3))
     }
 
     @Test(
-        "is rejected with the reason",
+        "an invalid acknowledgement is rejected with a reason",
         arguments: [
-            ("[", "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"),
+            ("[", "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"),
             (#"{"through":1}"#, "'epoch' is missing"),
             (#"{"epoch":"e1"}"#, "'through' is missing"),
             (#"{"epoch":"e1","through":"1"}"#, "'through' is not a whole number"),
-            (#"{"epoch":"e1","through":-1}"#, "'through' and 'highest' take batch numbers"),
-            (#"{"epoch":"e1","through":9007199254740992}"#, "'through' and 'highest' take batch numbers"),
-            (#"{"epoch":"e1","through":1,"highest":9007199254740992}"#, "'through' and 'highest' take batch numbers"),
-            (#"{"epoch":"e1","through":1,"missing":[[2]]}"#, "'missing' takes pairs [from, to] of batch numbers"),
-            (#"{"epoch":"e1","through":1,"missing":[[3,2]]}"#, "'missing' takes pairs [from, to] of batch numbers"),
-            (#"{"epoch":"e1","through":1,"missing":[[0,2]]}"#, "'missing' takes pairs [from, to] of batch numbers"),
+            (#"{"epoch":"e1","through":-1}"#, "'through' and 'highest' must be batch numbers"),
+            (#"{"epoch":"e1","through":9007199254740992}"#, "'through' and 'highest' must be batch numbers"),
+            (
+                #"{"epoch":"e1","through":1,"highest":9007199254740992}"#,
+                "'through' and 'highest' must be batch numbers"
+            ),
+            (
+                #"{"epoch":"e1","through":1,"missing":[[2]]}"#,
+                "'missing' must be a list of pairs [from, to] of batch numbers"
+            ),
+            (
+                #"{"epoch":"e1","through":1,"missing":[[3,2]]}"#,
+                "'missing' must be a list of pairs [from, to] of batch numbers"
+            ),
+            (
+                #"{"epoch":"e1","through":1,"missing":[[0,2]]}"#,
+                "'missing' must be a list of pairs [from, to] of batch numbers"
+            ),
             (#"{"epoch":"e1","through":1,"missing":[3]}"#, "'missing[0]' is not an array"),
             (#"{"epoch":"e/1","through":1}"#, "'e/1' is not an epoch: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
         ])
@@ -49,9 +61,9 @@ struct AcknowledgementJSONTests {
     }
 }
 
-@Suite("A life-cycle state in JSON")
+@Suite("Life-cycle state in JSON")
 struct StateJSONTests {
-    @Test("looks as the contract shows it, and keeps everything")
+    @Test("a transition is encoded as specified and survives a round trip")
     func roundTrip() throws {
         let transition = LifecycleTransition(
             from: .resumed, to: .active, since: Timestamp(microseconds: 1_700_000_000_000_000), reason: "settled",
@@ -62,7 +74,7 @@ struct StateJSONTests {
         #expect(try StateJSON.decode(Data(StateJSON.encode(transition))) == transition)
     }
 
-    @Test("has no previous state where there was none")
+    @Test("a first transition has no previous state")
     func first() throws {
         let transition = LifecycleTransition(
             from: nil, to: .active, since: Timestamp(microseconds: 1), reason: "foreground", seq: 1)
@@ -71,7 +83,7 @@ struct StateJSONTests {
     }
 
     @Test(
-        "is rejected with the reason",
+        "an invalid state is rejected with a reason",
         arguments: [
             ("", "not valid JSON"), (#"{"since":1}"#, "'state' is missing"),
             (#"{"state":"active"}"#, "'since' is missing"),
@@ -85,9 +97,11 @@ struct StateJSONTests {
     }
 }
 
-@Suite("A collector's health in JSON")
+@Suite("Collector health in JSON")
 struct CollectorHealthTests {
-    @Test("keeps everything", arguments: [.online, .stalled, .offline] as [CollectorHealth.Status])
+    @Test(
+        "a health report is encoded as specified and survives a round trip",
+        arguments: [.online, .stalled, .offline] as [CollectorHealth.Status])
     func roundTrip(_ status: CollectorHealth.Status) throws {
         let health = CollectorHealth(
             status: status, at: Timestamp(microseconds: 5), problem: "the disk is full", devices: 1, stored: 2,
@@ -101,7 +115,7 @@ struct CollectorHealthTests {
         #expect(try CollectorHealth.decode(Data(health.encoded())) == health)
         var well = health
         well.problem = nil
-        // Of an older collector.
+        // Older collectors do not report these members.
         well.dropped = nil
         well.version = nil
         well.started = nil
@@ -111,7 +125,7 @@ struct CollectorHealthTests {
     }
 
     @Test(
-        "is rejected with the reason",
+        "an invalid report is rejected with a reason",
         arguments: [
             ("nope", "not valid JSON"), ("{}", "'status' is missing"), (#"{"status":"fine"}"#, "'status': "),
             (#"{"status":"online","at":1,"devices":"x"}"#, "'devices' is not a"),

@@ -3,9 +3,9 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@Suite("A presence in JSON")
+@Suite("Presence in JSON")
 struct PresenceTests {
-    @Test("looks as the contract shows it")
+    @Test("a presence message is encoded as specified")
     func contract() {
         let presence = Presence(
             epoch: epoch, session: 7, phase: .foreground, at: Timestamp(microseconds: 1_700_000_000_000_000),
@@ -15,7 +15,7 @@ struct PresenceTests {
                 == #"{"epoch":"e1","session":7,"phase":"foreground","at":1700000000000000,"reason":"start"}"#)
     }
 
-    @Test("keeps everything", arguments: Phase.allCases)
+    @Test("a presence message survives a round trip", arguments: Phase.allCases)
     func roundTrip(_ phase: Phase) throws {
         let presence = Presence(
             epoch: epoch, after: Epoch(unchecked: "e0"), session: 1 << 53 - 1, phase: phase,
@@ -29,7 +29,7 @@ struct PresenceTests {
         #expect(text(PresenceJSON.encode(bare)) == #"{"phase":"\#(phase.rawValue)"}"#)
     }
 
-    @Test("as an agent writes it is read without a JSON decoder, and as one would read it", arguments: Phase.allCases)
+    @Test("the canonical form is read without a JSON decoder", arguments: Phase.allCases)
     func canonical(_ phase: Phase) throws {
         for known in 0..<64 {
             func given<Value>(_ bit: Int, _ value: Value) -> Value? { known & 1 << bit == 0 ? nil : value }
@@ -43,7 +43,7 @@ struct PresenceTests {
     }
 
     @Test(
-        "in another form is left to a JSON decoder",
+        "other forms are left to the JSON decoder",
         arguments: [
             "", "{}", #"{"phase":"asleep"}"#, #"{"phase": "lost"}"#, #"{"phase":"lost"} "#,
             #"{"phase":"lost","at":-1}"#,
@@ -55,13 +55,13 @@ struct PresenceTests {
         #expect(Array(payload.utf8).withUnsafeBytes { PresenceJSON.decodeCanonical($0) } == nil)
     }
 
-    @Test("may be of another program: what is not known is passed over, what is missing is nil")
+    @Test("unknown keys are ignored, and missing keys are nil")
     func foreign() throws {
         let presence = try PresenceJSON.decode(data(#"{"phase":"background","battery":{"level":0.5},"at":null}"#))
         #expect(presence == Presence(epoch: nil, session: nil, phase: .background, at: nil))
     }
 
-    @Test("tells a thousand ranges of dropped batches at the most, in order")
+    @Test("at most a thousand ranges of dropped batches are read, in order")
     func manyDropped() throws {
         let ranges = (1...60_000).reversed().map { "[\(3 * $0),\(3 * $0)]" }.joined(separator: ",")
         let dropped = try PresenceJSON.decode(data(#"{"phase":"lost","dropped":[\#(ranges)]}"#)).dropped
@@ -69,7 +69,7 @@ struct PresenceTests {
         #expect(zip(dropped, dropped.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
     }
 
-    @Test("has a reason of 200 characters at the most")
+    @Test("a reason is truncated to 200 characters")
     func longReason() throws {
         let presence = try PresenceJSON.decode(
             data(#"{"phase":"lost","reason":"\#(String(repeating: "x", count: 5000))"}"#))
@@ -77,36 +77,39 @@ struct PresenceTests {
     }
 
     @Test(
-        "is rejected with the reason",
+        "an invalid presence message is rejected with a reason",
         arguments: [
-            ("", "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"),
+            ("", "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"),
             ("{}", "'phase' is missing"),
             (#"{"phase":null}"#, "'phase' is not a text"),
             (#"{"phase":1}"#, "'phase' is not a text"),
             (
                 #"{"phase":"Foreground"}"#,
-                "'phase' is 'Foreground': known are foreground, inactive, background, terminated, lost"
+                "'phase' is 'Foreground'; valid phases are foreground, inactive, background, terminated, lost"
             ),
             (#"{"phase":"lost","session":"1"}"#, "'session' is not a whole number"),
             (#"{"phase":"lost","at":"now"}"#, "'at' is not a whole number"),
             (
                 #"{"phase":"lost","at":-9223372036854775808}"#,
-                "'at' is -9223372036854775808: it counts µs since 1970"
+                "'at' is -9223372036854775808: it must be a time in µs since 1970"
             ),
-            (#"{"phase":"lost","at":9007199254740992}"#, "'at' is 9007199254740992: it counts µs since 1970"),
-            (#"{"phase":"lost","session":-1}"#, "'session' is -1: it counts µs since 1970"),
-            (#"{"phase":"lost","dropped_samples":-12}"#, "'dropped_samples' is -12: it is a count"),
+            (
+                #"{"phase":"lost","at":9007199254740992}"#,
+                "'at' is 9007199254740992: it must be a time in µs since 1970"
+            ),
+            (#"{"phase":"lost","session":-1}"#, "'session' is -1: it must be a time in µs since 1970"),
+            (#"{"phase":"lost","dropped_samples":-12}"#, "'dropped_samples' is -12: it must be a count"),
             (
                 #"{"phase":"lost","session":9223372036854775807}"#,
-                "'session' is 9223372036854775807: it counts µs since 1970"
+                "'session' is 9223372036854775807: it must be a time in µs since 1970"
             ),
             (#"{"phase":"lost","reason":5}"#, "'reason' is not a text"),
-            (#"{"phase":"lost","dropped":[[1]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),
-            (#"{"phase":"lost","dropped":[[0,1]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),
-            (#"{"phase":"lost","dropped":[[2,1]]}"#, "'dropped' takes pairs [from, to] of batch numbers"),
+            (#"{"phase":"lost","dropped":[[1]]}"#, "'dropped' must be a list of pairs [from, to] of batch numbers"),
+            (#"{"phase":"lost","dropped":[[0,1]]}"#, "'dropped' must be a list of pairs [from, to] of batch numbers"),
+            (#"{"phase":"lost","dropped":[[2,1]]}"#, "'dropped' must be a list of pairs [from, to] of batch numbers"),
             (
                 #"{"phase":"lost","dropped":[[1,9007199254740992]]}"#,
-                "'dropped' takes pairs [from, to] of batch numbers"
+                "'dropped' must be a list of pairs [from, to] of batch numbers"
             ),
             (#"{"phase":"lost","dropped":[1,2]}"#, "'dropped[0]' is not an array"),
             (#"{"phase":"lost","sources":{"a":1}}"#, "'sources.a' is not a text"),

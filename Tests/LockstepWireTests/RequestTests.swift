@@ -3,11 +3,11 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@Suite("A request to an agent")
+@Suite("Request to an agent")
 struct RequestTests {
     private func decode(_ text: String) throws -> AgentRequest { try RequestJSON.decode(Data(text.utf8)) }
 
-    @Test("is read as people write it")
+    @Test("requests as people write them are read")
     func reads() throws {
         let lease = try decode(#"{"rate":{"stream":"motion/accelerometer","hz":50,"lease_s":60}}"#)
         #expect(lease.action == .lease(RateLease(stream: .accelerometer, rate: 50, duration: 60)))
@@ -21,7 +21,7 @@ struct RequestTests {
     }
 
     @Test(
-        "comes back as it was written",
+        "a request survives a round trip",
         arguments: [
             AgentRequest(
                 id: "a\"b", client: "c", action: .lease(RateLease(stream: .gyroscope, rate: 12.5, duration: 3600))),
@@ -33,17 +33,18 @@ struct RequestTests {
     }
 
     @Test(
-        "that can't be done is refused with the reason",
+        "an invalid request is refused with a reason",
         arguments: [
             ("", "not valid JSON"), ("[]", "not an object"),
-            ("{}", "one of 'rate', 'phase', 'flush' and 'describe'"),
-            (#"{"flush":true,"describe":true}"#, "one of 'rate'"),
-            (#"{"phase":"asleep"}"#, "'phase' is 'asleep'"), (#"{"phase":"terminated"}"#, "can be told foreground"),
-            (#"{"rate":{"stream":"motion/nose","hz":5,"lease_s":9}}"#, "'motion/nose' is no stream"),
-            (#"{"rate":{"stream":"steps","hz":-1,"lease_s":9}}"#, "'hz' takes"),
-            (#"{"rate":{"stream":"steps","hz":1e9,"lease_s":9}}"#, "'hz' takes"),
+            ("{}", "exactly one of 'rate', 'phase', 'flush' and 'describe'"),
+            (#"{"flush":true,"describe":true}"#, "exactly one of 'rate'"),
+            (#"{"phase":"asleep"}"#, "'phase' is 'asleep'"),
+            (#"{"phase":"terminated"}"#, "valid phases are foreground"),
+            (#"{"rate":{"stream":"motion/nose","hz":5,"lease_s":9}}"#, "'motion/nose' is not a stream"),
+            (#"{"rate":{"stream":"steps","hz":-1,"lease_s":9}}"#, "'hz' must be"),
+            (#"{"rate":{"stream":"steps","hz":1e9,"lease_s":9}}"#, "'hz' must be"),
             (#"{"rate":{"stream":"steps","hz":5}}"#, "'rate.lease_s' is missing"),
-            (#"{"rate":{"stream":"steps","hz":5,"lease_s":0}}"#, "'lease_s' takes 1.0 to 86400.0 seconds"),
+            (#"{"rate":{"stream":"steps","hz":5,"lease_s":0}}"#, "'lease_s' must be from 1.0 to 86400.0 seconds"),
             (#"{"rate":{"stream":"steps","hz":"fast","lease_s":9}}"#, "'rate.hz' is not a number"),
         ])
     func refuses(_ text: String, _ reason: String) {
@@ -51,13 +52,13 @@ struct RequestTests {
         #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
     }
 
-    @Test("that is wrong still has its name")
+    @Test("the id of an invalid request can be read")
     func names() {
         #expect(RequestJSON.id(of: Data(#"{"id":"7","phase":"asleep"}"#.utf8)) == "7")
         #expect(RequestJSON.id(of: Data("no".utf8)) == nil)
     }
 
-    @Test("has names of a hundred bytes, and is not read where it is too long")
+    @Test("long names are truncated, and a request that is too large is not read")
     func bounds() throws {
         let long = "e" + String(repeating: "\u{301}", count: 500)
         let request = try RequestJSON.decode(Data(#"{"id":"\#(long)","client":"\#(long)","flush":true}"#.utf8))
@@ -69,11 +70,11 @@ struct RequestTests {
     }
 }
 
-@Suite("A reply of an agent")
+@Suite("Reply of an agent")
 struct ReplyTests {
     private func text(_ reply: AgentReply) -> String { String(decoding: ReplyJSON.encode(reply), as: UTF8.self) }
 
-    @Test("says what was done")
+    @Test("each outcome is encoded as specified")
     func replies() {
         let until = Timestamp(microseconds: 1_700_000_000_000_000)
         let leased = text(AgentReply(id: "7", outcome: .leased(stream: .steps, rate: 50, until: until)))
@@ -86,7 +87,7 @@ struct ReplyTests {
         #expect(failed == #"{"id":"a","ok":false,"error":"'x' is \"no\" stream"}"#)
     }
 
-    @Test("describes the agent")
+    @Test("a description is encoded as specified")
     func describes() {
         let description = AgentDescription(
             epoch: Epoch(unchecked: "e1"), phase: .foreground,

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepWire
 import Testing
 
-@Suite("A topic")
+@Suite("Topics")
 struct TopicTests {
     private let address = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "pi-1"))
 
@@ -12,14 +12,14 @@ struct TopicTests {
             (.commandReply, "command/reply"), (.clockPing, "clock/ping"), (.clockPong, "clock/pong"),
         ]
 
-    @Test("names a channel of a device, and is read back", arguments: channels)
+    @Test("a topic of a device's channel survives a round trip", arguments: channels)
     func bothWays(_ channel: Channel, _ name: String) throws {
         #expect(TopicRoot.standard.topic(address, channel) == "lockstep/lab/pi-1/\(name)")
         #expect(try TopicRoot.standard.parse("lockstep/lab/pi-1/\(name)") == .device(address, channel))
         #expect(Channel(name: name) == channel)
     }
 
-    @Test("may have a root of several levels", arguments: ["x", "site/floor 2", "a/b/c/d", "ünï/€"])
+    @Test("a root may have several levels", arguments: ["x", "site/floor 2", "a/b/c/d", "ünï/€"])
     func roots(_ text: String) throws {
         let root = try TopicRoot(text)
         #expect(root.topic(address, .presence) == "\(text)/lab/pi-1/presence")
@@ -31,7 +31,7 @@ struct TopicTests {
         #expect(root.description == text)
     }
 
-    @Test("names a collector of a group, and is read back")
+    @Test("a topic of a collector survives a round trip")
     func collectors() throws {
         let id = CollectorID(unchecked: "main")
         let topic = TopicRoot.standard.topic(group: address.group, collector: id)
@@ -40,7 +40,7 @@ struct TopicTests {
     }
 
     @Test(
-        "can't have a root with wildcards, empty levels or a $ in front",
+        "a root with wildcards, empty levels or a leading $ is refused",
         arguments: [
             "", "/", "a/", "/a", "a//b", "+", "a/#", "a/+/b", "$SYS", "a\0b", String(repeating: "x", count: 257),
         ])
@@ -48,11 +48,11 @@ struct TopicTests {
         let error = #expect(throws: TopicError.self) { try TopicRoot(text) }
         #expect(
             error?.description
-                == "'\(text)' can't be the root of topics: use one or more levels without +, # and empty levels")
+                == "'\(text)' is not a valid topic root: use one or more levels without +, # and empty levels")
     }
 
     @Test(
-        "that is none of ours is refused with the reason",
+        "an invalid topic is refused with a reason",
         arguments: [
             ("other/lab/pi/steps", "the topic is not below 'lockstep/'"),
             ("lockstepper/lab/pi/steps", "the topic is not below 'lockstep/'"),
@@ -61,10 +61,13 @@ struct TopicTests {
             ("", "the topic is not below 'lockstep/'"),
             ("lockstep/", "the topic is not {root}/{group}/{device}/{channel}"),
             ("lockstep/lab/pi", "the topic is not {root}/{group}/{device}/{channel}"),
-            ("lockstep/lab/pi/", "'' is no channel (and a device id can't have a '/')"),
-            ("lockstep/lab/a/b/steps", "'b/steps' is no channel (and a device id can't have a '/')"),
-            ("lockstep/lab/pi/accelerometer", "'accelerometer' is no channel (and a device id can't have a '/')"),
-            ("lockstep/lab/pi/steps/", "'steps/' is no channel (and a device id can't have a '/')"),
+            ("lockstep/lab/pi/", "'' is not a channel (note that a device id cannot contain '/')"),
+            ("lockstep/lab/a/b/steps", "'b/steps' is not a channel (note that a device id cannot contain '/')"),
+            (
+                "lockstep/lab/pi/accelerometer",
+                "'accelerometer' is not a channel (note that a device id cannot contain '/')"
+            ),
+            ("lockstep/lab/pi/steps/", "'steps/' is not a channel (note that a device id cannot contain '/')"),
             ("lockstep/lab//steps", "'' is not a device id: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
             ("lockstep//pi/steps", "'' is not a group: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
             ("lockstep/la b/pi/steps", "'la b' is not a group: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
@@ -76,7 +79,7 @@ struct TopicTests {
         #expect(error?.description == reason)
     }
 
-    @Test("of one root is not one of a root that goes on")
+    @Test("a topic below a longer root is refused")
     func nestedRoots() throws {
         let error = #expect(throws: TopicError.self) { try TopicRoot("a/b").parse("a/lab/pi/steps") }
         #expect(error?.description == "the topic is not below 'a/b/'")

@@ -78,11 +78,12 @@ public final class Outbox {
     /// - Parameters:
     ///   - encoding: the encoding of new batches. Batches in the outbox keep theirs.
     ///   - keepsJournal: whether to keep every accepted batch in the table `journal`, to verify a store.
+    ///   - streams: the streams that batches can belong to.
     ///   - clock: the current state of the clocks.
     /// - Throws: ``OutboxError``.
     public init(
         path: String, limits: Limits = Limits(), encoding: BatchEncoding = .json, keepsJournal: Bool = false,
-        clock: OutboxClock = .now()
+        streams: StreamCatalog = .builtIn, clock: OutboxClock = .now()
     ) throws {
         do {
             lock = try FileLock(path: path)
@@ -96,7 +97,7 @@ public final class Outbox {
             self.limits = limits
             self.encoding = encoding
             self.keepsJournal = keepsJournal
-            statements = try OutboxStatements(database)
+            statements = try OutboxStatements(database, streams: streams)
             bytes = try database.integer("SELECT ifnull(sum(length(payload)), 0) FROM batches")
             droppedSamples = try database.integer(
                 "SELECT ifnull(max(value), 0) FROM meta WHERE key = 'dropped_samples'")

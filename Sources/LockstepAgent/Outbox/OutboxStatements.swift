@@ -12,6 +12,7 @@ final class OutboxStatements {
     }
 
     private let database: SQLiteDatabase
+    private let streams: StreamCatalog
     private let insert: SQLiteStatement
     private let insertJournal: SQLiteStatement
     private let measure: SQLiteStatement
@@ -24,8 +25,9 @@ final class OutboxStatements {
     private let insertDropped: SQLiteStatement
     private let upsertMeta: SQLiteStatement
 
-    init(_ database: SQLiteDatabase) throws {
+    init(_ database: SQLiteDatabase, streams: StreamCatalog) throws {
         self.database = database
+        self.streams = streams
         func prepare(_ sql: String) throws -> SQLiteStatement { try database.prepare(sql, persistent: true) }
         insert = try prepare(
             "INSERT INTO batches (epoch, seq, stream, samples, created, payload) VALUES (?, ?, ?, ?, ?, ?)")
@@ -105,7 +107,8 @@ final class OutboxStatements {
         defer { select.reset() }
         try select.bind(position.epoch.rawValue, at: 1)
         try select.bind(position.seq, at: 2)
-        guard try select.step(), let stream = select.text(at: 0).flatMap(SensorStream.named) else { return nil }
+        // A batch may be older than a change of the settings: its stream then is not declared any more.
+        guard try select.step(), let stream = select.text(at: 0).flatMap(streams.reference(named:)) else { return nil }
         return Outbox.Entry(position: position, stream: stream, payload: select.bytes(at: 1) ?? [])
     }
 

@@ -28,7 +28,7 @@ final class AgentLoop {
         self.supervisor = supervisor
         outbox = try Outbox(
             path: configuration.outboxPath, limits: configuration.outboxLimits, encoding: configuration.encoding,
-            keepsJournal: configuration.keepsJournal)
+            keepsJournal: configuration.keepsJournal, streams: configuration.root.streams)
         state = AgentState(configuration, pending: try outbox.pending(), at: now)
         let presencePublisher = PresencePublisher(configuration: configuration, outbox: outbox, logger: logger)
         self.presencePublisher = presencePublisher

@@ -27,7 +27,7 @@ extension AgentState {
 
     private mutating func answer(_ payload: Data, at moment: Moment) -> [Action] {
         do {
-            return perform(try RequestJSON.decode(payload), at: moment)
+            return perform(try RequestJSON.decode(payload, streams: configuration.root.streams), at: moment)
         } catch {
             return reply(.failed("\(error)"), to: RequestJSON.id(of: payload))
         }

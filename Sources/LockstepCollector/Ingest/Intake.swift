@@ -10,6 +10,8 @@ struct Intake {
     /// The maximum distance of a sample into the collector's future, in µs.
     let maximumFuture: Int64
     let root: TopicRoot
+    /// One reader per stream, shared by all topics of the stream.
+    private let readers: [SensorStream: CanonicalBatchReader]
     let limits: PayloadLimits
 
     /// The maximum number of devices.
@@ -64,6 +66,8 @@ struct Intake {
         devices: some Sequence<DeviceAddress>
     ) {
         self.root = root
+        readers = Dictionary(
+            uniqueKeysWithValues: root.streams.streams.map { ($0, CanonicalBatchReader($0)) })
         self.limits = limits
         self.maximumFuture = maximumFuture
         self.maximumDevices = maximumDevices
@@ -164,7 +168,7 @@ struct Intake {
             switch try root.parse(message.topic) {
             case .device(let address, .stream(let stream)):
                 Route(
-                    destination: .samples, address: address, stream: stream, reader: CanonicalBatchReader(stream))
+                    destination: .samples, address: address, stream: stream, reader: readers[stream])
             case .device(let address, .presence):
                 Route(destination: .presence, address: address, stream: nil, reader: nil)
             // Messages of collectors and commands to agents are not stored.

@@ -1,21 +1,25 @@
-/// What someone asks an agent for, on its `command` topic.
+/// A request to an agent, sent to its `command` topic.
 public struct AgentRequest: Sendable, Hashable {
-    /// What the asker calls this request; comes back in the reply.
+    /// An id chosen by the requester. The reply repeats it.
     public var id: String?
-    /// Who asks: a lease of the same client and stream takes the place of the one before.
+    /// The name of the requester. A new lease replaces an earlier lease of the same client and stream.
     public var client: String?
+    /// The requested action.
     public var action: Action
 
+    /// An action that an agent can perform on request.
     public enum Action: Sendable, Hashable {
+        /// Publish a stream at a higher rate for a limited time.
         case lease(RateLease)
-        /// `foreground`, `inactive` or `background`.
+        /// Change to the phase `foreground`, `inactive` or `background`.
         case phase(Phase)
-        /// Publish what waits for the end of its window.
+        /// Publish pending samples without waiting for the end of their window.
         case flush
-        /// Tell what there is: streams, rates, leases, sensors, outbox.
+        /// Report the streams, rates, leases, sources and the state of the outbox.
         case describe
     }
 
+    /// Creates a request.
     public init(id: String? = nil, client: String? = nil, action: Action) {
         self.id = id
         self.client = client
@@ -23,19 +27,21 @@ public struct AgentRequest: Sendable, Hashable {
     }
 }
 
-/// A rate that someone wants of a stream for a while.
+/// A request for a minimum publishing rate of one stream for a limited time.
 public struct RateLease: Sendable, Hashable {
-    /// Samples a second that a lease can be for; a lease of 0 ends the one before.
+    /// The valid rates, in samples per second. A rate of 0 is also valid and ends the client's lease.
     public static let rates = 0.001...10_000.0
-    /// How long a lease can be, in s.
+    /// The valid durations, in seconds.
     public static let durations = 1.0...86_400.0
 
+    /// The leased stream.
     public var stream: SensorStream
-    /// Samples a second; 0 ends the client's lease.
+    /// The requested rate, in samples per second. 0 ends the client's lease.
     public var rate: Double
-    /// s.
+    /// The duration of the lease, in seconds.
     public var duration: Double
 
+    /// Creates a lease.
     public init(stream: SensorStream, rate: Double, duration: Double) {
         self.stream = stream
         self.rate = rate
@@ -43,49 +49,63 @@ public struct RateLease: Sendable, Hashable {
     }
 }
 
-/// An agent's answer, on its `command/reply` topic.
+/// An agent's reply to a request, sent to its `command/reply` topic.
 public struct AgentReply: Sendable, Hashable {
+    /// The id of the request.
     public var id: String?
+    /// The result of the request.
     public var outcome: Outcome
 
+    /// The result of a request.
     public enum Outcome: Sendable, Hashable {
-        /// The stream is published at `rate` samples a second (nil: not at all; infinite: as its source gives it); the
-        /// lease ends at `until`.
+        /// The lease was accepted and ends at `until`. The stream is now published at `rate` samples per second: nil
+        /// means not published, infinity means the native rate of its source.
         case leased(stream: SensorStream, rate: Double?, until: Timestamp?)
+        /// The agent changed to this phase.
         case phase(Phase)
-        /// So many batches were written and handed to the broker.
+        /// The agent wrote this number of batches to its outbox and sent them to the broker.
         case flushed(batches: Int)
+        /// The agent's description.
         case described(AgentDescription)
-        /// Refused, with the reason.
+        /// The request was refused for this reason.
         case failed(String)
     }
 
+    /// Creates a reply.
     public init(id: String? = nil, outcome: Outcome) {
         self.id = id
         self.outcome = outcome
     }
 }
 
-/// What an agent has and does.
+/// A snapshot of an agent's configuration and state.
 public struct AgentDescription: Sendable, Hashable {
+    /// A stream that the agent can publish.
     public struct Stream: Sendable, Hashable {
+        /// The stream.
         public var stream: SensorStream
-        /// Samples a second it is published at; nil: not at all; infinite: as its source gives it.
+        /// The publishing rate in samples per second. Nil means not published, infinity the native rate of the source.
         public var rate: Double?
 
+        /// Creates the description of a stream.
         public init(stream: SensorStream, rate: Double?) {
             self.stream = stream
             self.rate = rate
         }
     }
 
+    /// A lease that is in effect.
     public struct Lease: Sendable, Hashable {
+        /// The name of the requester.
         public var client: String
+        /// The leased stream.
         public var stream: SensorStream
-        /// Samples a second.
+        /// The leased rate, in samples per second.
         public var rate: Double
+        /// The end of the lease.
         public var until: Timestamp
 
+        /// Creates the description of a lease.
         public init(client: String, stream: SensorStream, rate: Double, until: Timestamp) {
             self.client = client
             self.stream = stream
@@ -94,17 +114,24 @@ public struct AgentDescription: Sendable, Hashable {
         }
     }
 
+    /// The epoch of the agent's outbox.
     public var epoch: Epoch
+    /// The agent's phase.
     public var phase: Phase
+    /// The streams that the agent can publish.
     public var streams: [Stream]
+    /// The leases in effect.
     public var leases: [Lease]
-    /// What each source has to say, by its name.
+    /// The status text of each source, by source name.
     public var sources: [String: String]
-    /// Batches in the outbox, and their payload's bytes.
+    /// The number of batches in the outbox.
     public var outboxBatches: Int
+    /// The total payload size of the batches in the outbox, in bytes.
     public var outboxBytes: Int64
+    /// The number of samples that the agent has dropped since its outbox was created.
     public var droppedSamples: Int64
 
+    /// Creates a description.
     public init(
         epoch: Epoch, phase: Phase, streams: [Stream], leases: [Lease], sources: [String: String], outboxBatches: Int,
         outboxBytes: Int64, droppedSamples: Int64

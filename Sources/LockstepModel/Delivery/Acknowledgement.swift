@@ -1,17 +1,22 @@
-/// What a collector says, after its commit, that it has of one (device, epoch).
+/// A collector's acknowledgement of the committed batches of one (device, epoch).
 public struct Acknowledgement: Hashable, Sendable {
+    /// The acknowledged epoch.
     public let epoch: Epoch
-    /// The watermark: every batch from 1 to this one is on disk.
+    /// The watermark: all batches from 1 to this number are on disk.
     public let through: Int64
-    /// Gaps above `through`, ascending: batches to send again. Where there are very many, the first range also has
-    /// batches that are on disk.
+    /// The gaps above `through` in ascending order: batches that the agent must send again. If there are too many gaps,
+    /// the first range combines several of them and then also covers batches that are on disk.
     public let missing: [ClosedRange<Int64>]
-    /// Every batch up to this one that is not in `missing` is on disk; at least `through`.
+    /// All batches up to this number are on disk, except those in `missing`. At least `through`.
     public let highest: Int64
-    /// µs from the commit of the newest of these batches to this word: acknowledgements are coalesced, and whoever wants
-    /// to know how long a batch took takes it off, as with QUIC's ACK Delay (RFC 9000, 13.2.5). Nil where it is not told.
+    /// The hold time in µs: from the commit of the newest acknowledged batch to the publishing of this message. Nil if
+    /// the collector does not report it.
+    ///
+    /// Acknowledgements are coalesced. An agent subtracts the hold time when it measures the round trip of a batch, as
+    /// with QUIC's ACK Delay (RFC 9000, section 13.2.5).
     public let held: Int64?
 
+    /// Creates an acknowledgement. `highest` is raised to `through` if it is lower or nil.
     public init(
         epoch: Epoch, through: Int64, missing: [ClosedRange<Int64>] = [], highest: Int64? = nil, held: Int64? = nil
     ) {
@@ -22,10 +27,11 @@ public struct Acknowledgement: Hashable, Sendable {
         self.held = held
     }
 
-    /// The acknowledgement of what was received, with at most `limit` gaps, some 16 KB of JSON.
+    /// Creates the acknowledgement of all `received` batches.
     ///
-    /// Where there are more, the lowest count as one: a gap that never closes must not keep what comes later from
-    /// being acknowledged.
+    /// If there are more than `limit` gaps, the lowest gaps are combined into one. Old gaps that never close therefore
+    /// cannot prevent the acknowledgement of newer batches.
+    /// - Parameter limit: the maximum number of gaps. The default limits the JSON form to about 16 KB.
     public init(epoch: Epoch, received: SequenceSet, held: Int64? = nil, limit: Int = 800) {
         var gaps = received.gaps.ranges
         let excess = gaps.count - limit
@@ -37,7 +43,7 @@ public struct Acknowledgement: Hashable, Sendable {
             epoch: epoch, through: received.watermark, missing: gaps, highest: received.last ?? 0, held: held)
     }
 
-    /// The batches that are on disk.
+    /// The acknowledged batches, which are on disk.
     public var stored: SequenceSet {
         guard highest >= 1 else { return SequenceSet() }
         return SequenceSet([1...highest]).subtracting(SequenceSet(missing))

@@ -1,44 +1,52 @@
-/// A set of batch numbers kept as ranges: what was received, what waits, what is missing.
+/// A set of batch numbers, stored as ranges.
 ///
-/// Batch numbers come mostly in order, so a few ranges hold millions of them.
+/// Batch numbers mostly arrive in order, so a few ranges represent millions of numbers.
 public struct SequenceSet: Hashable, Sendable {
-    /// Disjoint, ascending, with at least one number between neighbours.
+    /// The numbers as disjoint ranges in ascending order. At least one number lies between two neighbouring ranges.
     public private(set) var ranges: [ClosedRange<Int64>] = []
 
+    /// Creates an empty set.
     public init() {}
 
+    /// Creates a set with the numbers of all `ranges`, which may overlap and be in any order.
     public init(_ ranges: some Sequence<ClosedRange<Int64>>) {
         for range in ranges { insert(range) }
     }
 
+    /// Whether the set has no numbers.
     public var isEmpty: Bool { ranges.isEmpty }
+    /// The lowest number, or nil if the set is empty.
     public var first: Int64? { ranges.first?.lowerBound }
+    /// The highest number, or nil if the set is empty.
     public var last: Int64? { ranges.last?.upperBound }
 
-    /// How many numbers there are.
+    /// The number of elements.
     public var count: Int64 { ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound + 1 } }
 
-    /// The highest number below which, itself included, everything from 1 on is in the set; 0 where 1 is not.
+    /// The watermark: the highest number n such that the set contains all of 1…n, or 0 if it does not contain 1.
     public var watermark: Int64 {
-        // It is the first range but for numbers below 1, which no batch has.
+        // Ranges below 1 do not count: batch numbers start at 1.
         ranges.first { $0.upperBound >= 1 }.flatMap { $0.contains(1) ? $0.upperBound : nil } ?? 0
     }
 
-    /// The numbers from 1 to the highest that are not in the set.
+    /// The numbers between 1 and ``last`` that are not in the set.
     public var gaps: SequenceSet {
         guard let last else { return SequenceSet() }
         return last >= 1 ? SequenceSet([1...last]).subtracting(self) : SequenceSet()
     }
 
+    /// Returns whether `number` is in the set.
     public func contains(_ number: Int64) -> Bool {
         let index = firstIndex(endingAtOrAfter: number)
         return index < ranges.count && ranges[index].contains(number)
     }
 
+    /// Inserts one number.
     public mutating func insert(_ number: Int64) { insert(number...number) }
 
+    /// Inserts all numbers of `range`.
     public mutating func insert(_ range: ClosedRange<Int64>) {
-        // In order is the common case and costs no search.
+        // Fast path: numbers that arrive in order need no search.
         if let last = ranges.last, range.lowerBound > last.upperBound {
             if range.lowerBound == last.upperBound + 1 {
                 ranges[ranges.count - 1] = last.lowerBound...range.upperBound
@@ -58,8 +66,10 @@ public struct SequenceSet: Hashable, Sendable {
         ranges.replaceSubrange(start..<end, with: CollectionOfOne(merged))
     }
 
+    /// Removes one number.
     public mutating func remove(_ number: Int64) { remove(number...number) }
 
+    /// Removes all numbers of `range`.
     public mutating func remove(_ range: ClosedRange<Int64>) {
         let start = firstIndex(endingAtOrAfter: range.lowerBound)
         var end = start
@@ -73,29 +83,34 @@ public struct SequenceSet: Hashable, Sendable {
         ranges.replaceSubrange(start..<end, with: kept)
     }
 
+    /// Inserts all numbers of `other`.
     public mutating func formUnion(_ other: SequenceSet) {
         for range in other.ranges { insert(range) }
     }
 
+    /// Returns the numbers that are in this set, in `other`, or in both.
     public func union(_ other: SequenceSet) -> SequenceSet {
         var result = self
         result.formUnion(other)
         return result
     }
 
+    /// Removes all numbers of `other`.
     public mutating func subtract(_ other: SequenceSet) {
         for range in other.ranges { remove(range) }
     }
 
+    /// Returns the numbers of this set that are not in `other`.
     public func subtracting(_ other: SequenceSet) -> SequenceSet {
         var result = self
         result.subtract(other)
         return result
     }
 
+    /// Returns the numbers that are in both sets.
     public func intersection(_ other: SequenceSet) -> SequenceSet { subtracting(subtracting(other)) }
 
-    /// The index of the first range that ends at `number` or later.
+    /// Returns the index of the first range whose upper bound is at least `number`, or `ranges.count`.
     private func firstIndex(endingAtOrAfter number: Int64) -> Int {
         var low = 0
         var high = ranges.count
@@ -108,7 +123,7 @@ public struct SequenceSet: Hashable, Sendable {
 }
 
 extension SequenceSet: CustomStringConvertible {
-    /// `1-40, 42, 50-61`.
+    /// The ranges as text: `1-40, 42, 50-61`.
     public var description: String {
         ranges.map { $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }
             .joined(separator: ", ")

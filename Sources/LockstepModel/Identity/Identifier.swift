@@ -3,20 +3,21 @@
 /// The alphabet keeps an identifier valid as one level of an MQTT topic, as a file name and as an SQL value.
 public protocol Identifier: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible
 where RawValue == String {
-    /// What the identifier names, for error messages: `device id`, `group`, …
+    /// The kind of identifier for error messages: `device id`, `group`, …
     static var kind: String { get }
 
-    /// Makes an identifier of a text already known to be valid.
+    /// Creates an identifier without validation. The caller guarantees that `rawValue` is valid.
     init(unchecked rawValue: String)
 }
 
 extension Identifier {
+    /// Creates an identifier, or returns nil if `rawValue` is invalid.
     public init?(rawValue: String) {
         guard isIdentifier(rawValue) else { return nil }
         self.init(unchecked: rawValue)
     }
 
-    /// Makes an identifier.
+    /// Creates an identifier from `text`.
     /// - Throws: ``IdentifierError`` if `text` is empty, too long, or has a character outside the alphabet.
     public init(validating text: String) throws(IdentifierError) {
         guard isIdentifier(text) else { throw IdentifierError(kind: Self.kind, text: text) }
@@ -28,9 +29,11 @@ extension Identifier {
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A text that can't be an identifier.
+/// The error for a text that is not a valid identifier.
 public struct IdentifierError: Error, Hashable, CustomStringConvertible {
+    /// The kind of identifier that was expected: `device id`, `group`, …
     public let kind: String
+    /// The invalid text, in full.
     public let text: String
 
     public var description: String {
@@ -42,54 +45,71 @@ public struct IdentifierError: Error, Hashable, CustomStringConvertible {
 
 /// The id of one physical thing with sensors.
 public struct DeviceID: Identifier {
+    /// The kind for error messages.
     public static let kind = "device id"
+    /// The identifier as text.
     public let rawValue: String
+    /// Creates an identifier without validation.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 }
 
-/// The id of a set of devices: a site, a lab.
+/// The id of a set of devices, such as a site or a lab.
 public struct GroupID: Identifier {
+    /// The kind for error messages.
     public static let kind = "group"
+    /// The identifier as text.
     public let rawValue: String
+    /// Creates an identifier without validation.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 
-    /// The group of a device that names none.
+    /// The default group, `default`.
     public static let standard = GroupID(unchecked: "default")
 }
 
 /// The id of a collector.
 public struct CollectorID: Identifier {
+    /// The kind for error messages.
     public static let kind = "collector id"
+    /// The identifier as text.
     public let rawValue: String
+    /// Creates an identifier without validation.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 }
 
-/// A random id, chosen when an agent's outbox is created and when its clock has stepped.
+/// A random id that an agent chooses when it creates its outbox and whenever its clock steps.
 ///
-/// Batch numbers count within (device, epoch).
+/// Batch numbers are unique within (device, epoch).
 public struct Epoch: Identifier {
+    /// The kind for error messages.
     public static let kind = "epoch"
+    /// The identifier as text.
     public let rawValue: String
+    /// Creates an identifier without validation.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 
-    /// A new epoch: 64 random bits as 16 hexadecimal digits.
+    /// Returns a new epoch: 64 random bits as 16 hexadecimal digits.
     public static func random() -> Epoch {
         var generator = SystemRandomNumberGenerator()
         return random(using: &generator)
     }
 
-    /// A new epoch drawn from `generator`.
+    /// Returns a new epoch whose random bits come from `generator`.
     public static func random(using generator: inout some RandomNumberGenerator) -> Epoch {
         let digits = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
         return Epoch(unchecked: String(repeating: "0", count: 16 - digits.count) + digits)
     }
 }
 
-/// A device within its group: what a topic names and what a store keys on.
+/// The full address of a device: its group and its device id.
+///
+/// Topics contain the address, and a store uses it as the key of a device.
 public struct DeviceAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The group.
     public let group: GroupID
+    /// The device within the group.
     public let device: DeviceID
 
+    /// Creates an address.
     public init(group: GroupID, device: DeviceID) {
         self.group = group
         self.device = device

@@ -1,16 +1,17 @@
-/// What a life-cycle state rests on: enough to go on after a restart of the collector.
+/// The persistent state of a device's life-cycle machine: a collector continues from it after a restart.
 public struct LifecycleSnapshot: Hashable, Sendable {
-    /// The transition that led to the present state.
+    /// The transition to the current state, or nil before the first transition.
     public var last: LifecycleTransition?
-    /// The epoch whose sessions count.
+    /// The current epoch. Presence messages of older epochs are ignored.
     public var epoch: Epoch?
-    /// The highest session of that epoch that spoke.
+    /// The highest session of that epoch that has sent a presence message.
     public var session: Int64?
-    /// What that session last said of itself, while it holds.
+    /// The phase that this session reported last, or nil if it is no longer valid.
     public var phase: Phase?
-    /// The newest evidence, on the device's time line: what is older changes nothing.
+    /// The time of the newest evidence for the state, on the device's time line. Older messages do not change the state.
     public var evidenceTime: Timestamp?
 
+    /// Creates a snapshot. Without arguments, it is the snapshot of a device that was never seen.
     public init(
         last: LifecycleTransition? = nil, epoch: Epoch? = nil, session: Int64? = nil, phase: Phase? = nil,
         evidenceTime: Timestamp? = nil
@@ -22,7 +23,7 @@ public struct LifecycleSnapshot: Hashable, Sendable {
         self.evidenceTime = evidenceTime
     }
 
-    /// Whether it is the same as `other` but perhaps for ``evidenceTime``.
+    /// Returns whether the snapshots are equal apart from ``evidenceTime``.
     public func differsOnlyInEvidence(from other: LifecycleSnapshot) -> Bool {
         var other = other
         other.evidenceTime = evidenceTime

@@ -1,36 +1,46 @@
-/// What a device's app is doing, as a phone platform would say it of its apps.
+/// The life-cycle state of a device, modelled on the app states of phone platforms.
 public enum LifecycleState: String, Sendable, Codable, CaseIterable {
-    /// Runs and sends.
+    /// The device runs and sends live samples.
     case active
-    /// Interrupted: its sensors pause, the device is reachable.
+    /// The device is interrupted: its sensors pause, but it is reachable.
     case inactive
-    /// Runs at background rates, or has gone silent, or has lost its connection.
+    /// The device runs at background rates, is silent, or has lost its connection.
     case background
-    /// Came back from background or after its end, and has not yet settled.
+    /// The device has returned from `background` or `terminated` and is not settled yet.
     case resumed
-    /// Ended cleanly.
+    /// The agent stopped cleanly.
     case terminated
 }
 
-/// What an agent says of itself.
+/// The phase that an agent reports in its presence message.
 public enum Phase: String, Sendable, Codable, CaseIterable {
-    case foreground, inactive, background, terminated
-    /// Said by the broker, as the agent's last will.
+    /// Full operation at foreground rates.
+    case foreground
+    /// Interrupted: sensors pause.
+    case inactive
+    /// Operation at background rates.
+    case background
+    /// Clean stop.
+    case terminated
+    /// Connection lost. The broker publishes this phase as the agent's last will.
     case lost
 }
 
-/// One change of a device's life-cycle state.
+/// A change of a device's life-cycle state.
 public struct LifecycleTransition: Hashable, Sendable {
+    /// The previous state, or nil for the device's first transition.
     public let from: LifecycleState?
+    /// The new state.
     public let to: LifecycleState
-    /// When, on the collector's clock unless the device's own word is at hand.
+    /// The time of the change: the time reported by the device if there is one, otherwise the collector's clock.
     public let since: Timestamp
-    /// Why: `foreground`, `inactive`, `background`, `terminated`, `live-sample`, `connection-lost`, `silent`, `settled`,
-    /// or the reason that the agent gave.
+    /// The cause: `foreground`, `inactive`, `background`, `terminated`, `live-sample`, `connection-lost`, `silent`,
+    /// `settled`, or the reason given by the agent.
     public let reason: String
-    /// Number of the transition of this device, from 1.
+    /// The number of the transition within its device, from 1.
     public let seq: Int64
 
+    /// Creates a transition.
     public init(from: LifecycleState?, to: LifecycleState, since: Timestamp, reason: String, seq: Int64) {
         self.from = from
         self.to = to
@@ -40,25 +50,29 @@ public struct LifecycleTransition: Hashable, Sendable {
     }
 }
 
-/// An agent's word about itself, retained on its `presence` topic.
+/// An agent's status message, retained on its `presence` topic.
 public struct Presence: Hashable, Sendable {
+    /// The epoch of the agent's outbox.
     public var epoch: Epoch?
-    /// The epoch that ended when `epoch` began: tells which is the later where the clock was set back in between.
+    /// The epoch that preceded `epoch`. It determines the order of two epochs even if the clock was set back in between.
     public var after: Epoch?
-    /// Start of the connection that says so, in µs since 1970: a later session has a higher number.
+    /// The start of the agent's connection, in µs since 1970. A later session has a higher number.
     public var session: Int64?
+    /// The agent's phase.
     public var phase: Phase
-    /// When it was said, on the device's time line; nil where a device that is not ours does not tell. A last will
-    /// carries the time of its connection.
+    /// The time of the message on the device's time line, or nil if the sender does not report it. A last will carries
+    /// the time of its connection.
     public var at: Timestamp?
+    /// The cause of the phase.
     public var reason: String?
-    /// Batches of `epoch` that the agent's outbox had to drop: they will never come.
+    /// The batches of `epoch` that the agent's outbox dropped. The agent will never send them.
     public var dropped: [ClosedRange<Int64>]
-    /// Samples that the agent had to drop, in all.
+    /// The total number of samples that the agent dropped.
     public var droppedSamples: Int64
-    /// What each source has to say, by its name: `running`, `no fix`, `stale: …`.
+    /// The status text of each source, by source name: `running`, `no fix`, `stale: …`.
     public var sources: [String: String]
 
+    /// Creates a presence message.
     public init(
         epoch: Epoch?, after: Epoch? = nil, session: Int64?, phase: Phase, at: Timestamp?, reason: String? = nil,
         dropped: [ClosedRange<Int64>] = [], droppedSamples: Int64 = 0, sources: [String: String] = [:]

@@ -1,11 +1,15 @@
-/// What one message carries: samples of one stream, and their place in the agent's sequence.
+/// The content of one message: samples of one stream and the batch's position in the agent's sequence.
 public struct Batch: Sendable, Equatable {
-    /// The batch's number. A device that is not ours may send none; its samples are then kept without gap detection.
+    /// The batch's position, or nil if the sender does not number its batches. The collector stores the samples of an
+    /// unnumbered batch but cannot detect gaps.
     public var position: BatchPosition?
-    /// False for what an agent sends again or later: such a batch never changes a life-cycle state.
+    /// Whether the batch is sent for the first time and without delay. A batch that is not live never changes a
+    /// life-cycle state.
     public var isLive: Bool
+    /// The samples.
     public var samples: SampleBlock
 
+    /// Creates a batch.
     public init(position: BatchPosition?, isLive: Bool = true, samples: SampleBlock) {
         self.position = position
         self.isLive = isLive
@@ -13,11 +17,14 @@ public struct Batch: Sendable, Equatable {
     }
 }
 
-/// The number of a batch within (device, epoch): from 1, without gaps.
+/// The position of a batch in the sequence of its device and epoch.
 public struct BatchPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The epoch in which `seq` counts.
     public let epoch: Epoch
+    /// The batch number: starts at 1 and increases by 1 without gaps.
     public let seq: Int64
 
+    /// Creates a position.
     public init(epoch: Epoch, seq: Int64) {
         self.epoch = epoch
         self.seq = seq

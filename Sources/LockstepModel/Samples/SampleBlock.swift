@@ -1,23 +1,24 @@
-/// Samples of one stream, in columns.
+/// Samples of one stream in columnar form.
 ///
-/// `columns[c][i]` is the value of column `c` of sample `i`. A value that is not known is `Double.nan`: null on the
-/// wire and in the store, where a real NaN can't be.
+/// `columns[c][i]` is the value of column `c` of sample `i`. `Double.nan` stands for an unknown value: null on the wire
+/// and in the store, which both exclude NaN as a value.
 public struct SampleBlock: Sendable {
+    /// The stream of the samples.
     public let stream: SensorStream
-    /// One timestamp a sample, in µs since 1970.
+    /// The timestamp of each sample, in µs since 1970.
     public private(set) var times: [Int64]
-    /// One array a column of the stream, each as long as `times`.
+    /// One array per column of the stream, each with as many values as `times`.
     public private(set) var columns: [[Double]]
 
-    /// An empty block.
+    /// Creates an empty block.
     public init(stream: SensorStream) {
         self.stream = stream
         times = []
         columns = Array(repeating: [], count: stream.columns.count)
     }
 
-    /// A block of whole columns.
-    /// - Precondition: there is a column for each of the stream's, each as long as `times`.
+    /// Creates a block from complete columns.
+    /// - Precondition: there is one array per column of the stream, each with as many values as `times`.
     public init(stream: SensorStream, times: [Int64], columns: [[Double]]) {
         precondition(columns.count == stream.columns.count && columns.allSatisfy { $0.count == times.count })
         self.stream = stream
@@ -25,33 +26,37 @@ public struct SampleBlock: Sendable {
         self.columns = columns
     }
 
+    /// The number of samples.
     public var count: Int { times.count }
+    /// Whether the block has no samples.
     public var isEmpty: Bool { times.isEmpty }
 
-    /// Makes room for `count` samples in all.
+    /// Reserves memory for a total of `count` samples.
     package mutating func reserveCapacity(_ count: Int) {
         times.reserveCapacity(count)
         for index in columns.indices { columns[index].reserveCapacity(count) }
     }
 
-    /// Adds one sample.
-    /// - Precondition: `values` has one value for each column of the stream.
+    /// Appends one sample.
+    /// - Precondition: `values` has one value per column of the stream.
     public mutating func append(time: Timestamp, values: [Double]) {
         precondition(values.count == columns.count, "a sample of \(stream) has \(columns.count) values")
         times.append(time.microseconds)
         for index in columns.indices { columns[index].append(values[index]) }
     }
 
-    /// Adds the samples of another block.
-    /// - Precondition: it is of the same stream.
+    /// Appends the samples of another block.
+    /// - Precondition: both blocks belong to the same stream.
     public mutating func append(contentsOf other: SampleBlock) {
-        precondition(other.columns.count == columns.count, "samples of \(other.stream) are none of \(stream)")
+        precondition(other.columns.count == columns.count, "cannot append samples of \(other.stream) to \(stream)")
         times += other.times
         for index in columns.indices { columns[index] += other.columns[index] }
     }
 
-    /// Lets `body` add samples to the end of the times and of each column, without a copy of what is there.
-    /// - Returns: what `body` returns; false, as where it left columns of different lengths, takes back what it added.
+    /// Lets `body` append samples to the times and columns in place, without copying the existing samples.
+    ///
+    /// The appended samples are removed again if `body` returns false or leaves columns of different lengths.
+    /// - Returns: whether the appended samples were kept.
     package mutating func appending(_ body: (inout [Int64], inout [[Double]]) -> Bool) -> Bool {
         let before = times.count
         if body(&times, &columns), columns.allSatisfy({ $0.count == times.count }) { return true }
@@ -59,25 +64,25 @@ public struct SampleBlock: Sendable {
         return false
     }
 
-    /// Takes out all samples but the first `count`.
+    /// Removes all samples after the first `count`.
     package mutating func truncate(to count: Int) {
         times.removeLast(max(0, times.count - count))
         for index in columns.indices { columns[index].removeLast(max(0, columns[index].count - count)) }
     }
 
-    /// The samples of a range, as a block of their own.
+    /// Returns a new block with the samples of `range`.
     public subscript(range: Range<Int>) -> SampleBlock {
         SampleBlock(stream: stream, times: Array(times[range]), columns: columns.map { Array($0[range]) })
     }
 
-    /// Whether every required value of every sample is there, of its column's kind, and no value is infinite.
+    /// Whether every sample has a valid value in each required column and no infinite value in any column.
     public var isComplete: Bool {
         zip(stream.columns, columns).allSatisfy { column, values in
-            values.allSatisfy { column.isRequired ? column.kind.takes($0) : !$0.isInfinite }
+            values.allSatisfy { column.isRequired ? column.kind.accepts($0) : !$0.isInfinite }
         }
     }
 
-    /// The block without the samples that lack a required value or have an infinite one.
+    /// Returns the block without incomplete samples: those with a missing or invalid required value, or an infinite one.
     public func droppingIncomplete() -> SampleBlock {
         guard !isComplete else { return self }
         var result = SampleBlock(stream: stream)
@@ -91,12 +96,12 @@ public struct SampleBlock: Sendable {
         return result
     }
 
-    /// The values of sample `index`, in the order of the stream's columns.
+    /// Returns the values of sample `index` in the order of the stream's columns.
     public func values(at index: Int) -> [Double] { columns.map { $0[index] } }
 }
 
 extension SampleBlock: Equatable {
-    /// Same stream, same times, same values, where null equals null.
+    /// Returns whether stream, times and values are equal. Two unknown values are equal.
     public static func == (left: SampleBlock, right: SampleBlock) -> Bool {
         left.stream == right.stream && left.times == right.times
             && zip(left.columns, right.columns).allSatisfy { pair in

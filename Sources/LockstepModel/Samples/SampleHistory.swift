@@ -1,6 +1,6 @@
-/// Samples of one device's past.
+/// A source of the past samples of one device.
 public protocol SampleHistory: Sendable {
-    /// The samples of a stream from `from` to `to`, both included, in the order of their time.
-    /// - Throws: what kept them from being read.
+    /// Returns the samples of `stream` from `from` to `to`, both inclusive, in order of time.
+    /// - Throws: an error of the underlying storage if the samples cannot be read.
     func samples(of stream: SensorStream, from: Timestamp, to: Timestamp) throws -> SampleBlock
 }

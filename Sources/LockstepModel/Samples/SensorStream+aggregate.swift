@@ -1,18 +1,17 @@
 extension SensorStream {
-    /// What stands for many values of a column over a span of time.
-    public enum Aggregate: Sendable, Hashable {
-        /// The arithmetic mean of those that are known.
+    /// The function that combines the values of a column over a time span.
+    public enum Aggregate: String, Sendable, Hashable, CaseIterable {
+        /// The arithmetic mean of the known values.
         case mean
-        /// The mean of longitudes, which go on at −180° after 180°: of places that lie close together.
-        case meanLongitude
-        /// The sum of those that are known: of amounts, each of an interval of its own.
+        /// The mean of longitudes in degrees, correct across the 180th meridian for positions close to each other.
+        case meanLongitude = "mean-longitude"
+        /// The sum of the known values. For amounts that each cover an interval of their own.
         case sum
-        /// Nothing: of words, of times, and of angles, which begin again after a full turn.
+        /// No aggregate. For words, times, and angles, whose mean is not defined across a full turn.
         case none
     }
 
-    /// The columns of rows that stand for the samples of a span of time each: those that have an aggregate, and
-    /// `samples`, the number of samples.
+    /// The columns of aggregated rows: every column with an aggregate, and `samples`, the number of samples in the span.
     public var aggregateColumns: [Column] {
         columns.filter { $0.aggregate != .none } + [
             Column(name: "samples", kind: .integer, unit: "", isRequired: true, summary: "Samples in the span")

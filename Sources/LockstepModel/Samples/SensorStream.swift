@@ -1,13 +1,14 @@
-/// One kind of sample of a device: its topic channel, table, columns and default rates.
+/// A kind of sample of a device: its topic channel, table, columns and default rates.
 ///
-/// ``builtIn`` is the only place that defines streams: topics, payload checks, tables, views, default rates, queries, exports
-/// and the command line follow from it. To add a stream, add a constant and list it in ``builtIn``.
+/// A built-in stream is a constant listed in ``builtIn``. Users declare further streams in the settings, see
+/// ``init(declaring:summary:columns:pausesInBackground:)``. Topics, payload checks, tables, views, default rates, queries,
+/// exports and the command line follow from the definition. A ``StreamCatalog`` finds streams by name.
 public struct SensorStream: Sendable {
     /// The channel below `{root}/{group}/{device}/`: `motion/accelerometer`.
     public let name: String
     /// The table in a store: `accelerometer`.
     public let table: String
-    /// One line for users that describes a row.
+    /// A one-line description of a sample.
     public let summary: String
     /// The values of a sample, in the order of the payload and the table.
     public let columns: [Column]
@@ -66,6 +67,7 @@ public struct SensorStream: Sendable {
 
     /// One value of a sample.
     public struct Column: Sendable, Hashable {
+        /// The name in payloads, tables and query output.
         public let name: String
         /// The kind of its values.
         public let kind: Kind
@@ -73,7 +75,7 @@ public struct SensorStream: Sendable {
         public let unit: String
         /// Whether every sample must have a value in this column.
         public let isRequired: Bool
-        /// One line for users that describes its values.
+        /// A one-line description of its values.
         public let summary: String
         /// The aggregate of its values over a time span.
         public let aggregate: Aggregate
@@ -93,6 +95,7 @@ public struct SensorStream: Sendable {
 
     /// The kind of a column's values. In memory every value is a `Double`; NaN represents null.
     public enum Kind: Sendable, Hashable {
+        /// A floating-point number.
         case real
         /// A whole number of magnitude below 2⁵³.
         case integer
@@ -100,7 +103,7 @@ public struct SensorStream: Sendable {
         case choice([String])
 
         /// Returns whether a payload can carry this value; other values become null.
-        public func takes(_ value: Double) -> Bool {
+        public func accepts(_ value: Double) -> Bool {
             switch self {
             case .real: value.isFinite
             case .integer: value.rounded() == value && abs(value) < 9_007_199_254_740_992
@@ -110,19 +113,11 @@ public struct SensorStream: Sendable {
     }
 }
 
-extension SensorStream {
-    /// Returns the stream with this channel or table name: `motion/accelerometer` and `accelerometer` are the same.
-    public static func named(_ name: String) -> SensorStream? { byName[name] }
-
-    private static let byName: [String: SensorStream] = Dictionary(
-        builtIn.flatMap { stream in [(stream.name, stream), (stream.table, stream)] },
-        uniquingKeysWith: { first, _ in first })
-}
-
 extension SensorStream: Hashable, CustomStringConvertible {
     /// Returns whether two streams have the same name.
     public static func == (left: SensorStream, right: SensorStream) -> Bool { left.name == right.name }
     /// Hashes the name.
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+    /// The name of the stream.
     public var description: String { name }
 }

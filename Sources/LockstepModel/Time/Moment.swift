@@ -1,24 +1,25 @@
 import Glibc
 
-/// One reading of the machine's clocks.
+/// A reading of the machine's clocks, taken together.
 public struct Moment: Hashable, Sendable {
-    /// Wall time; may be stepped.
+    /// The wall-clock time (`CLOCK_REALTIME`). It may step.
     public var wall: Timestamp
-    /// µs since boot, suspend included (`CLOCK_BOOTTIME`); never steps.
+    /// The time since boot in µs, including suspend (`CLOCK_BOOTTIME`). It never steps.
     public var boot: Int64
-    /// µs since boot without suspend (`CLOCK_MONOTONIC`).
+    /// The time since boot in µs, excluding suspend (`CLOCK_MONOTONIC`).
     public var awake: Int64
 
+    /// Creates a reading.
     public init(wall: Timestamp, boot: Int64, awake: Int64) {
         self.wall = wall
         self.boot = boot
         self.awake = awake
     }
 
-    /// The present.
+    /// Returns the current readings of the clocks.
     ///
-    /// The clocks are read one after the other; where the machine stopped in between, they are read again, or the wall
-    /// clock would seem to have been stepped.
+    /// The clocks are read one after the other. If the process was interrupted for more than 200 µs in between, they are
+    /// read again: otherwise the wall clock would appear to have stepped.
     public static func now() -> Moment {
         var moment: Moment
         var tries = 0

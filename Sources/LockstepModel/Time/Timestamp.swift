@@ -1,15 +1,19 @@
-/// A point in time: whole microseconds since 1970-01-01 00:00 UTC.
+/// A point in time, in whole microseconds since 1970-01-01 00:00 UTC.
 ///
-/// Microseconds fit a JavaScript number until the year 2255.
+/// A JavaScript number represents every such timestamp exactly until the year 2255. The JSON form is the plain number.
 public struct Timestamp: Hashable, Comparable, Sendable, Codable {
+    /// The time in µs since 1970-01-01 00:00 UTC.
     public var microseconds: Int64
 
+    /// Creates a time from µs since 1970.
     public init(microseconds: Int64) { self.microseconds = microseconds }
 
+    /// Decodes a whole number of µs since 1970.
     public init(from decoder: any Decoder) throws {
         microseconds = try decoder.singleValueContainer().decode(Int64.self)
     }
 
+    /// Encodes the time as a whole number of µs since 1970.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(microseconds)
@@ -17,22 +21,22 @@ public struct Timestamp: Hashable, Comparable, Sendable, Codable {
 
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
 
-    /// The time `interval` µs later.
+    /// Returns the time `interval` µs after `time`.
     public static func + (time: Timestamp, interval: Int64) -> Timestamp {
         Timestamp(microseconds: time.microseconds + interval)
     }
 
-    /// The time `interval` µs earlier.
+    /// Returns the time `interval` µs before `time`.
     public static func - (time: Timestamp, interval: Int64) -> Timestamp {
         Timestamp(microseconds: time.microseconds - interval)
     }
 
-    /// The µs from `earlier` to `later`.
+    /// Returns the interval from `earlier` to `later`, in µs.
     public static func - (later: Timestamp, earlier: Timestamp) -> Int64 { later.microseconds - earlier.microseconds }
 }
 
 extension Timestamp: CustomStringConvertible {
-    /// ISO 8601 in UTC with all microseconds: `2026-11-21T09:30:00.000000Z`.
+    /// The time as ISO 8601 in UTC with microseconds: `2026-11-21T09:30:00.000000Z`.
     public var description: String {
         let day = microseconds.flooredDivision(by: 86_400_000_000)
         let (year, month, dayOfMonth) = civilDate(daysSince1970: day.quotient)
@@ -44,8 +48,8 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-    /// Reads a whole number of µs since 1970, or ISO 8601: a date, a date with time (fraction optional), ending in
-    /// `Z` or `±hh:mm`. Without a zone it is UTC.
+    /// Parses a whole number of µs since 1970, or an ISO 8601 date or date with time. Seconds, fraction and time zone
+    /// (`Z` or `±hh:mm`) are optional; without a time zone the time is UTC. Returns nil for any other text.
     public init?(_ text: String) {
         if let microseconds = Int64(text) {
             self.init(microseconds: microseconds)
@@ -116,7 +120,8 @@ private struct ISOReader {
     private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }
 
-// Civil dates by counting whole 400-year cycles from 1 March of year 0, so that the leap day ends a year.
+// Civil dates are computed in 400-year cycles from 1 March of year 0. A year that starts in March ends with the leap
+// day, which keeps the formulas free of special cases.
 
 private func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
     let shiftedYear = month <= 2 ? year - 1 : year

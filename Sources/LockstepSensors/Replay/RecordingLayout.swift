@@ -29,9 +29,13 @@ package struct RecordingLayout: Sendable {
     let extraFields: [Int?]
 
     /// Parses a header.
-    /// - Parameter extras: The headers of additional columns.
+    /// - Parameters:
+    ///   - extras: The headers of additional columns.
+    ///   - streams: The streams that the recording can contain.
     /// - Throws: ``ReplayError`` if the header has no time, no stream, or a name twice.
-    package init(header: String, file: String, extras: [String] = []) throws(ReplayError) {
+    package init(
+        header: String, file: String, extras: [String] = [], streams: StreamCatalog = .builtIn
+    ) throws(ReplayError) {
         func refuse(_ reason: String) -> ReplayError { ReplayError(file: file, line: 1, reason: reason) }
         let names = header.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingSpaces() }
         var places: [String: Int] = [:]
@@ -43,7 +47,12 @@ package struct RecordingLayout: Sendable {
         guard let timeField = places["t_us"] else {
             throw refuse("no header, or one without t_us; a recording has \(Self.known)")
         }
-        parts = Self.forms.compactMap { $0.part(places: places) }.removingRepeats()
+        let builtIn = Self.forms.compactMap { $0.part(places: places) }.removingRepeats()
+        do {
+            parts = builtIn + (try DeclaredForm.parts(of: streams.declared, places: places, besides: builtIn))
+        } catch {
+            throw refuse(error.reason)
+        }
         guard !parts.isEmpty else { throw refuse("the header names no stream; a recording has \(Self.known)") }
         self.timeField = timeField
         extraFields = extras.map { places[$0] }

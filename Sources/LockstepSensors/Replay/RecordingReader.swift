@@ -1,3 +1,5 @@
+import LockstepModel
+
 /// Reads a recording row by row. Owns the file.
 struct RecordingReader: ~Copyable {
     let layout: RecordingLayout
@@ -16,12 +18,15 @@ struct RecordingReader: ~Copyable {
     /// Opens `file` and reads its header and its last row.
     /// - Parameter extras: The headers of additional columns to read.
     /// - Throws: ``ReplayError``
-    static func open(_ file: String, extras: [String] = []) throws(ReplayError) -> RecordingReader {
+    static func open(
+        _ file: String, extras: [String] = [], streams: StreamCatalog = .builtIn
+    ) throws(ReplayError) -> RecordingReader {
         var lines = try LineReader(file: file)
         guard let header = try lines.next() else {
             throw ReplayError(file: file, line: nil, reason: "the file is empty")
         }
-        let layout = try RecordingLayout(header: String(decoding: header, as: UTF8.self), file: file, extras: extras)
+        let layout = try RecordingLayout(
+            header: String(decoding: header, as: UTF8.self), file: file, extras: extras, streams: streams)
         guard try !lines.isAtEnd(), let last = try lines.last() else {
             throw ReplayError(file: file, line: nil, reason: "no rows after the header")
         }

@@ -69,6 +69,15 @@ extension RecordingLayout.Part {
                 values.append(.nan)
                 continue
             }
+            if let words = column.kind.words {
+                guard let index = words.firstIndex(of: text) else {
+                    throw RowError(
+                        "'\(text)' is not one of \(words.joined(separator: ", ")) (\(column.name) of \(stream))")
+                }
+                values.append(Double(index))
+                isEmpty = false
+                continue
+            }
             guard let number = Double(text), number.isFinite else {
                 throw RowError("'\(text)' is not a number (\(column.name) of \(stream))")
             }

@@ -13,6 +13,7 @@ public import LockstepModel
 /// | `mx_uT,my_uT,mz_uT` | magnetometer |
 /// | `lat,lon` and any of `alt,hacc,vacc,speed,course,fix,at` | location |
 /// | `pressure_hPa` | pressure |
+/// | the columns of a declared stream, as `ppm` or `x/co2.ppm` | that stream; see ``DeclaredForm`` |
 ///
 /// Other columns are ignored. A stream whose fields are all empty in a row has no sample there; an empty field of a
 /// location is null. LF, CR LF, a byte order mark and blank lines at the end are accepted.
@@ -27,6 +28,8 @@ public struct ReplaySource: SensorSource {
     public let linger: Int64
     /// The streams in the recording.
     public let streams: [SensorStream]
+    /// The streams that the recording can contain.
+    private let catalog: StreamCatalog
 
     /// The number of rows that are delivered at once, unless the next row is not yet due.
     private static let blockRows = 500
@@ -35,10 +38,11 @@ public struct ReplaySource: SensorSource {
     /// - Throws: ``ReplayError`` if the file cannot be read, is empty, or has no stream in its header or no rows.
     public init(
         file: String, speed: ReplaySpeed = .realTime, stamping: Stamping = .now,
-        linger: Int64 = SourceOptions.defaultLinger
+        linger: Int64 = SourceOptions.defaultLinger, streams catalog: StreamCatalog = .builtIn
     ) throws(ReplayError) {
-        let reader = try RecordingReader.open(file)
+        let reader = try RecordingReader.open(file, streams: catalog)
         self.file = file
+        self.catalog = catalog
         self.speed = speed
         self.stamping = stamping
         self.linger = linger
@@ -51,7 +55,7 @@ public struct ReplaySource: SensorSource {
     /// Plays the recording once; reports ``SourceStatus/ended`` at its end.
     /// - Throws: ``ReplayError`` at the first malformed row, after delivering the rows before it.
     public func run(into sink: any SampleSink) async throws {
-        var reader = try RecordingReader.open(file)
+        var reader = try RecordingReader.open(file, streams: catalog)
         var pending = PendingRows(layout: reader.layout, clock: stamping == .own ? .own : .boot)
         var timing: ReplayTiming?
         sink.report(.running, from: name)

@@ -1,3 +1,5 @@
+public import LockstepModel
+
 /// Options that apply to the sources named by `--source`.
 public struct SourceOptions: Sendable, Hashable {
     /// The playback speed of recordings.
@@ -15,6 +17,8 @@ public struct SourceOptions: Sendable, Hashable {
     /// A longer linger means fewer wake-ups. Samples that arrive less often than this are delivered at once, and so are
     /// fixes of gpsd.
     public var linger: Int64
+    /// The streams that a recording can contain.
+    public var streams = StreamCatalog.builtIn
 
     /// 50 ms: short enough for a live display.
     public static let defaultLinger: Int64 = 50_000

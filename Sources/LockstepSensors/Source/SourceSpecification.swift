@@ -35,7 +35,7 @@ public enum SensorSources {
             guard rest.count > 1 else { throw SourceSpecificationError("'\(text)' names no file: use replay:FILE.csv") }
             return try ReplaySource(
                 file: String(rest.dropFirst()), speed: options.speed, stamping: options.stamping,
-                linger: options.linger)
+                linger: options.linger, streams: options.streams)
         case "gpsd": return GpsdSource(address: try address(rest, in: text), stamping: options.stamping)
         default: throw SourceSpecificationError("unknown source '\(text)': use \(forms)")
         }

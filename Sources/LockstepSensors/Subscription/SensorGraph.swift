@@ -8,7 +8,8 @@ public import LockstepModel
 ///
 /// Samples are expected on one time line, in time order within a stream.
 public struct SensorGraph: Sendable {
-    /// The available streams, in the order of ``/LockstepModel/SensorStream/builtIn``.
+    /// The available streams: built-in streams in the order of ``/LockstepModel/SensorStream/builtIn``, then declared streams
+    /// by name.
     public let streams: [SensorStream]
 
     private let provided: Set<SensorStream>
@@ -37,7 +38,9 @@ public struct SensorGraph: Sendable {
         self.nativeRates = nativeRates
         derived = DerivedSensors(options.sensors(provided: provided), provided: provided)
         let available = provided.union(derived.streams)
-        streams = SensorStream.builtIn.filter(available.contains)
+        streams =
+            SensorStream.builtIn.filter(available.contains)
+            + available.filter(\.isDeclared).sorted { $0.name < $1.name }
     }
 
     /// Adds a subscriber without requests.

@@ -1,21 +1,21 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Reads means and sums over spans of time.
+/// Reads aggregates (means and sums) over time spans.
 ///
-/// One statement for each span, and not `GROUP BY`: SQLite does not know that `t / span` rises with `t`, and would sort
-/// all samples before it gave the first row.
+/// It runs one statement per span instead of `GROUP BY t / span`: SQLite does not know that this expression increases
+/// with `t`, and would sort all samples before it returns the first row.
 final class AverageCursor: QueryCursor {
     private let first: SQLiteStatement
     private let average: SQLiteStatement
     private let columns: [SensorStream.Column]
     private let times: Range<Int64>
-    /// µs.
+    /// The length of a span, in µs.
     private let span: Int64
-    /// Where to look for the next sample.
+    /// The start of the next search for a sample, in µs since 1970.
     private var position: Int64
 
-    /// Nil if the store has no table of the stream yet.
+    /// Returns nil if the store has no table for the stream yet.
     init?(
         _ stream: SensorStream, _ times: Range<Int64>, span: Int64, in database: SQLiteDatabase
     ) throws(SQLiteError) {
@@ -61,7 +61,7 @@ final class AverageCursor: QueryCursor {
         return (Timestamp(microseconds: start), values)
     }
 
-    /// The multiple of the span at or before `time`, also before 1970.
+    /// Returns the start of the span that contains `time`: the greatest multiple of `span` that is at most `time`.
     private func spanStart(_ time: Int64) -> Int64 {
         let rest = time % span
         return time - (rest < 0 ? rest + span : rest)
@@ -69,7 +69,7 @@ final class AverageCursor: QueryCursor {
 }
 
 extension SensorStream.Column {
-    /// What stands for many of its values in a SELECT; nil if nothing does.
+    /// The SQL expression of the column's aggregate, or nil if it has none.
     fileprivate var aggregateSQL: String? {
         switch aggregate {
         case .mean: "avg(\(name))"
@@ -79,7 +79,7 @@ extension SensorStream.Column {
         }
     }
 
-    /// Where the values lie on both sides of the 180th meridian, those in the west count on from 180°.
+    /// If the values lie on both sides of the 180th meridian, 360° is added to negative values before averaging.
     private static func meanLongitudeSQL(_ name: String) -> String {
         let beyond = "avg(CASE WHEN \(name) < 0 THEN \(name) + 360 ELSE \(name) END)"
         return """

@@ -1,17 +1,18 @@
 public import LockstepModel
 import LockstepSQLite
 
-/// Which rows a query gives of each device.
+/// The rows that a query returns for each device.
 public enum QueryDetail: Hashable, Sendable {
-    /// Every sample.
+    /// All samples.
     case samples
-    /// The newest sample alone.
+    /// Only the newest sample.
     case last
-    /// One row for each span of so many µs, counted from 1970-01-01 UTC, in which there are samples: means and sums, as
-    /// the columns say, with the time at which the span starts. More than 0.
+    /// One row of aggregates for each time span that has samples, with the start of the span as its time.
+    ///
+    /// `span` is the length in µs and must be greater than 0. Spans are aligned to 1970-01-01 UTC.
     case averages(span: Int64)
 
-    /// The columns of the rows.
+    /// Returns the columns of the rows.
     public func columns(of stream: SensorStream) -> [SensorStream.Column] {
         switch self {
         case .samples, .last: stream.columns
@@ -19,7 +20,7 @@ public enum QueryDetail: Hashable, Sendable {
         }
     }
 
-    /// What reads the rows; nil if the store has no table of the stream yet.
+    /// Returns a cursor for the rows, or nil if the store has no table for the stream yet.
     func cursor(
         of stream: SensorStream, _ times: Range<Int64>, in database: SQLiteDatabase
     ) throws(SQLiteError) -> (any QueryCursor)? {
@@ -31,12 +32,12 @@ public enum QueryDetail: Hashable, Sendable {
     }
 }
 
-/// Reads the rows of one device after the other.
+/// A cursor over the rows of a query, one device at a time.
 protocol QueryCursor: AnyObject {
-    /// Begins with the rows of a device.
+    /// Positions the cursor before the first row of a device.
     func start(device: Int64) throws(SQLiteError)
-    /// The next row of the device by time, or nil after the last.
+    /// Returns the next row of the device in order of time, or nil after the last row.
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])?
-    /// Reads no more, and holds no state of the store any more, until the next start.
+    /// Ends reading and releases the snapshot of the database until the next start.
     func reset()
 }

@@ -1,12 +1,12 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Reads samples as they are stored: all, or the newest of each device.
+/// Reads stored samples: all samples, or only the newest sample of each device.
 final class SampleCursor: QueryCursor {
     private let select: SQLiteStatement
     private let kinds: [SensorStream.Kind]
 
-    /// Nil if the store has no table of the stream yet.
+    /// Returns nil if the store has no table for the stream yet.
     init?(
         _ stream: SensorStream, _ times: Range<Int64>, newestOnly: Bool, in database: SQLiteDatabase
     ) throws(SQLiteError) {
@@ -30,7 +30,8 @@ final class SampleCursor: QueryCursor {
         return (Timestamp(microseconds: select.int64(at: 0)), values)
     }
 
-    /// The newest sample is the last of the device's part of the primary key: nothing but it is read.
+    /// Returns the SELECT statement. SQLite finds the newest sample at the end of the device's range of the primary key,
+    /// without reading other rows.
     static func select(_ columns: String, of stream: SensorStream, newestOnly: Bool) -> String {
         """
         SELECT t, \(columns) FROM \(stream.table)

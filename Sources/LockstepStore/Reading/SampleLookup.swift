@@ -1,13 +1,13 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Finds the stored sample of a (device, time) in one stream's table.
+/// Compares samples with the stored samples of the same device and time in the table of one stream.
 struct SampleLookup {
     private let stream: SensorStream
     private let select: SQLiteStatement
     private let span: SQLiteStatement
 
-    /// Nil if there is no such table.
+    /// Returns nil if the table does not exist.
     init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         self.stream = stream
         guard let names = try StoreSchema.selectList(of: stream, in: database) else { return nil }
@@ -18,15 +18,17 @@ struct SampleLookup {
             persistent: true)
     }
 
+    /// The result of a comparison.
     enum Finding: Equatable {
+        /// No sample is stored at that time.
         case absent
-        /// Stored with the same values, where null equals null.
+        /// A sample with equal values is stored. Null equals null.
         case same
-        /// Stored with these values.
+        /// A sample with these different values is stored.
         case different([Double])
     }
 
-    /// Compares sample `index` of `block` with what is stored of the device at its time.
+    /// Compares sample `index` of `block` with the stored sample of the device at the same time.
     func find(_ index: Int, of block: SampleBlock, device: Int64) throws(SQLiteError) -> Finding {
         try select.bind(device, at: 1)
         try select.bind(block.times[index], at: 2)
@@ -35,16 +37,16 @@ struct SampleLookup {
         return difference(of: index, in: block, from: select).map(Finding.different) ?? .same
     }
 
-    /// Those of the samples `rows` of `block` that are stored with other values, with these.
+    /// Returns the indexes of those `rows` of `block` that are stored with different values, and the stored values.
     ///
-    /// Reads the table once from the first to the last, which is as fast as a lookup of one row where, as in nearly
-    /// every batch, the samples lie side by side.
+    /// It scans the table once from the first to the last time. The samples of a batch are nearly always neighbours in
+    /// the table, which makes the scan as fast as the lookup of a single row.
     func differences(
         _ rows: Range<Int>, of block: SampleBlock, device: Int64
     ) throws(SQLiteError) -> [(index: Int, stored: [Double])] {
         let times = block.times[rows]
         guard zip(times, times.dropFirst()).allSatisfy({ $0 < $1 }) else {
-            return try differences(byOne: rows, of: block, device: device)
+            return try differencesByLookup(rows, of: block, device: device)
         }
         var found: [(index: Int, stored: [Double])] = []
         try span.bind(device, at: 1)
@@ -52,15 +54,15 @@ struct SampleLookup {
         try span.bind(block.times[rows.upperBound - 1], at: 3)
         defer { span.reset() }
         var index = rows.lowerBound
-        var strangers = 0
+        var otherRows = 0
         let time = stream.columns.count
         while index < rows.upperBound, try span.step() {
             let stored = span.int64(at: time)
             while index < rows.upperBound, block.times[index] < stored { index += 1 }
             guard index < rows.upperBound, block.times[index] == stored else {
-                strangers += 1
-                // Others lie in between, perhaps millions: then each is better looked up.
-                if strangers > 4 * rows.count { return try differences(byOne: rows, of: block, device: device) }
+                otherRows += 1
+                // There may be millions of other rows in between: switch to one lookup per sample.
+                if otherRows > 4 * rows.count { return try differencesByLookup(rows, of: block, device: device) }
                 continue
             }
             if let values = difference(of: index, in: block, from: span) { found.append((index, values)) }
@@ -69,8 +71,8 @@ struct SampleLookup {
         return found
     }
 
-    private func differences(
-        byOne rows: Range<Int>, of block: SampleBlock, device: Int64
+    private func differencesByLookup(
+        _ rows: Range<Int>, of block: SampleBlock, device: Int64
     ) throws(SQLiteError) -> [(index: Int, stored: [Double])] {
         var found: [(index: Int, stored: [Double])] = []
         for index in rows {
@@ -80,7 +82,7 @@ struct SampleLookup {
         return found
     }
 
-    /// The values of the row that `statement` has reached, if sample `index` has others.
+    /// Returns the values of the current row of `statement`, or nil if they equal the values of sample `index`.
     private func difference(of index: Int, in block: SampleBlock, from statement: SQLiteStatement) -> [Double]? {
         for (number, column) in stream.columns.enumerated() {
             let stored = column.kind.read(statement, at: number)

@@ -1,18 +1,18 @@
 public import LockstepModel
 import LockstepSQLite
 
-/// How samples from elsewhere compare with what is stored.
+/// The result of comparing samples with the store.
 public struct BlockComparison: Hashable, Sendable {
-    /// Samples that are stored with the same values.
+    /// The number of samples that are stored with equal values.
     public internal(set) var present = 0
-    /// Times of samples that are not stored, in µs since 1970.
+    /// The times of samples that are not stored, in µs since 1970.
     public internal(set) var missing: [Int64] = []
-    /// Times of samples that are stored with other values, in µs since 1970.
+    /// The times of samples that are stored with different values, in µs since 1970.
     public internal(set) var different: [Int64] = []
 }
 
 extension StoreReader {
-    /// Looks every sample of `block` up.
+    /// Compares every sample of `block` with the stored samples of `device`.
     /// - Throws: ``StoreError``
     public func compare(_ block: SampleBlock, of device: DeviceAddress) throws(StoreError) -> BlockComparison {
         try reading {
@@ -38,7 +38,8 @@ extension StoreReader {
         return try select.step() ? select.int64(at: 0) : nil
     }
 
-    /// Kept, because a journal has thousands of blocks; nil if the store has no table of the stream yet.
+    /// Returns the cached lookup of a stream, or nil if the store has no table for the stream yet. It is cached because a
+    /// journal has thousands of blocks.
     private func lookup(of stream: SensorStream) throws(SQLiteError) -> SampleLookup? {
         if let known = lookups[stream] { return known }
         let lookup = try SampleLookup(stream, in: database)

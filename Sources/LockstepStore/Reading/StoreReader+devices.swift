@@ -1,33 +1,34 @@
 public import LockstepModel
 import LockstepSQLite
 
-/// A device at a glance.
+/// A summary of one device.
 public struct DeviceSummary: Hashable, Sendable {
+    /// The address of the device.
     public let address: DeviceAddress
-    /// Nil for a device that never showed a sign of life, such as one that only sent backlog.
+    /// The life-cycle state, or nil if the device has none yet, for example because it has only sent backlog.
     public let state: LifecycleState?
-    /// Since when it is in this state.
+    /// The time of the last change of the state.
     public let since: Timestamp?
-    /// When the collector first heard of it, on the collector's clock.
+    /// The time of the first message of the device, on the collector's clock.
     public let firstSeen: Timestamp?
-    /// When the collector last heard of it, on the collector's clock.
+    /// The time of the last message of the device, on the collector's clock.
     public let lastSeen: Timestamp?
-    /// Time of its newest sample, on the device's time line.
+    /// The time of the newest sample, on the device's time line.
     public let lastSample: Timestamp?
-    /// Samples stored, over all streams.
+    /// The number of stored samples in all streams.
     public let samples: Int64
-    /// Samples that came again with the same values.
+    /// The number of samples that were received again with the same values.
     public let duplicates: Int64
-    /// Samples that came again with other values.
+    /// The number of samples that were received again with different values.
     public let conflicts: Int64
-    /// Batches neither received nor dropped, below one that is, over all epochs.
+    /// The number of missing batches in all epochs: neither received nor dropped, and below a batch that was.
     public let gaps: Int64
-    /// Batches that the agent dropped and that were never received, over all epochs.
+    /// The number of batches in all epochs that the agent dropped and that were never received.
     public let dropped: Int64
 }
 
 extension StoreReader {
-    /// Every device, by group and name.
+    /// Returns a summary of every device, ordered by group and device id.
     /// - Throws: ``StoreError``
     public func devices() throws(StoreError) -> [DeviceSummary] {
         try reading {
@@ -55,7 +56,7 @@ extension StoreReader {
         }
     }
 
-    /// The batch numbers of each device, by the device's number.
+    /// Returns the batch numbers of each device, keyed by the device's id in the store.
     func epochs() throws(SQLiteError) -> [Int64: [EpochVerification]] {
         let received = try ranges(in: "batches")
         let dropped = try ranges(in: "dropped")

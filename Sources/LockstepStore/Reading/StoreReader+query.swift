@@ -1,25 +1,28 @@
 public import LockstepModel
 import LockstepSQLite
 
-/// One stored sample, or the averages of several.
+/// A row of a query: a stored sample, or the aggregates of a time span.
 public struct SampleRow: Sendable {
+    /// The address of the device.
     public let device: DeviceAddress
-    /// Of the sample, or at which the span of the averages starts.
+    /// The time of the sample, or the start of the time span.
     public let time: Timestamp
-    /// In the order of the columns of the query's ``QueryDetail``; not a number stands for null.
+    /// The values in the order of ``QueryDetail/columns(of:)``. NaN stands for null.
     public let values: [Double]
 }
 
 extension StoreReader {
-    /// Gives stored samples one by one: by group and device, and by time within a device. Memory stays flat.
+    /// Calls `each` for every row of a query, ordered by group, device and time. Memory use does not grow with the result.
     /// - Parameters:
-    ///   - detail: which rows: samples, the newest alone, or averages; their values are in the order of its columns.
-    ///   - group: only of this group; of all where nil.
-    ///   - devices: only of these; of all where empty.
-    ///   - from: the first time that counts.
-    ///   - to: the first time that counts no more.
-    ///   - limit: the most rows, over all devices.
-    /// - Throws: ``StoreError``, or what `each` throws, which ends the query.
+    ///   - stream: the stream to read.
+    ///   - detail: the kind of rows: samples, the newest sample only, or aggregates.
+    ///   - group: the group to read, or nil for all groups.
+    ///   - devices: the devices to read, or an empty array for all devices.
+    ///   - from: the start of the time range (inclusive), or nil for no limit.
+    ///   - to: the end of the time range (exclusive), or nil for no limit.
+    ///   - limit: the maximum number of rows over all devices, or nil for no limit.
+    ///   - each: receives the rows. An error that it throws ends the query.
+    /// - Throws: ``StoreError``, or the error of `each`.
     public func query(
         stream: SensorStream, detail: QueryDetail = .samples, group: GroupID? = nil, devices: [DeviceID] = [],
         from: Timestamp? = nil, to: Timestamp? = nil, limit: Int? = nil, each: (SampleRow) throws -> Void
@@ -38,8 +41,8 @@ extension StoreReader {
         }
     }
 
-    /// Many devices in one transaction, which for each would take longer than to read its row. It is over before `each`,
-    /// which may take its time, sees the rows.
+    /// Reads the newest row of up to 1,000 devices per transaction: a transaction per device would take longer than
+    /// reading the row. The transaction ends before `each` is called, because `each` may take long.
     private func newest(
         of devices: [NumberedDevice], _ cursor: any QueryCursor, limit: Int, each: (SampleRow) throws -> Void
     ) throws {
@@ -70,7 +73,8 @@ extension StoreReader {
         }
     }
 
-    /// Unlike ``reading(_:)`` without a transaction: over all of a long query that would keep the writer's log growing.
+    /// Runs `body` without a transaction, unlike ``reading(_:)``. A transaction during a long query would prevent
+    /// checkpoints and let the write-ahead log grow.
     private func storeErrors<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
         do { return try body() } catch { throw StoreError(error, path: path) }
     }

@@ -1,49 +1,54 @@
 public import LockstepModel
 import LockstepSQLite
 
-/// What the store has of one device, counted from its tables.
+/// The stored data of one device, counted from the tables themselves.
 public struct DeviceVerification: Hashable, Sendable {
+    /// The address of the device.
     public let address: DeviceAddress
-    /// By epoch id.
+    /// The batch numbers of each epoch, ordered by epoch id.
     public let epochs: [EpochVerification]
-    /// Rows of each stream that has any, in the order of `SensorStream.builtIn`.
+    /// The number of rows of each stream that has any, in the order of the store's ``StreamCatalog``.
     public let samples: [StreamCount]
-    /// Samples kept as conflicts.
+    /// The number of rows in `conflicts`.
     public let conflicts: Int64
 
-    /// How many rows a stream has.
+    /// The number of rows of one stream.
     public struct StreamCount: Hashable, Sendable {
+        /// The stream.
         public let stream: SensorStream
+        /// The number of rows.
         public let count: Int64
     }
 }
 
 /// The batch numbers of one epoch of a device.
 public struct EpochVerification: Hashable, Sendable {
+    /// The epoch.
     public let epoch: Epoch
+    /// The received batches.
     public let received: SequenceSet
-    /// Dropped by the agent and never received.
+    /// The batches that the agent dropped and that were never received.
     public let dropped: SequenceSet
-    /// Neither received nor dropped, below one that is.
+    /// The missing batches: neither received nor dropped, and below a batch that was.
     public let gaps: SequenceSet
 
     init(epoch: Epoch, received: SequenceSet, agentDropped: SequenceSet) {
         self.epoch = epoch
         self.received = received
-        // The agent may drop a batch that has come but whose acknowledgement was lost.
+        // An agent may drop a batch that was received if the acknowledgement was lost.
         dropped = agentDropped.subtracting(received)
         gaps = received.union(agentDropped).gaps
     }
 }
 
 extension StoreReader {
-    /// What the store has of every device, counted from its tables: it reads all keys.
+    /// Returns the stored data of every device, counted from the tables. It reads the keys of all samples.
     /// - Throws: ``StoreError``
     public func verification() throws(StoreError) -> [DeviceVerification] {
         try reading {
             let epochs = try epochs()
             let conflicts = try counts(in: "conflicts")
-            let samples = try SensorStream.builtIn.map { stream in
+            let samples = try StreamTable.catalog(in: database).streams.map { stream in
                 (stream: stream, counts: try counts(in: stream.table))
             }
             return try numberedDevices().map { device in
@@ -57,7 +62,7 @@ extension StoreReader {
         }
     }
 
-    /// Rows of a table by the device's number; none if there is no such table.
+    /// Returns the number of rows per device id, or an empty dictionary if the table does not exist.
     private func counts(in table: String) throws(SQLiteError) -> [Int64: Int64] {
         guard try !StoreSchema.columns(of: table, in: database).isEmpty else { return [:] }
         let select = try database.prepare("SELECT device_id, count(*) FROM \(table) GROUP BY device_id")

@@ -1,28 +1,28 @@
 import Glibc
-import LockstepModel
+public import LockstepModel
 import LockstepSQLite
 
-/// A device, and its number in the store.
+/// A device and its id in the store.
 typealias NumberedDevice = (address: DeviceAddress, id: Int64)
 
-/// Reads a store, also while a collector writes it.
+/// A read-only connection to a store. It can be used while a collector writes to the store.
 ///
-/// Each call sees what was committed when it began. Use a reader from one thread.
+/// Each call sees the data that was committed when the call began. Use a reader from one thread only.
 public final class StoreReader {
     let path: String
     let database: SQLiteDatabase
     var lookups: [SensorStream: SampleLookup] = [:]
 
     /// Opens the store at `path`.
-    /// - Throws: ``StoreError``: there is no such file, it isn't a store, or another version wrote it.
+    /// - Throws: ``StoreError`` if the file does not exist, is not a store, or has another schema version.
     public init(path: String) throws(StoreError) {
         self.path = path
         guard !isFolder(path) else {
-            throw StoreError(.notAStore, "\(path) is a folder: give the path of a store in it")
+            throw StoreError(.notAStore, "\(path) is a folder: specify the path of a store in it")
         }
         guard access(path, F_OK) == 0 else {
             throw StoreError(
-                .missing, "there is no store at \(path): check the path, or start a collector that writes it")
+                .missing, "there is no store at \(path): check the path, or start a collector with this store")
         }
         do {
             database = try SQLiteDatabase(path: path, mode: .readOnly)
@@ -32,7 +32,14 @@ public final class StoreReader {
         }
     }
 
-    /// What SQLite's own check finds wrong with the file; nothing if all is well. Reads all of it.
+    /// Returns the streams of the store: the built-in streams, and all streams that were ever declared for this store.
+    /// - Throws: ``StoreError``
+    public func catalog() throws(StoreError) -> StreamCatalog {
+        do { return try StreamTable.catalog(in: database) } catch { throw StoreError(error, path: path) }
+    }
+
+    /// Runs SQLite's integrity check, which reads the whole file.
+    /// - Returns: the problems found, or an empty array if the file is intact.
     /// - Throws: ``StoreError``
     public func integrityCheck() throws(StoreError) -> [String] {
         var findings: [String] = []
@@ -42,19 +49,19 @@ public final class StoreReader {
                 if let finding = check.text(at: 0), finding != "ok" { findings.append(finding) }
             }
         } catch {
-            // Damage may be such that the check itself can't go on.
+            // Severe damage makes the check itself fail.
             guard error.isCorrupt else { throw StoreError(error, path: path) }
             findings.append(error.message)
         }
         return findings
     }
 
-    /// Runs several reads on one state of the store.
+    /// Runs several reads on one consistent snapshot of the store.
     func reading<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
         do { return try database.transaction(.deferred, body) } catch { throw StoreError(error, path: path) }
     }
 
-    /// Every device, by group and name, with its number.
+    /// Returns all devices with their ids, ordered by group and device.
     func numberedDevices() throws(SQLiteError) -> [NumberedDevice] {
         let select = try database.prepare(
             "SELECT group_name, device, device_id FROM devices ORDER BY group_name, device")
@@ -65,7 +72,7 @@ public final class StoreReader {
         return devices
     }
 
-    /// The ranges of `batches` or `dropped`, by the device's number.
+    /// Returns the ranges in the table `batches` or `dropped`, keyed by device id and epoch.
     func ranges(in table: String) throws(SQLiteError) -> [Int64: [Epoch: SequenceSet]] {
         let select = try database.prepare(
             "SELECT device_id, epoch, first, last FROM \(table) ORDER BY device_id, epoch, first")

@@ -1,9 +1,9 @@
 import LockstepModel
 import LockstepSQLite
 
-// A value in memory is a `Double`; these are the ways in and out of a table.
+// Conversion between values in memory, which are all `Double`, and values in a table.
 extension SensorStream.Kind {
-    /// The column's type in SQL.
+    /// The SQL type of the column.
     var sqlType: String {
         switch self {
         case .real: "REAL"
@@ -12,7 +12,7 @@ extension SensorStream.Kind {
         }
     }
 
-    /// What a table gives back of `value`: a whole number for an integer, null for a choice that there is not.
+    /// Returns `value` as it would be read back from a table: integers are rounded, and invalid values become null.
     func normalized(_ value: Double) -> Double {
         switch self {
         case .real: value
@@ -21,6 +21,7 @@ extension SensorStream.Kind {
         }
     }
 
+    /// Binds `value` to a parameter of `statement`.
     func bind(_ value: Double, to statement: SQLiteStatement, at index: Int) throws(SQLiteError) {
         switch self {
         case .real: try statement.bind(value, at: index)
@@ -37,6 +38,7 @@ extension SensorStream.Kind {
         }
     }
 
+    /// Reads a value from a column of the current row.
     func read(_ statement: SQLiteStatement, at column: Int) -> Double {
         switch self {
         case .real, .integer: statement.double(at: column)
@@ -45,7 +47,7 @@ extension SensorStream.Kind {
         }
     }
 
-    /// `value` as JSON: a number, a word, `null`.
+    /// Returns `value` as JSON: a number, a string or null.
     func json(_ value: Double) -> String {
         let stored = normalized(value)
         guard stored.isFinite else { return "null" }
@@ -58,12 +60,12 @@ extension SensorStream.Kind {
 }
 
 extension SensorStream {
-    /// A sample's values as a JSON object: `{"x":0.5,"y":null,"z":-1.0}`.
+    /// Returns the values of a sample as a JSON object: `{"x":0.5,"y":null,"z":-1.0}`.
     func json(_ values: [Double]) -> String {
         let members = zip(columns, values).map { column, value in "\"\(column.name)\":\(column.kind.json(value))" }
         return "{" + members.joined(separator: ",") + "}"
     }
 }
 
-/// Whole numbers up to this one are exact as `Double`.
+/// The largest whole number up to which all whole numbers are exact as `Double`: 2⁵³.
 private let largestInteger = 9_007_199_254_740_992.0

@@ -1,9 +1,9 @@
 import LockstepModel
 import LockstepSQLite
 
-/// What makes a database a store: its mark in the file's header, its version, its tables and views.
+/// The schema of a store: application id, schema version, tables and views.
 enum StoreSchema {
-    /// `LKST`, in the header's `application_id`.
+    /// The `application_id` in the header of the file: `LKST`.
     static let applicationID: Int32 = 0x4C4B_5354
 
     static let migrations = SchemaMigrations([
@@ -13,22 +13,24 @@ enum StoreSchema {
         },
         { database in
             try database.execute(
-                "ALTER TABLE devices ADD COLUMN session_epoch TEXT /* the epoch that the session is of */")
+                "ALTER TABLE devices ADD COLUMN session_epoch TEXT /* epoch of the session */")
         },
+        { database in try database.execute(StreamTable.create) },
     ])
 
-    /// Checks that a database is empty, or a store that this program knows.
+    /// Checks that a database is empty, or a store with a schema that this program supports.
     static func checkIsStoreOrNew(_ database: SQLiteDatabase) throws {
         if try database.integer("SELECT count(*) FROM sqlite_schema") > 0 { try checkMark(database) }
         try migrations.check(database)
     }
 
-    /// Makes a new database a store, or brings an older store up to date.
+    /// Creates the schema in an empty database, or migrates an older store.
     static func update(_ database: SQLiteDatabase, streams: [SensorStream]) throws {
         try migrations.apply(to: database)
         try database.transaction {
             let views = streams.map(\.view) + baseViews
-            // First, because a table can't lose or gain columns below a view that no longer fits.
+            try StreamTable.register(streams.filter(\.isDeclared), in: database)
+            // Drop outdated views first: SQLite refuses to alter a table while a view does not match it.
             for view in views { try dropIfChanged(view, in: database) }
             for stream in streams { try updateTable(of: stream, in: database) }
             for view in views where try storedText(of: view.name, in: database) == nil {
@@ -37,7 +39,7 @@ enum StoreSchema {
         }
     }
 
-    /// Checks that a database which is only to be read is a store that this program can read.
+    /// Checks that a database opened for reading is a store that this program can read.
     static func check(_ database: SQLiteDatabase) throws {
         try checkMark(database)
         try migrations.check(database)
@@ -45,12 +47,12 @@ enum StoreSchema {
         guard version == migrations.version else {
             throw StoreError(
                 .schema,
-                "\(database.path) was written by an older Lockstep (schema \(version), this program needs "
-                    + "\(migrations.version)): start this version's collector on it once")
+                "\(database.path) was written by an older version of Lockstep (schema \(version), this program needs "
+                    + "\(migrations.version)): start the collector of this version once with this store")
         }
     }
 
-    /// The columns that a table has; none if there is no such table.
+    /// Returns the names of a table's columns, or an empty set if the table does not exist.
     static func columns(of table: String, in database: SQLiteDatabase) throws(SQLiteError) -> Set<String> {
         let statement = try database.prepare("SELECT name FROM pragma_table_info(?)")
         try statement.bind(table, at: 1)
@@ -61,9 +63,10 @@ enum StoreSchema {
         return names
     }
 
-    /// The stream's columns for a SELECT; nil if there is no such table.
+    /// Returns the stream's columns for a SELECT, or nil if the table does not exist.
     ///
-    /// A store that no writer has opened since the stream got a new column lacks it: NULL stands for it.
+    /// A column that the table does not have is replaced by NULL. This happens if the stream has a new column and no
+    /// collector has opened the store since.
     static func selectList(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) -> String? {
         let present = try columns(of: stream.table, in: database)
         guard !present.isEmpty else { return nil }
@@ -73,7 +76,7 @@ enum StoreSchema {
     private static func checkMark(_ database: SQLiteDatabase) throws {
         guard try database.applicationID == applicationID else {
             throw StoreError(
-                .notAStore, "\(database.path) is an SQLite database but no Lockstep store: choose another file")
+                .notAStore, "\(database.path) is an SQLite database but not a Lockstep store: choose another file")
         }
     }
 

@@ -1,4 +1,4 @@
-/// A view of the store for people. Views hold no data: a writer replaces those whose text has changed.
+/// A human-readable view of the store. A collector replaces views whose definition has changed.
 struct View {
     let name: String
     let select: String
@@ -6,17 +6,17 @@ struct View {
     var create: String { "CREATE VIEW \(name) AS\n\(select)" }
 }
 
-/// The SQL for a time in µs since 1970 as ISO 8601 text with microseconds; NULL stays NULL.
+/// Returns the SQL expression that formats a time in µs since 1970 as ISO 8601 with microseconds. NULL stays NULL.
 func isoTime(_ column: String) -> String {
     "strftime('%Y-%m-%dT%H:%M:%S', \(column) / 1000000, 'unixepoch') || printf('.%06dZ', \(column) % 1000000)"
 }
 
-/// The views that don't follow from the streams.
+/// The views that are independent of the streams.
 let baseViews = [
     View(
         name: "v_devices",
         select: """
-            -- Every device, its state and what is stored of it.
+            -- All devices with their state and counters.
             SELECT group_name, device, state, \(isoTime("since")) AS since, reason,
                 \(isoTime("first_seen")) AS first_seen,
                 \(isoTime("last_seen")) AS last_seen,
@@ -29,7 +29,7 @@ let baseViews = [
     View(
         name: "v_states",
         select: """
-            -- Every change of a life-cycle state.
+            -- All changes of life-cycle states.
             SELECT group_name, device, states.seq AS seq, \(isoTime("states.since")) AS time,
                 states.previous AS previous, states.state AS state, states.reason AS reason, states.since AS t
             FROM states JOIN devices USING (device_id)
@@ -37,7 +37,7 @@ let baseViews = [
     View(
         name: "v_gaps",
         select: """
-            -- Batches that are missing: neither received nor dropped by the agent, below one that is.
+            -- Missing batches: neither received nor dropped by the agent, and below a batch that was.
             WITH known AS (
                 SELECT device_id, epoch, first, last FROM batches
                 UNION ALL SELECT device_id, epoch, first, last FROM dropped
@@ -54,7 +54,7 @@ let baseViews = [
     View(
         name: "v_conflicts",
         select: """
-            -- Samples that came with the time of a stored one and other values.
+            -- Samples with the time of a stored sample but different values.
             SELECT group_name, device, stream, \(isoTime("conflicts.t")) AS time, stored, received, epoch, seq,
                 \(isoTime("conflicts.at")) AS received_at, conflicts.t AS t
             FROM conflicts JOIN devices USING (device_id)
@@ -62,7 +62,7 @@ let baseViews = [
     View(
         name: "v_rejected",
         select: """
-            -- Messages that could not be taken in; the payload's beginning as text if it is JSON, else in hexadecimal.
+            -- Rejected messages. head is the beginning of the payload: text if it is JSON, otherwise hexadecimal.
             SELECT id, \(isoTime("at")) AS time, topic, reason, size,
                 CASE WHEN substr(head, 1, 1) IN (x'7b', x'5b') THEN CAST(head AS TEXT) ELSE hex(head) END AS head
             FROM rejected

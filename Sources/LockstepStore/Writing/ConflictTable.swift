@@ -1,10 +1,11 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Samples that came with the time of a stored one and other values: the first ones, up to a limit.
+/// Writes the table `conflicts`: samples with the time of a stored sample but different values. After a limit is reached,
+/// further conflicts are only counted.
 struct ConflictTable {
     private let limit: Int
-    /// Rows there are; nil while that is not known.
+    /// The number of rows, or nil if it must be read from the table.
     private var count: Int64?
     private let insert: SQLiteStatement
     private let select: SQLiteStatement
@@ -20,8 +21,8 @@ struct ConflictTable {
             """, persistent: true)
     }
 
-    /// Keeps sample `index` of a run beside the values that are stored, where there is room.
-    /// - Returns: whether these values are new; the same ones are kept once.
+    /// Writes sample `index` of a run together with the stored values, unless the limit is reached.
+    /// - Returns: whether the conflict is new. The same values are written once.
     mutating func write(
         _ index: Int, of run: SampleRun, stored: [Double], device: Int64, in database: SQLiteDatabase
     ) throws(SQLiteError) -> Bool {
@@ -45,7 +46,7 @@ struct ConflictTable {
         return true
     }
 
-    /// The transaction was rolled back, and with it what it wrote.
+    /// Discards the cached row count. Call after the transaction was rolled back.
     mutating func rollback() { count = nil }
 
     private func holds(_ index: Int, of block: SampleBlock, device: Int64) throws(SQLiteError) -> Bool {

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table of devices: the number that stands for each, what is counted of it, and what its state rests on.
+/// Writes the table `devices`: the id, the counters and the life-cycle snapshot of each device.
 struct DeviceTable {
     private var committed: [DeviceAddress: Int64] = [:]
     private var pending: [DeviceAddress: Int64] = [:]
@@ -15,7 +15,7 @@ struct DeviceTable {
         select = try database.prepare(
             "SELECT device_id FROM devices WHERE group_name = ? AND device = ?", persistent: true)
         insert = try database.prepare("INSERT INTO devices (group_name, device) VALUES (?, ?)", persistent: true)
-        // SQL's min and max are NULL where one side is.
+        // SQLite's min and max return NULL if one argument is NULL.
         let counts = """
             first_seen = ifnull(min(first_seen, ?2), ifnull(first_seen, ?2)),
             last_seen = ifnull(max(last_seen, ?3), ifnull(last_seen, ?3)),
@@ -27,12 +27,12 @@ struct DeviceTable {
             rests_on = ?15, session_epoch = ?16
             """
         count = try database.prepare("UPDATE devices SET \(counts) WHERE device_id = ?1", persistent: true)
-        // One statement for both: it is the page that costs.
+        // One statement instead of two: most of the cost is per touched page.
         countAndState = try database.prepare(
             "UPDATE devices SET \(counts), \(state) WHERE device_id = ?1", persistent: true)
     }
 
-    /// The device's number; a device never heard of gets one.
+    /// Returns the id of a device, and inserts the device if it is new.
     mutating func id(of device: DeviceAddress, in database: SQLiteDatabase) throws(SQLiteError) -> Int64 {
         if let id = committed[device] ?? pending[device] { return id }
         let id: Int64
@@ -41,17 +41,17 @@ struct DeviceTable {
         return id
     }
 
-    /// Writes what a transaction brought of a device.
-    func write(_ news: DeviceNews, of device: Int64) throws(SQLiteError) {
-        let statement = news.snapshot == nil ? count : countAndState
+    /// Writes the changes that a transaction made to the device with id `device`.
+    func write(_ changes: DeviceChanges, of device: Int64) throws(SQLiteError) {
+        let statement = changes.snapshot == nil ? count : countAndState
         try statement.bind(device, at: 1)
-        try statement.bind(news.firstSeen?.microseconds, at: 2)
-        try statement.bind(news.lastSeen?.microseconds, at: 3)
-        try statement.bind(news.newestSample, at: 4)
-        try statement.bind(Int64(news.counts.stored), at: 5)
-        try statement.bind(Int64(news.counts.duplicates), at: 6)
-        try statement.bind(Int64(news.counts.conflicts), at: 7)
-        if let snapshot = news.snapshot { try bind(snapshot, to: statement, from: 8) }
+        try statement.bind(changes.firstSeen?.microseconds, at: 2)
+        try statement.bind(changes.lastSeen?.microseconds, at: 3)
+        try statement.bind(changes.newestSample, at: 4)
+        try statement.bind(Int64(changes.counts.stored), at: 5)
+        try statement.bind(Int64(changes.counts.duplicates), at: 6)
+        try statement.bind(Int64(changes.counts.conflicts), at: 7)
+        if let snapshot = changes.snapshot { try bind(snapshot, to: statement, from: 8) }
         try statement.run()
     }
 
@@ -69,13 +69,13 @@ struct DeviceTable {
         try statement.bind(snapshot.epoch?.rawValue, at: first + 8)
     }
 
-    /// Takes what waits for known: the transaction is committed.
+    /// Marks the ids assigned since the last commit as committed. Call after the transaction has committed.
     mutating func commit() {
         committed.merge(pending) { known, _ in known }
         pending.removeAll(keepingCapacity: true)
     }
 
-    /// Forgets the numbers given since the last commit: they were rolled back.
+    /// Discards the ids assigned since the last commit. Call after the transaction was rolled back.
     mutating func rollback() {
         pending.removeAll(keepingCapacity: true)
     }

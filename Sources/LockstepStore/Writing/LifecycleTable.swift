@@ -1,13 +1,13 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Life-cycle states: writes the history in `states`, and reads from `devices` what the present ones rest on.
+/// Writes life-cycle transitions to `states`, and reads the current life-cycle snapshots from `devices`.
 struct LifecycleTable {
     private let insert: SQLiteStatement
     private let select: SQLiteStatement
 
     init(in database: SQLiteDatabase) throws(SQLiteError) {
-        // A change that is written again, after a failure in doubt, is the same change.
+        // A transition may be written again if it is unknown whether the first commit succeeded.
         insert = try database.prepare(
             """
             INSERT INTO states (device_id, seq, state, since, previous, reason) VALUES (?, ?, ?, ?, ?, ?)
@@ -22,6 +22,7 @@ struct LifecycleTable {
             """, persistent: true)
     }
 
+    /// Writes a transition of the device with id `device`.
     func write(_ transition: LifecycleTransition, of device: Int64) throws(SQLiteError) {
         try insert.bind(device, at: 1)
         try insert.bind(transition.seq, at: 2)
@@ -32,7 +33,7 @@ struct LifecycleTable {
         try insert.run()
     }
 
-    /// The snapshots of all devices.
+    /// Returns the snapshots of all devices.
     func read() throws(SQLiteError) -> [DeviceAddress: LifecycleSnapshot] {
         var snapshots: [DeviceAddress: LifecycleSnapshot] = [:]
         while try select.step() {
@@ -61,7 +62,7 @@ func deviceAddress(_ statement: SQLiteStatement, at column: Int) -> DeviceAddres
     return DeviceAddress(group: GroupID(unchecked: group), device: DeviceID(unchecked: device))
 }
 
-/// Reads a time in µs since 1970, if there is one.
+/// Reads a time in µs since 1970 from a column, or nil for NULL.
 func timestamp(_ statement: SQLiteStatement, at column: Int) -> Timestamp? {
     statement.optionalInt64(at: column).map(Timestamp.init(microseconds:))
 }

@@ -1,13 +1,15 @@
 import LockstepModel
 
-/// What has to be written so that a table of ranges, keyed by their first number, holds another set.
+/// The row changes that turn one set of ranges into another in a table keyed by the first number of a range.
 struct RangeChanges: Equatable {
-    /// First numbers of rows that go.
+    /// The first numbers of rows to delete.
     private(set) var deleted: [Int64] = []
-    /// Rows that keep their first number and get another last one.
+    /// The ranges of existing rows whose last number changes.
     private(set) var extended: [ClosedRange<Int64>] = []
+    /// The ranges of new rows.
     private(set) var inserted: [ClosedRange<Int64>] = []
 
+    /// Computes the changes from `old` to `new`.
     init(from old: SequenceSet, to new: SequenceSet) {
         var rest = old.ranges[...]
         for range in new.ranges {

@@ -1,11 +1,12 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The batch numbers of one table, `batches` or `dropped`: in memory what is committed, beside it what waits for the
-/// commit.
+/// The batch numbers in one of the tables `batches` and `dropped`.
+///
+/// It caches the committed numbers and collects changes in memory until the transaction commits.
 struct RangeLedger {
-    /// The numbers that a batch can have: exact in JSON, and far from where adding one overflows.
-    static let possible: ClosedRange<Int64> = 1...(1 << 53)
+    /// The valid batch numbers: exact in JSON and free of overflows.
+    static let validNumbers: ClosedRange<Int64> = 1...(1 << 53)
 
     private var committed: [DeviceEpoch: SequenceSet] = [:]
     private var pending: [DeviceEpoch: (device: Int64, numbers: SequenceSet)] = [:]
@@ -26,7 +27,7 @@ struct RangeLedger {
         delete = try database.prepare("DELETE FROM \(table) WHERE \(key) AND first = ?", persistent: true)
     }
 
-    /// What is known of `key`, with what waits for the commit.
+    /// Returns the numbers of `key`, including pending changes.
     mutating func numbers(of key: DeviceEpoch, device: Int64) throws(SQLiteError) -> SequenceSet {
         if let waiting = pending[key] { return waiting.numbers }
         if let known = committed[key] { return known }
@@ -35,20 +36,20 @@ struct RangeLedger {
         return loaded
     }
 
-    /// Adds ranges, to be written by ``flush()``. What no agent can count to is left out.
+    /// Inserts ranges, which ``flush()`` writes later. Numbers outside ``validNumbers`` are ignored.
     mutating func insert(
         _ ranges: some Sequence<ClosedRange<Int64>>, of key: DeviceEpoch, device: Int64
     ) throws(SQLiteError) {
         var numbers = try numbers(of: key, device: device)
-        // A set held twice would be copied on each insert.
+        // Release the other reference to the set, otherwise the first insert would copy it.
         pending[key] = nil
-        for range in ranges where range.overlaps(Self.possible) {
-            numbers.insert(range.clamped(to: Self.possible))
+        for range in ranges where range.overlaps(Self.validNumbers) {
+            numbers.insert(range.clamped(to: Self.validNumbers))
         }
         pending[key] = (device, numbers)
     }
 
-    /// Writes the ranges that changed, usually the end of the last one.
+    /// Writes the changed ranges. Usually only the end of the last range has changed.
     func flush() throws(SQLiteError) {
         for (key, waiting) in pending {
             let changes = RangeChanges(from: committed[key] ?? SequenceSet(), to: waiting.numbers)
@@ -61,13 +62,13 @@ struct RangeLedger {
         }
     }
 
-    /// Takes what waits for known: the transaction is committed.
+    /// Marks the pending changes as committed. Call after the transaction has committed.
     mutating func commit() {
         for (key, waiting) in pending { committed[key] = waiting.numbers }
         pending.removeAll(keepingCapacity: true)
     }
 
-    /// Forgets what waits: the transaction was rolled back.
+    /// Discards the pending changes. Call after the transaction was rolled back.
     mutating func rollback() {
         pending.removeAll(keepingCapacity: true)
     }
@@ -99,9 +100,9 @@ struct RangeLedger {
     }
 }
 
-/// Reads a range from two columns of a row, if it is one: a person may have edited the table.
+/// Reads a range from two columns of a row. Returns nil if it is invalid, for example after manual edits of the table.
 func batchRange(_ statement: SQLiteStatement, at column: Int) -> ClosedRange<Int64>? {
     let first = statement.int64(at: column)
     let last = statement.int64(at: column + 1)
-    return first <= last ? (first...last).clamped(to: RangeLedger.possible) : nil
+    return first <= last ? (first...last).clamped(to: RangeLedger.validNumbers) : nil
 }

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Messages that could not be taken in: the newest ones, for a person to look at.
+/// Writes the table `rejected`: the newest rejected messages, for troubleshooting.
 struct RejectedTable {
     private let limit: Int
     private let insert: SQLiteStatement
@@ -11,17 +11,17 @@ struct RejectedTable {
         self.limit = limit
         insert = try database.prepare(
             "INSERT INTO rejected (at, topic, reason, size, head) VALUES (?, ?, ?, ?, ?)", persistent: true)
-        // Numbers have no gaps, because only the oldest go.
+        // Ids have no gaps, because only the oldest rows are deleted.
         delete = try database.prepare(
             "DELETE FROM rejected WHERE id <= (SELECT max(id) FROM rejected) - ?", persistent: true)
     }
 
-    /// Adds messages and removes the oldest beyond the limit.
+    /// Inserts messages and deletes the oldest rows beyond the limit.
     func write(_ messages: [RejectedMessage]) throws(SQLiteError) {
         guard !messages.isEmpty else { return }
         for message in messages.suffix(limit) {
             try insert.bind(message.at.microseconds, at: 1)
-            // Anyone may send a topic of 64 KiB.
+            // A topic can have up to 64 KiB.
             try insert.bind(String(decoding: message.topic.utf8.prefix(256), as: UTF8.self), at: 2)
             try insert.bind(message.reason, at: 3)
             try insert.bind(Int64(message.size), at: 4)

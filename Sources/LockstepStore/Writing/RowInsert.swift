@@ -1,19 +1,20 @@
 import LockstepModel
 import LockstepSQLite
 
-/// One INSERT of several rows into a stream's table, which passes over those whose key the table has.
+/// An INSERT statement for several rows of a stream's table. It skips rows whose key already exists.
 ///
-/// A statement a row spends more time on its start and end than on the row.
+/// With one statement per row, starting and ending statements would take longer than inserting the rows.
 struct RowInsert {
-    /// Rows a statement, the most first: any number of rows is a few of these.
+    /// The numbers of rows per statement, in descending order. A few statements cover any number of rows.
     static let sizes = [50, 10, 3, 1]
 
+    /// The number of rows per execution.
     let rows: Int
     private let stream: SensorStream
     private let statement: SQLiteStatement
-    /// Parameters a row: device, time, one a column.
+    /// The number of values per row: device, time, and one per column.
     private let width: Int
-    /// By column: to look at the column itself would count references for each statement.
+    /// Whether each column is real. A separate array, because reading the columns would cost reference counting.
     private let isReal: [Bool]
 
     init(_ stream: SensorStream, rows: Int, in database: SQLiteDatabase) throws(SQLiteError) {
@@ -23,7 +24,7 @@ struct RowInsert {
         self.width = width
         isReal = stream.columns.map { $0.kind == .real }
         let names = (["device_id", "t"] + stream.columns.map(\.name)).joined(separator: ", ")
-        // The device is the same for all, so all rows share its parameter.
+        // All rows belong to the same device and share its parameter.
         let places = (0..<rows).map { row in
             let values = (2...width).map { "?\(row * width + $0)" }.joined(separator: ", ")
             return "(?1, \(values))"
@@ -33,9 +34,9 @@ struct RowInsert {
             persistent: true)
     }
 
-    /// Inserts `range` of the block's samples.
-    /// - Precondition: there are as many of them as the statement has rows.
-    /// - Returns: how many were new.
+    /// Inserts the samples of `range`.
+    /// - Precondition: `range.count` equals ``rows``.
+    /// - Returns: the number of rows that were new.
     func run(
         _ range: Range<Int>, of block: SampleBlock, device: Int64, in database: SQLiteDatabase
     ) throws(SQLiteError) -> Int {

@@ -1,13 +1,13 @@
 import LockstepModel
 import LockstepSQLite
 
-/// One stream's table, for writing: a sample goes in once.
+/// Writes to the table of one stream. Each sample is stored once.
 struct SampleTable {
     private let stream: SensorStream
     private let inserts: [RowInsert]
     private let lookup: SampleLookup
 
-    /// Nil if there is no such table.
+    /// Returns nil if the table does not exist.
     init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         guard let lookup = try SampleLookup(stream, in: database) else { return nil }
         self.stream = stream
@@ -17,7 +17,7 @@ struct SampleTable {
         self.inserts = inserts
     }
 
-    /// Stores the samples that are new. What the table has with other values goes to `conflicts`.
+    /// Stores new samples, and writes samples that are already stored with different values to `conflicts`.
     func write(
         _ run: SampleRun, device: Int64, in database: SQLiteDatabase, conflicts: inout ConflictTable
     ) throws(SQLiteError) -> IngestResult.Counts {
@@ -25,7 +25,7 @@ struct SampleTable {
         var counts = IngestResult.Counts()
         var first = 0
         while first < block.count {
-            // There is one of a single row.
+            // Always found: the smallest insert has one row.
             guard let insert = inserts.first(where: { $0.rows <= block.count - first }) else { break }
             let rows = first..<first + insert.rows
             first = rows.upperBound
@@ -39,8 +39,8 @@ struct SampleTable {
         return counts
     }
 
-    /// Keeps those of the rows that the table has with other values.
-    /// - Returns: how many of them were not kept yet.
+    /// Writes those of `rows` that are stored with different values to `conflicts`.
+    /// - Returns: the number of conflicts that were not in `conflicts` yet.
     private func keepConflicts(
         _ rows: Range<Int>, of run: SampleRun, device: Int64, in database: SQLiteDatabase,
         conflicts: inout ConflictTable

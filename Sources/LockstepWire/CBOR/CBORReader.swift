@@ -1,32 +1,32 @@
-/// One item of CBOR; of a container, of a text and of bytes only the head.
+/// A CBOR data item. Containers, texts and byte strings are represented by their head only.
 enum CBORItem: Equatable {
-    /// −2⁶³…2⁶³ − 1.
+    /// An integer from −2⁶³ to 2⁶³ − 1.
     case integer(Int64)
     case float(Double)
     case bool(Bool)
     case null
-    /// Where the bytes are.
+    /// A byte string at this range of the buffer.
     case bytes(Range<Int>)
-    /// Where the text is; it is valid UTF-8.
+    /// A text of valid UTF-8 at this range of the buffer.
     case text(Range<Int>)
-    /// How many items follow.
+    /// An array. This number of items follows.
     case array(Int)
-    /// How many pairs of items follow.
+    /// A map. This number of pairs of items follows.
     case map(Int)
-    /// One item follows.
+    /// A tag number. The tagged item follows.
     case tag(UInt64)
 }
 
-/// Reads CBOR (RFC 8949) item by item, strictly: no indefinite lengths, no head longer than need be, no simple values
-/// but true, false and null.
+/// A strict pull parser for CBOR (RFC 8949).
 ///
-/// A length is held against the bytes that are there before anybody makes room for it.
+/// It rejects indefinite lengths, heads that are longer than necessary, and simple values other than true, false and
+/// null. Every length is checked against the remaining bytes, so callers can safely allocate memory for it.
 struct CBORReader {
     private let buffer: UnsafeRawBufferPointer
-    /// Where the next item begins.
+    /// The offset of the next item.
     private(set) var offset: Int
 
-    /// - Parameter buffer: has to outlive the reader.
+    /// - Parameter buffer: the bytes to read; must outlive the reader.
     init(_ buffer: UnsafeRawBufferPointer, at offset: Int = 0) {
         self.buffer = buffer
         self.offset = offset
@@ -34,7 +34,8 @@ struct CBORReader {
 
     var isAtEnd: Bool { offset == buffer.count }
 
-    /// - Throws: ``PayloadError`` where no item is.
+    /// Reads the next item.
+    /// - Throws: ``PayloadError`` if there is no valid item.
     mutating func next() throws(PayloadError) -> CBORItem {
         let start = offset
         let first: UInt8 = try integer()
@@ -48,9 +49,9 @@ struct CBORReader {
         case .negative:
             guard let value = Int64(exactly: argument) else { throw invalid("an integer beyond 64 bits", at: start) }
             return .integer(~value)
-        case .bytes: return .bytes(try take(argument, at: start))
+        case .bytes: return .bytes(try consume(argument, at: start))
         case .text:
-            let range = try take(argument, at: start)
+            let range = try consume(argument, at: start)
             guard String(validating: buffer[range], as: UTF8.self) != nil else {
                 throw invalid("a text that is not UTF-8", at: start)
             }
@@ -61,9 +62,9 @@ struct CBORReader {
         }
     }
 
-    /// Passes over one item with all that is in it.
+    /// Skips the next item, including all nested items.
     mutating func skip() throws(PayloadError) {
-        // Counted instead of called again, so that no nesting is too deep.
+        // A counter instead of recursion: deep nesting cannot overflow the stack.
         var left = 1
         while left > 0 {
             left -= 1
@@ -76,8 +77,10 @@ struct CBORReader {
         }
     }
 
+    /// Returns the text at `range`.
     func text(_ range: Range<Int>) -> String { String(decoding: buffer[range], as: UTF8.self) }
 
+    /// Returns the bytes at `range`.
     func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[range]) }
 
     private mutating func simple(_ first: UInt8, at start: Int) throws(PayloadError) -> CBORItem {
@@ -88,7 +91,7 @@ struct CBORReader {
         case CBORSimple.float16: return .float(Double(Float16(bitPattern: try integer())))
         case CBORSimple.float32: return .float(Double(Float(bitPattern: try integer())))
         case CBORSimple.float64: return .float(Double(bitPattern: try integer()))
-        default: throw invalid("a simple value that is neither true, false nor null", at: start)
+        default: throw invalid("a simple value other than true, false or null", at: start)
         }
     }
 
@@ -102,18 +105,18 @@ struct CBORReader {
         case 27: (value, least) = (try integer(), 0x1_0000_0000)
         default: throw invalid("an indefinite length", at: start)
         }
-        guard value >= least else { throw invalid("a head that is longer than need be", at: start) }
+        guard value >= least else { throw invalid("a head longer than necessary", at: start) }
         return value
     }
 
     private mutating func integer<Value: FixedWidthInteger & BitwiseCopyable>() throws(PayloadError) -> Value {
         let size = MemoryLayout<Value>.size
-        guard buffer.count - offset >= size else { throw invalid("the end in the middle of an item", at: offset) }
+        guard buffer.count - offset >= size else { throw invalid("the payload ends within an item", at: offset) }
         defer { offset += size }
         return Value(bigEndian: buffer.loadUnaligned(fromByteOffset: offset, as: Value.self))
     }
 
-    private mutating func take(_ length: UInt64, at start: Int) throws(PayloadError) -> Range<Int> {
+    private mutating func consume(_ length: UInt64, at start: Int) throws(PayloadError) -> Range<Int> {
         let range = offset..<offset + (try count(length, bytesEach: 1, at: start))
         offset = range.upperBound
         return range
@@ -121,12 +124,12 @@ struct CBORReader {
 
     private func count(_ count: UInt64, bytesEach: Int, at start: Int) throws(PayloadError) -> Int {
         guard let count = Int(exactly: count), count <= (buffer.count - offset) / bytesEach else {
-            throw invalid("a length beyond the end", at: start)
+            throw invalid("a length beyond the end of the payload", at: start)
         }
         return count
     }
 
-    private func invalid(_ what: String, at offset: Int) -> PayloadError {
-        PayloadError("not the CBOR that is taken: \(what), at byte \(offset)")
+    private func invalid(_ reason: String, at offset: Int) -> PayloadError {
+        PayloadError("invalid or unsupported CBOR: \(reason), at byte \(offset)")
     }
 }

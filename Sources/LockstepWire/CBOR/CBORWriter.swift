@@ -1,7 +1,6 @@
-/// Writes CBOR (RFC 8949): heads as short as they can be, lengths known beforehand, floats in the shortest form that
-/// keeps them.
+/// Writes CBOR (RFC 8949) with the shortest heads, definite lengths, and floats in the shortest lossless form.
 ///
-/// The caller sees to it that an array or a map gets as many items as its head says.
+/// The caller must write exactly as many items into an array or map as announced in its head.
 struct CBORWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -35,12 +34,12 @@ struct CBORWriter {
         }
     }
 
-    /// A byte string of `count` bytes, which `write` appends.
+    /// Writes a byte string of `count` bytes, which `write` must append.
     mutating func byteString(_ count: Int, write: (inout [UInt8]) -> Void) {
         head(.bytes, UInt64(count))
         let start = bytes.count
         write(&bytes)
-        assert(bytes.count == start + count, "a byte string is as long as its head says")
+        assert(bytes.count == start + count, "the length of a byte string must match its head")
     }
 
     private mutating func head(_ major: CBORMajor, _ argument: UInt64) {
@@ -67,12 +66,12 @@ struct CBORWriter {
     }
 }
 
-/// The major types: the three highest bits of an item's first byte.
+/// The CBOR major types: the three most significant bits of an item's first byte.
 enum CBORMajor: UInt8 {
     case unsigned, negative, bytes, text, array, map, tag, simple
 }
 
-/// First bytes of items of major type 7.
+/// The first bytes of items of major type 7.
 enum CBORSimple {
     static let `false`: UInt8 = 0xf4
     static let `true`: UInt8 = 0xf5

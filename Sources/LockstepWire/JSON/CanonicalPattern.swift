@@ -1,23 +1,24 @@
 import LockstepModel
 
-/// How the columns of a stream stand in a batch as this program writes it: ``CanonicalScanner`` goes by it.
+/// The canonical JSON layout of a stream's columns, which ``CanonicalScanner`` uses to read batches quickly.
 ///
-/// Made once a stream. Its parts count no references: a message of one sample spends more on those than on its digits.
+/// There is one pattern per stream. Its parts contain no references: in a message with a single sample, reference
+/// counting would take longer than parsing the digits.
 final class CanonicalPattern: Sendable {
-    /// One column.
+    /// The layout of one column.
     struct Column {
         enum Form { case real, integer, word }
 
-        /// Where what stands before its values, `,"x":[`, is among the names.
+        /// The range of the column's prefix, such as `,"x":[`, within ``CanonicalPattern/names``.
         let name: Range<Int>
         let form: Form
         let isRequired: Bool
     }
 
     let columns: [Column]
-    /// What stands before the values of the columns, one after the other.
+    /// The prefixes of all columns, concatenated.
     let names: [UInt8]
-    /// The words of each column that has words; none of the others.
+    /// The words of each `choice` column, and an empty array for every other column.
     let words: [[String]]
 
     private init(_ stream: SensorStream) {

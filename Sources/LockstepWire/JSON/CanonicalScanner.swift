@@ -1,83 +1,84 @@
 import Glibc
 
-/// Reads JSON in the one form that ``JSONObjectWriter`` gives it: no spaces, no escapes.
+/// Scans JSON in the canonical form that ``JSONObjectWriter`` writes: without white space and escapes.
 ///
-/// Each `take` moves past what it was asked for. Nil or false says only that it is not there in this form, and where the
-/// scanner is then is of no use, but for those of a text, which stay. Used within the call that lends the bytes.
+/// Each `scan` method advances past the requested token. It returns nil or false if the token is not there in canonical
+/// form. The scanner's position is then undefined, except after scanning a fixed text, which leaves it unchanged. The
+/// scanner must not outlive the bytes.
 struct CanonicalScanner {
     private let bytes: UnsafeRawBufferPointer
-    private var place = 0
+    private var offset = 0
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    var isAtEnd: Bool { place == bytes.count }
+    var isAtEnd: Bool { offset == bytes.count }
 
-    private var next: UInt8? { place < bytes.count ? bytes[place] : nil }
+    private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
-    mutating func take(byte character: Unicode.Scalar) -> Bool {
+    mutating func scan(byte character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
-        place += 1
+        offset += 1
         return true
     }
 
-    mutating func take(_ text: StaticString) -> Bool {
-        take(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    mutating func scan(_ text: StaticString) -> Bool {
+        scan(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    mutating func take(_ text: String) -> Bool {
+    mutating func scan(_ text: String) -> Bool {
         var text = text
-        return text.withUTF8 { take(UnsafeRawBufferPointer($0)) }
+        return text.withUTF8 { scan(UnsafeRawBufferPointer($0)) }
     }
 
-    /// A part of `text`.
-    mutating func take(_ text: [UInt8], _ range: Range<Int>) -> Bool {
-        text.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    /// Scans the bytes of `text` at `range`.
+    mutating func scan(_ text: [UInt8], _ range: Range<Int>) -> Bool {
+        text.withUnsafeBytes { scan(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
-    private mutating func take(_ text: UnsafeRawBufferPointer) -> Bool {
-        guard let base = bytes.baseAddress, let other = text.baseAddress, bytes.count - place >= text.count,
-            memcmp(base + place, other, text.count) == 0
+    private mutating func scan(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard let base = bytes.baseAddress, let other = text.baseAddress, bytes.count - offset >= text.count,
+            memcmp(base + offset, other, text.count) == 0
         else { return false }
-        place += text.count
+        offset += text.count
         return true
     }
 
-    /// What is left of a text of printable ASCII characters, to its closing quote.
-    mutating func takeRestOfText() -> String? {
-        var end = place
+    /// Scans the rest of a string of printable ASCII characters, up to and including its closing quote.
+    mutating func scanRestOfText() -> String? {
+        var end = offset
         while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
             guard (0x20..<0x7f).contains(bytes[end]), bytes[end] != UInt8(ascii: "\\") else { return nil }
             end += 1
         }
         guard end < bytes.count else { return nil }
-        defer { place = end + 1 }
-        return String(decoding: bytes[place..<end], as: UTF8.self)
+        defer { offset = end + 1 }
+        return String(decoding: bytes[offset..<end], as: UTF8.self)
     }
 
-    mutating func takeWholeNumber() -> Int64? {
-        let isNegative = take(byte: "-")
-        guard let digits = takeDigits(), let value = Int64(exactly: digits.value), value > 0 || !isNegative else {
+    mutating func scanWholeNumber() -> Int64? {
+        let isNegative = scan(byte: "-")
+        guard let digits = scanDigits(), let value = Int64(exactly: digits.value), value > 0 || !isNegative else {
             return nil
         }
         return isNegative ? -value : value
     }
 
-    mutating func takeNumber() -> Double? {
-        let begin = place
-        let isNegative = take(byte: "-")
-        guard let whole = takeDigits() else { return nil }
+    mutating func scanNumber() -> Double? {
+        let begin = offset
+        let isNegative = scan(byte: "-")
+        guard let whole = scanDigits() else { return nil }
         var value = whole.value
         var decimals = 0
-        if take(byte: ".") {
-            guard let fraction = takeDigits(after: value, isFraction: true) else { return nil }
+        if scan(byte: ".") {
+            guard let fraction = scanDigits(after: value, isFraction: true) else { return nil }
             value = fraction.value
             decimals = fraction.count
         }
         guard next != UInt8(ascii: "e"), value <= 1 << 53, decimals < Self.powersOfTen.count else {
-            return takeAnyNumber(from: begin)
+            return scanAnyNumber(from: begin)
         }
-        // Both are exact as doubles, so the quotient is the number rounded once, which is what is asked for
-        // (Clinger, How to Read Floating Point Numbers Accurately, 1990).
+        // Both operands are exact doubles, so the quotient is the correctly rounded number (Clinger, How to Read Floating
+        // Point Numbers Accurately, 1990).
         let magnitude = Double(value) / Self.powersOfTen[decimals]
         return isNegative ? -magnitude : magnitude
     }
@@ -87,35 +88,36 @@ struct CanonicalScanner {
         1e20, 1e21, 1e22,
     ]
 
-    /// Digits as JSON allows them: no zero in front of others, unless after the point. A value too large for 64 bits is
-    /// the largest that there is.
-    private mutating func takeDigits(after start: UInt64 = 0, isFraction: Bool = false) -> (value: UInt64, count: Int)?
+    /// Scans digits as JSON allows them: no leading zeros, except in a fraction. A value beyond 64 bits saturates at
+    /// `UInt64.max`.
+    private mutating func scanDigits(after start: UInt64 = 0, isFraction: Bool = false) -> (value: UInt64, count: Int)?
     {
         var value = start
-        let begin = place
+        let begin = offset
         while let byte = next, byte >= 0x30, byte <= 0x39 {
             let (tens, overflow) = value.multipliedReportingOverflow(by: 10)
             let (sum, carry) = tens.addingReportingOverflow(UInt64(byte - 0x30))
             value = overflow || carry ? .max : sum
-            place += 1
+            offset += 1
         }
-        guard place > begin, isFraction || place == begin + 1 || bytes[begin] != UInt8(ascii: "0") else { return nil }
-        return (value, place - begin)
+        guard offset > begin, isFraction || offset == begin + 1 || bytes[begin] != UInt8(ascii: "0") else { return nil }
+        return (value, offset - begin)
     }
 
-    /// A number that takes more than a division; `begin` is where it starts, the place is behind its digits.
-    private mutating func takeAnyNumber(from begin: Int) -> Double? {
-        if take(byte: "e") {
-            if !take(byte: "-") { _ = take(byte: "+") }
-            guard takeDigits(isFraction: true) != nil else { return nil }
+    /// Scans a number with an exponent or with more digits than the fast path can convert. The number starts at `begin`,
+    /// and the scanner is behind its digits.
+    private mutating func scanAnyNumber(from begin: Int) -> Double? {
+        if scan(byte: "e") {
+            if !scan(byte: "-") { _ = scan(byte: "+") }
+            guard scanDigits(isFraction: true) != nil else { return nil }
         }
-        // These belong to no number: without one strtod would read beyond the end.
+        // A character that cannot be part of a number must follow: otherwise strtod would read beyond the end.
         guard let base = bytes.baseAddress, next == UInt8(ascii: ",") || next == UInt8(ascii: "]") else { return nil }
         let start = (base + begin).assumingMemoryBound(to: CChar.self)
         var end: UnsafeMutablePointer<CChar>?
         let value = strtod(start, &end)
-        // What is too small for a double is not written as it here, but as zero.
-        guard value.isFinite, value != 0, UnsafePointer(end) == start + (place - begin) else { return nil }
+        // A number too small for a double is not canonical: the writer writes it as zero.
+        guard value.isFinite, value != 0, UnsafePointer(end) == start + (offset - begin) else { return nil }
         return value
     }
 }

@@ -1,78 +1,87 @@
-/// Writes one JSON object with its members in the order in which they are given.
+/// Writes a JSON object with its members in call order.
 ///
-/// Foundation's encoder can't keep an order, and people read these payloads.
+/// Foundation's encoder does not preserve the order of keys, which makes payloads hard to read.
 package struct JSONObjectWriter {
+    /// The JSON written so far.
     package private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
 
+    /// Starts an object and reserves memory for its JSON.
     package init(reservingCapacity capacity: Int = 256) { bytes.reserveCapacity(capacity) }
 
+    /// Closes the object and returns its JSON.
     package mutating func finish() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
         return bytes
     }
 
+    /// Writes a member with an integer.
     package mutating func member(_ name: String, _ value: Int64) {
         key(name)
         raw(String(value))
     }
 
-    /// A whole number is written without its fraction.
+    /// Writes a member with a number. Whole numbers are written without a fraction.
     /// - Precondition: `value` is finite.
     package mutating func member(_ name: String, _ value: Double) {
         key(name)
         raw(Int64(exactly: value).map(String.init) ?? value.description)
     }
 
+    /// Writes a member with true or false.
     package mutating func member(_ name: String, _ value: Bool) {
         key(name)
         raw(value ? "true" : "false")
     }
 
+    /// Writes a member with a string.
     package mutating func member(_ name: String, _ value: String) {
         key(name)
         string(value)
     }
 
-    /// Writes nothing for nil.
+    /// Writes a member unless `value` is nil.
     package mutating func member(_ name: String, ifPresent value: String?) {
         if let value { member(name, value) }
     }
 
-    /// Writes nothing for nil.
+    /// Writes a member unless `value` is nil.
     package mutating func member(_ name: String, ifPresent value: Int64?) {
         if let value { member(name, value) }
     }
 
+    /// Writes a member with an array of integers.
     package mutating func member(_ name: String, _ values: some Collection<Int64>) {
         key(name)
         array(values) { $0.raw(String($1)) }
     }
 
+    /// Writes a member with an array of pairs `[from, to]`.
     package mutating func member(_ name: String, ranges: [ClosedRange<Int64>]) {
         key(name)
         array(ranges) { $0.raw("[\($1.lowerBound),\($1.upperBound)]") }
     }
 
+    /// Writes a member with an object of strings, sorted by key.
     package mutating func member(_ name: String, _ values: [String: String]) {
         member(name) { object in
             for (key, value) in values.sorted(by: { $0.key < $1.key }) { object.member(key, value) }
         }
     }
 
-    /// Writes an object whose members `write` appends.
+    /// Writes a member with an object whose members `write` appends.
     package mutating func member(_ name: String, write: (inout JSONObjectWriter) -> Void) {
         key(name)
         object(write)
     }
 
-    /// Writes, as an element, an object whose members `write` appends.
+    /// Writes an array element: an object whose members `write` appends.
     package mutating func object(_ write: (inout JSONObjectWriter) -> Void) {
         var object = JSONObjectWriter()
         write(&object)
         bytes += object.finish()
     }
 
-    /// Writes an array whose elements `write` appends.
+    /// Writes a member with an array. `write` appends one element.
     package mutating func member<Element>(
         _ name: String, _ values: some Collection<Element>, write: (inout JSONObjectWriter, Element) -> Void
     ) {
@@ -80,9 +89,12 @@ package struct JSONObjectWriter {
         array(values, write: write)
     }
 
+    /// Writes null.
     package mutating func null() { raw("null") }
+    /// Writes `text` as it is, without quotes or escapes.
     package mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
+    /// Writes a quoted and escaped text.
     package mutating func string(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {

@@ -1,24 +1,26 @@
 import FoundationEssentials
 public import LockstepModel
 
-/// Why a payload is rejected; the text ends in a store's `rejected` table.
+/// The reason why a payload is rejected. The collector stores its text in the table `rejected`.
 public struct PayloadError: Error, Hashable, CustomStringConvertible {
+    /// The reason, as one sentence.
     public let description: String
-    /// The number of the rejected batch, where the payload told it.
+    /// The position of the rejected batch, if it could be read from the payload.
     public var position: BatchPosition?
-    /// Whether the payload can be taken some day although not now: the fault may lie with the reader, with its clock or
-    /// its version. What is at fault itself never gets better.
+    /// Whether the same payload may be accepted later, because the cause may be the receiver's clock or version. An
+    /// invalid payload is never accepted.
     public var isRetryable: Bool
 
+    /// Creates an error.
     public init(_ description: String, position: BatchPosition? = nil, isRetryable: Bool = false) {
         self.description = description
         self.position = position
         self.isRetryable = isRetryable
     }
 
-    static let notJSON = PayloadError("not valid JSON (which has no NaN and no Infinity: an unknown value is null)")
+    static let notJSON = PayloadError("not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)")
 
-    /// The reason in a decoder's error, in a sentence and without its type names.
+    /// Converts a decoder's error to one sentence without Swift type names.
     init(decoding error: any Error) {
         guard let error = error as? DecodingError else {
             self = error as? PayloadError ?? PayloadError("\(error)")

@@ -1,6 +1,6 @@
-/// Appends bits to bytes, from the highest bit of each byte down.
+/// Appends bits to a byte array, most significant bit first.
 struct BitWriter {
-    /// The bits that are not yet a whole word, at its lower end.
+    /// The pending bits that do not fill a word yet, right-aligned.
     private var word: UInt64 = 0
     private var count = 0
 
@@ -8,7 +8,7 @@ struct BitWriter {
     mutating func write(_ number: UInt64, in code: RiceCode, to bytes: inout [UInt8]) {
         let upper = number >> UInt64(code.parameter)
         if upper < RiceCode.escape {
-            // The ones, the zero, and the lower bits, in one piece of 56 bits at the most.
+            // Write the ones, the zero and the lower bits together: at most 56 bits.
             let ones = ((UInt64(1) << upper) - 1) << 1
             let lower = number & ((UInt64(1) << UInt64(code.parameter)) - 1)
             write(ones << UInt64(code.parameter) | lower, bits: Int(upper) + 1 + code.parameter, to: &bytes)
@@ -19,7 +19,7 @@ struct BitWriter {
         }
     }
 
-    /// Fills the last byte with zeros.
+    /// Writes the pending bits and fills the last byte with zeros.
     mutating func finish(to bytes: inout [UInt8]) {
         guard count > 0 else { return }
         let left = word << UInt64(64 - count)
@@ -36,7 +36,7 @@ struct BitWriter {
             return
         }
         let rest = bits - room
-        // No shift by all 64 bits happens here: a value has at most 57.
+        // A value has at most 57 bits, so no shift is by 64 bits.
         let full = word << UInt64(room) | value >> UInt64(rest)
         withUnsafeBytes(of: full.bigEndian) { bytes.append(contentsOf: $0) }
         word = value & ((UInt64(1) << UInt64(rest)) - 1)

@@ -1,18 +1,19 @@
-/// Values as whole numbers of a decimal fraction.
+/// Conversion of decimal fractions to scaled integers.
 enum Decimals {
-    /// 10⁰, 10¹, …: up to 10²² they are exact, so that a whole number divided by one is the double nearest to the
-    /// fraction, the one that its digits would be read as.
+    /// The powers 10⁰, 10¹, …. They are exact up to 10²². An integer divided by one of them is therefore the double
+    /// nearest to the decimal fraction: the same value that parsing its digits would give.
     static let powers: [Double] = SeriesPacker.decimals.map { (0..<$0).reduce(1.0) { power, _ in power * 10 } }
 
-    /// Magnitudes below are rounded to whole numbers by adding and subtracting ``rounding``.
+    /// Adding and subtracting ``rounding`` rounds values below this magnitude to whole numbers.
     private static let limit = 0x1p51
     private static let rounding = 0x1.8p52
 
-    /// Puts `values` into `numbers`, multiplied by ten as often as they all become whole numbers.
-    /// - Returns: how often; nil where they do not, where one is negative zero or not known, or where one is too large.
+    /// Scales `values` by the smallest power of ten that makes all of them whole numbers, and stores these in `numbers`.
+    /// - Returns: the exponent of that power, or nil if there is none: a value is not a decimal fraction of at most 15
+    ///   decimals, is negative zero, is unknown, or is too large.
     static func scale(_ values: [Double], into numbers: inout [Int64]) -> Int? {
         var decimals = 0
-        // Mostly the first value has as many as any, so that the others are looked at once.
+        // The first value usually has as many decimals as any other, so one pass over the values is usually enough.
         repeat {
             guard let failed = scale(values, decimals, into: &numbers) else { return decimals }
             guard let needed = self.decimals(of: values[failed], from: decimals + 1) else { return nil }
@@ -20,7 +21,7 @@ enum Decimals {
         } while true
     }
 
-    /// - Returns: the first value of which no whole number became.
+    /// - Returns: the index of the first value that is not a whole number after scaling, or nil if all are.
     private static func scale(_ values: [Double], _ decimals: Int, into numbers: inout [Int64]) -> Int? {
         numbers.removeAll(keepingCapacity: true)
         numbers.reserveCapacity(values.count)
@@ -41,7 +42,7 @@ enum Decimals {
         let scaled = value * power
         guard abs(scaled) < limit else { return nil }
         let number = Int64((scaled + rounding) - rounding)
-        // By its bits: a negative zero is none of the whole numbers.
+        // Compare bit patterns: negative zero has no integer form.
         return (Double(number) / power).bitPattern == value.bitPattern ? number : nil
     }
 }

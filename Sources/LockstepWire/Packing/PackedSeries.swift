@@ -1,42 +1,42 @@
-/// A series that ``SeriesPacker`` wrote, its head read and held against its length.
+/// Decodes a series that ``SeriesPacker`` wrote. The initializer parses the head and checks it against the length.
 struct PackedSeries {
     let count: Int
     let decimals: Int
     private let order: Int
     private let code: RiceCode
     private let buffer: UnsafeRawBufferPointer
-    /// Where the numbers begin.
+    /// The offset of the first number.
     private let start: Int
 
-    /// - Parameter buffer: has to outlive the series.
-    /// - Throws: ``PayloadError`` where the head is none, or promises more than follows.
+    /// - Parameter buffer: the encoded series; must outlive this value.
+    /// - Throws: ``PayloadError`` if the head is invalid or announces more numbers than can follow.
     init(_ buffer: UnsafeRawBufferPointer) throws(PayloadError) {
-        guard buffer.count >= 3 else { throw Self.invalid("it is too short") }
+        guard buffer.count >= 3 else { throw Self.invalid("too short") }
         decimals = Int(buffer[0])
         order = Int(buffer[1] >> 6)
         code = RiceCode(parameter: Int(buffer[1] & 0x3f))
         guard SeriesPacker.decimals.contains(decimals), RiceCode.parameters.contains(code.parameter) else {
-            throw Self.invalid("its decimals or its parameter are too many")
+            throw Self.invalid("decimals or parameter out of range")
         }
         var offset = 2
         guard let count = Varint.read(buffer, at: &offset).flatMap(Int.init(exactly:)), count >= order,
-            // Each number has a byte or at least as many bits: no room is made for what can't be there.
+            // A Rice-coded number has at least `parameter + 1` bits. Check before allocating memory for `count` numbers.
             count <= order + (buffer.count - offset) * 8 / (code.parameter + 1)
-        else { throw Self.invalid("it has not as many numbers as it says") }
+        else { throw Self.invalid("fewer numbers than announced") }
         self.count = count
         self.buffer = buffer
         start = offset
     }
 
-    /// The values: the numbers divided by 10 to the decimals.
-    /// - Throws: ``PayloadError`` where the numbers end early, are followed by something, or are too large.
+    /// Returns the values: the numbers divided by 10 to the power of ``decimals``.
+    /// - Throws: ``PayloadError`` if the numbers end early, are followed by other bytes, or are too large.
     func values() throws(PayloadError) -> [Double] {
         let divisor = Decimals.powers[decimals]
         return try read { Double($0) / divisor }
     }
 
-    /// The numbers themselves.
-    /// - Throws: like ``values()``.
+    /// Returns the integers, without applying ``decimals``.
+    /// - Throws: ``PayloadError``, see ``values()``.
     func numbers() throws(PayloadError) -> [Int64] { try read { $0 } }
 
     @inline(__always)
@@ -67,17 +67,18 @@ struct PackedSeries {
             }
             isValid = bits.isFinished
         }
-        guard isValid else { throw Self.invalid("its numbers are not what its head says, or too large") }
+        guard isValid else { throw Self.invalid("numbers do not match the head or are too large") }
         return elements
     }
 
-    /// Numbers out of their differences.
+    /// Restores numbers from their differences.
     private struct Sums {
         private var number: Int64 = 0
         private var first: Int64 = 0
         private var second: Int64 = 0
 
-        /// The next number; nil beyond the limit. What overflows can't but end there, as the sums wrap around at once.
+        /// Returns the next number, or nil if it exceeds the limit. The sums may wrap around: an overflow always gives a
+        /// number beyond the limit.
         @inline(__always)
         mutating func add(_ difference: Int64, order: Int) -> Int64? {
             let last = (number, first)
@@ -93,5 +94,5 @@ struct PackedSeries {
         }
     }
 
-    private static func invalid(_ what: String) -> PayloadError { PayloadError("not a packed series: \(what)") }
+    private static func invalid(_ reason: String) -> PayloadError { PayloadError("invalid packed series: \(reason)") }
 }

@@ -1,25 +1,28 @@
-/// The Rice code of a whole number from 0 on: its part above the lowest `parameter` bits as so many ones and a zero, and
-/// those bits (R. F. Rice, *Some Practical Universal Noiseless Coding Techniques*, JPL 79-22, 1979).
+/// A Rice code for unsigned integers (R. F. Rice, *Some Practical Universal Noiseless Coding Techniques*, JPL 79-22,
+/// 1979).
 ///
-/// A number whose upper part is ``escape`` or more is written as so many ones, without a zero, and all its 64 bits: a
-/// single jump does not spoil the rest.
+/// The code splits a number at bit `parameter`. The upper part is written in unary (that many ones and a zero), followed
+/// by the `parameter` lower bits. If the upper part is ``escape`` or more, the code is ``escape`` ones without a zero,
+/// followed by all 64 bits of the number. A single outlier therefore costs at most 80 bits.
 struct RiceCode {
+    /// The number of ones that marks an escaped number.
     static let escape: UInt64 = 16
-    /// An upper part and its lower one are read at once, out of 57 bits.
+    /// The valid parameters. ``BitReader`` reads both parts of a number at once and has 57 bits available.
     static let parameters = 0...40
 
+    /// The number of lower bits that are written verbatim.
     let parameter: Int
 
-    /// How many bits `number` takes.
+    /// Returns the length of the code of `number`, in bits.
     func length(of number: UInt64) -> Int {
         let upper = number >> UInt64(parameter)
         return upper < Self.escape ? Int(upper) + 1 + parameter : Int(Self.escape) + 64
     }
 
-    /// The code that takes the fewest bits for `numbers`, and how many.
+    /// Returns a code with (nearly) the fewest bits for `numbers`, and the total number of bits.
     static func best(for numbers: ArraySlice<UInt64>) -> (code: RiceCode, bits: Int) {
         guard !numbers.isEmpty else { return (RiceCode(parameter: 0), 0) }
-        // Their mean width, which a few large ones do not spoil as they would a mean, is about the best parameter.
+        // The best parameter is close to the mean bit width. Unlike the mean value, it is robust against outliers.
         let width = numbers.reduce(0) { $0 + 64 - $1.leadingZeroBitCount } / numbers.count
         var best = (code: RiceCode(parameter: 0), bits: Int.max)
         for parameter in max(0, width - 2)...(width + 1) {
@@ -31,7 +34,7 @@ struct RiceCode {
     }
 }
 
-/// Whole numbers with a sign as such without: 0, −1, 1, −2, … become 0, 1, 2, 3, …
+/// The zigzag mapping of signed to unsigned integers: 0, −1, 1, −2, … become 0, 1, 2, 3, …
 enum ZigZag {
     static func encode(_ number: Int64) -> UInt64 { UInt64(bitPattern: (number << 1) ^ (number >> 63)) }
     static func decode(_ number: UInt64) -> Int64 { Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1) }

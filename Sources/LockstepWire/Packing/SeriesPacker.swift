@@ -1,29 +1,31 @@
-/// Whole numbers that follow each other closely, in few bytes: the differences between them, Rice coded.
+/// Encodes a series of integers compactly as Rice-coded differences.
 ///
-/// | bytes | what |
+/// | bytes | content |
 /// |---|---|
-/// | 1 | the decimals d, 0…15: each number stands for itself divided by 10ᵈ |
-/// | 1 | 64 · the order o, 0…3, + the parameter k of the ``RiceCode``, 0…40 |
-/// | 1… | how many numbers there are, n, at least o: seven bits a byte, the lowest first, all bytes but the last + 128 |
-/// | 1… each | the first o numbers: of number i its difference of order i, zigzag, in the same seven bits a byte |
-/// | the rest | of each further number its difference of order o, zigzag, in Rice code; zeros fill the last byte |
+/// | 1 | the decimals d, 0…15: each number stands for its value divided by 10ᵈ |
+/// | 1 | 64 · order o (0…3) + parameter k of the ``RiceCode`` (0…40) |
+/// | 1… | the count n of numbers, at least o, as a ``Varint`` |
+/// | 1… each | the first o numbers: for number i its difference of order i, zigzag, as a ``Varint`` |
+/// | the rest | for each further number its difference of order o, zigzag, Rice coded; zero bits fill the last byte |
 ///
-/// The difference of order 0 of a number is itself; of order 1 what it is more than the one before; of order 2 what
-/// that is more than at the one before; and so on. A straight line thus takes about a bit a number at order 2. All
-/// numbers are of magnitude below 2⁵³.
+/// The difference of order 0 is the number itself. The difference of order 1 is the number minus its predecessor, the
+/// difference of order 2 is the difference of order 1 minus its predecessor, and so on. A straight line takes about one
+/// bit per number at order 2. The magnitude of all numbers is below 2⁵³.
 struct SeriesPacker {
+    /// The valid numbers of decimals.
     static let decimals = 0...15
+    /// The valid orders of differences.
     static let orders = 0...3
-    /// Magnitudes stay below.
+    /// The exclusive upper limit of magnitudes.
     static let limit: Int64 = 1 << 53
 
-    /// Kept from one series to the next, for its room.
+    /// A buffer that is reused from one series to the next.
     private var residuals: [UInt64] = []
 
-    /// Writes a series as a byte string.
+    /// Writes `numbers` as a byte string.
     mutating func pack(_ numbers: [Int64], decimals: Int, into writer: inout CBORWriter) {
         let order = Self.order(for: numbers)
-        takeDifferences(of: numbers, order: order)
+        computeDifferences(of: numbers, order: order)
         let (code, bits) = RiceCode.best(for: residuals[order...])
         var head = [UInt8(decimals), UInt8(order << 6 | code.parameter)]
         Varint.append(UInt64(numbers.count), to: &head)
@@ -36,7 +38,7 @@ struct SeriesPacker {
         }
     }
 
-    /// The order whose differences are the smallest on the whole.
+    /// Returns the order whose differences have the smallest sum of magnitudes.
     private static func order(for numbers: [Int64]) -> Int {
         var last = (Int64(0), Int64(0), Int64(0))
         var sums = SIMD4<Double>()
@@ -46,7 +48,7 @@ struct SeriesPacker {
             let second = first - last.1
             let third = second - last.2
             last = (number, first, second)
-            // The first numbers are written in another way at every order.
+            // The first numbers of a series are encoded separately.
             guard index >= orders.upperBound else { continue }
             sums += SIMD4(
                 Double(number.magnitude), Double(first.magnitude), Double(second.magnitude), Double(third.magnitude))
@@ -55,7 +57,7 @@ struct SeriesPacker {
         return min(best, numbers.count)
     }
 
-    private mutating func takeDifferences(of numbers: [Int64], order: Int) {
+    private mutating func computeDifferences(of numbers: [Int64], order: Int) {
         residuals.removeAll(keepingCapacity: true)
         residuals.reserveCapacity(numbers.count)
         var last = (Int64(0), Int64(0), Int64(0))
@@ -77,7 +79,8 @@ struct SeriesPacker {
     }
 }
 
-/// A whole number from 0 on in seven bits a byte, the lowest first.
+/// Variable-length unsigned integers: seven bits per byte, least significant first. All bytes except the last have bit 7
+/// set.
 enum Varint {
     static func append(_ number: UInt64, to bytes: inout [UInt8]) {
         var rest = number
@@ -88,7 +91,8 @@ enum Varint {
         bytes.append(UInt8(rest))
     }
 
-    /// Reads one and moves `offset` behind it; nil where none is, or one in more bytes than need be.
+    /// Reads a number and advances `offset`. Returns nil if the number is truncated, too large, or not encoded in the
+    /// fewest bytes.
     static func read(_ buffer: UnsafeRawBufferPointer, at offset: inout Int) -> UInt64? {
         var number: UInt64 = 0
         for shift in stride(from: 0, to: 64, by: 7) {

@@ -1,8 +1,9 @@
 public import FoundationEssentials
 public import LockstepModel
 
-/// The JSON form of an acknowledgement: `{"epoch":"…","through":40,"missing":[[42,44]],"highest":60,"held":98000}`.
+/// The JSON encoding of an acknowledgement: `{"epoch":"…","through":40,"missing":[[42,44]],"highest":60,"held":98000}`.
 public enum AcknowledgementJSON {
+    /// Encodes an acknowledgement.
     public static func encode(_ ack: Acknowledgement) -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("epoch", ack.epoch.rawValue)
@@ -13,20 +14,21 @@ public enum AcknowledgementJSON {
         return object.finish()
     }
 
+    /// Decodes an acknowledgement.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> Acknowledgement {
         do {
             let wire = try JSONDecoder().decode(Wire.self, from: payload)
             let missing = try (wire.missing ?? []).map { pair in
                 guard pair.count == 2, pair[0] >= 1, pair[0] <= pair[1], pair[1] < 1 << 53 else {
-                    throw PayloadError("'missing' takes pairs [from, to] of batch numbers")
+                    throw PayloadError("'missing' must be a list of pairs [from, to] of batch numbers")
                 }
                 return pair[0]...pair[1]
             }
             guard (0..<1 << 53).contains(wire.through), (0..<1 << 53).contains(wire.highest ?? 0) else {
-                throw PayloadError("'through' and 'highest' take batch numbers")
+                throw PayloadError("'through' and 'highest' must be batch numbers")
             }
-            // A hint that makes no sense must not keep anyone from hearing what is stored.
+            // The hold time is only a hint: ignore an invalid one instead of rejecting the acknowledgement.
             let held = wire.held.flatMap { (0..<1 << 53).contains($0) ? $0 : nil }
             return Acknowledgement(
                 epoch: try Epoch(validating: wire.epoch), through: wire.through, missing: missing,

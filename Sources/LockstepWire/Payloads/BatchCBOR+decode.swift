@@ -2,8 +2,8 @@ public import FoundationEssentials
 public import LockstepModel
 
 extension BatchCBOR {
-    /// Reads a batch of `stream`. Keys that are not known are passed over.
-    /// - Throws: ``PayloadError`` with the reason, and with the batch's number where it could be read.
+    /// Decodes a batch of `stream`. Unknown keys are ignored.
+    /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     public static func decode(
         _ payload: Data, stream: SensorStream, limits: PayloadLimits = PayloadLimits()
     ) throws(PayloadError) -> Batch {
@@ -12,8 +12,8 @@ extension BatchCBOR {
         }.get()
     }
 
-    /// Reads a batch of `stream`. Keys that are not known are passed over.
-    /// - Throws: ``PayloadError`` with the reason, and with the batch's number where it could be read.
+    /// Decodes a batch of `stream`. Unknown keys are ignored.
+    /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     public static func decode(
         _ bytes: UnsafeRawBufferPointer, stream: SensorStream, limits: PayloadLimits = PayloadLimits()
     ) throws(PayloadError) -> Batch {
@@ -32,7 +32,7 @@ extension BatchCBOR {
     }
 }
 
-/// Where in a payload its members are.
+/// An index of the members of a batch's map.
 private struct BatchMembers {
     private let buffer: UnsafeRawBufferPointer
     private let limits: PayloadLimits
@@ -47,11 +47,11 @@ private struct BatchMembers {
             guard case .text(let range) = try reader.next() else { throw PayloadError("a key is not a text") }
             let name = reader.text(range)
             guard offsets.updateValue(reader.offset, forKey: name) == nil else {
-                throw PayloadError("'\(name.prefix(40))' is there twice")
+                throw PayloadError("the key '\(name.prefix(40))' occurs twice")
             }
             try reader.skip()
         }
-        guard reader.isAtEnd else { throw PayloadError("something follows the map, at byte \(reader.offset)") }
+        guard reader.isAtEnd else { throw PayloadError("unexpected data after the map, at byte \(reader.offset)") }
     }
 
     func wholeNumber(_ name: String) throws(PayloadError) -> Int64? {
@@ -98,16 +98,16 @@ private struct BatchMembers {
             steps.reserveCapacity(count)
             for _ in 0..<count {
                 guard case .integer(let step) = try reader.next() else {
-                    throw PayloadError("'dt' has something that is not a whole number")
+                    throw PayloadError("'dt' has an element that is not a whole number")
                 }
                 steps.append(step)
             }
             return steps
-        default: throw PayloadError("'dt' is neither a whole number nor many")
+        default: throw PayloadError("'dt' is neither a whole number nor an array or series of whole numbers")
         }
     }
 
-    /// The values of a column, or the one that holds for all samples.
+    /// The decoded values of a column: one per sample, or a single value for all samples.
     private enum Column {
         case each([Double])
         case all(Double)
@@ -137,11 +137,11 @@ private struct BatchMembers {
             return .each(values)
         case .bytes(let range):
             let values = try series(reader.bytes(range)).values()
-            // Numbers of a series are finite: a column of reals takes them as they are.
+            // Numbers of a packed series are always finite, so real columns need no further check.
             return .each(column.kind == .real ? values : try checked(values, of: column))
         case .tag(let tag):
             guard let type = TypedArray(rawValue: tag), case .bytes(let range) = try reader.next() else {
-                throw PayloadError("'\(column.name)' has a tag that is not known there")
+                throw PayloadError("'\(column.name)' has an unsupported tag")
             }
             return .each(try checked(try floats(reader.bytes(range), type, of: column), of: column))
         default: return .all(try value(item, of: column, in: reader))
@@ -159,8 +159,8 @@ private struct BatchMembers {
             return try BatchRules.value(Double(value), of: column)
         case (.integer, .float(let value)), (.real, .float(let value)):
             return try BatchRules.value(value, of: column)
-        case (.choice, _): throw PayloadError("'\(column.name)' has something that is not a text")
-        default: throw PayloadError("'\(column.name)' has something that is not a number")
+        case (.choice, _): throw PayloadError("'\(column.name)' has a value that is not a text")
+        default: throw PayloadError("'\(column.name)' has a value that is not a number")
         }
     }
 
@@ -175,7 +175,7 @@ private struct BatchMembers {
     ) throws(PayloadError) -> [Double] {
         let size = type == .float32 ? 4 : 8
         guard bytes.count.isMultiple(of: size) else {
-            throw PayloadError("'\(column.name)' has \(bytes.count) bytes for numbers of \(size)")
+            throw PayloadError("'\(column.name)' has \(bytes.count) bytes, which is not a multiple of \(size)")
         }
         try BatchRules.checkSampleCount(bytes.count / size, limits: limits)
         return stride(from: 0, to: bytes.count, by: size).map { offset in
@@ -191,7 +191,7 @@ private struct BatchMembers {
     }
 
     private func checked(_ values: [Double], of column: SensorStream.Column) throws(PayloadError) -> [Double] {
-        if case .choice = column.kind { throw PayloadError("'\(column.name)' has something that is not a text") }
+        if case .choice = column.kind { throw PayloadError("'\(column.name)' has a value that is not a text") }
         for value in values { _ = try BatchRules.value(value, of: column) }
         return values
     }

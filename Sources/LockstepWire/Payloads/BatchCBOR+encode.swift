@@ -1,17 +1,18 @@
 public import LockstepModel
 
-/// The CBOR form of a batch: one map with the keys of the JSON form, and the same values in fewer bytes.
+/// The CBOR encoding of a batch: one map with the keys and values of the JSON encoding.
 ///
-/// A column is what takes few bytes of
+/// A column has one of these forms:
 ///
-/// - an array of numbers, texts and nulls, as in JSON: where there is one sample, a word, or a null;
-/// - a byte string: a packed series, see ``SeriesPacker``, where all values are decimal fractions, as what sensors give
-///   is;
-/// - a typed array of RFC 8746, of little-endian float32 (tag 85) or float64 (tag 86), where they are not;
-/// - in any column but the first, where all values are alike, a single number or text that holds for all samples.
+/// - An array of numbers, texts and nulls, as in JSON: for a single sample, for words, and for columns with nulls.
+/// - A byte string with a packed series (see ``SeriesPacker``): if all values are decimal fractions, as most sensor
+///   readings are.
+/// - A typed array of RFC 8746 with little-endian float32 (tag 85) or float64 (tag 86): for all other numbers.
+/// - A single number or text that applies to all samples: if all values are equal, except in the first column.
 ///
-/// `dt` is a single number where all steps are alike, else an array or a packed series.
+/// `dt` is a single number if all intervals are equal, otherwise an array or a packed series.
 public enum BatchCBOR {
+    /// Encodes a batch.
     public static func encode(_ batch: Batch) -> [UInt8] {
         let samples = batch.samples
         let columns = zip(samples.stream.columns, samples.columns).filter { column, values in
@@ -36,8 +37,8 @@ public enum BatchCBOR {
         return encoder.writer.bytes
     }
 
-    /// The same payload with `"live":false`: how a batch kept as encoded is sent late or again.
-    /// - Precondition: `payload` is one that ``encode(_:)`` wrote, of a live batch.
+    /// Returns `payload` with `"live":false` added, for sending an encoded batch late or again.
+    /// - Precondition: `payload` is a live batch that ``encode(_:)`` wrote.
     public static func markingLate(_ payload: [UInt8]) -> [UInt8] {
         payload.withUnsafeBytes { bytes in
             var reader = CBORReader(bytes)
@@ -51,7 +52,7 @@ public enum BatchCBOR {
     }
 }
 
-/// Writes the members of a batch, with room for numbers that serves all its columns.
+/// Writes the members of a batch. All columns share one buffer for scaled numbers.
 private struct BatchEncoder {
     var writer: CBORWriter
     private var packer = SeriesPacker()
@@ -87,8 +88,8 @@ private struct BatchEncoder {
 
     mutating func column(_ column: SensorStream.Column, _ values: [Double], mayBeSingle: Bool) {
         writer.text(column.name)
-        if mayBeSingle, values.count > 1, column.kind.takes(values[0]),
-            // By their bits: 0 and -0 are equal, but not alike.
+        if mayBeSingle, values.count > 1, column.kind.accepts(values[0]),
+            // Compare bit patterns: 0 equals -0, but they are encoded differently.
             values.allSatisfy({ $0.bitPattern == values[0].bitPattern })
         {
             item(values[0], column.kind)
@@ -100,14 +101,15 @@ private struct BatchEncoder {
         }
     }
 
-    /// - Returns: whether the column can be written so: it has neither words nor nulls.
+    /// Writes a column as a packed series or typed array.
+    /// - Returns: whether that was possible. It is not for columns with words or nulls.
     private mutating func series(_ values: [Double], _ kind: SensorStream.Kind) -> Bool {
         if case .choice = kind { return false }
         if let decimals = Decimals.scale(values, into: &numbers), decimals == 0 || kind == .real {
             packer.pack(numbers, decimals: decimals, into: &writer)
             return true
         }
-        guard values.allSatisfy(kind.takes) else { return false }
+        guard values.allSatisfy(kind.accepts) else { return false }
         if values.allSatisfy({ Double(Float($0)) == $0 }) {
             writer.tag(TypedArray.float32.rawValue)
             writer.byteString(values.count * 4) { bytes in
@@ -127,7 +129,7 @@ private struct BatchEncoder {
     }
 
     private mutating func item(_ value: Double, _ kind: SensorStream.Kind) {
-        guard kind.takes(value) else { return writer.null() }
+        guard kind.accepts(value) else { return writer.null() }
         switch kind {
         case .real: writer.float(value)
         case .integer: writer.integer(Int64(value))
@@ -136,7 +138,7 @@ private struct BatchEncoder {
     }
 }
 
-/// Tags of RFC 8746 for arrays of little-endian numbers in a byte string.
+/// The RFC 8746 tags for byte strings with little-endian floating-point numbers.
 enum TypedArray: UInt64 {
     case float32 = 85
     case float64 = 86

@@ -1,25 +1,26 @@
 public import FoundationEssentials
 public import LockstepModel
 
-/// How the batches of an agent are written. A reader takes both.
+/// The encoding of batches. An agent writes one of them; a reader accepts both.
 public enum BatchEncoding: String, Sendable, CaseIterable {
-    /// Readable by anyone.
+    /// JSON, readable by anyone.
     case json
-    /// Under a quarter of the bytes.
+    /// Columnar CBOR, less than a quarter of the size of JSON.
     case cbor
 
-    /// What MQTT 5 tells a reader beside the payload.
+    /// The MQTT 5 content type of the encoding.
     public var contentType: String { "application/\(rawValue)" }
 
-    /// The encoding of a payload.
-    /// - Parameter contentType: as MQTT 5 tells it. Where it is nil, or none of these, the first byte tells: JSON begins
-    ///   with a brace or with white space, and a map of CBOR with a byte from 0xA0 to 0xBF.
+    /// Detects the encoding of a payload.
+    /// - Parameter contentType: the MQTT 5 content type. If it is nil or unknown, the first byte decides: JSON starts with
+    ///   a brace or white space, a CBOR map with a byte from 0xA0 to 0xBF.
     public init(of payload: some Collection<UInt8>, contentType: String? = nil) {
         self =
             BatchEncoding.allCases.first { $0.contentType == contentType }
             ?? (payload.first.map { (0xa0...0xbf).contains($0) } == true ? .cbor : .json)
     }
 
+    /// Encodes a batch.
     public func encode(_ batch: Batch) -> [UInt8] {
         switch self {
         case .json: BatchJSON.encode(batch)
@@ -27,9 +28,9 @@ public enum BatchEncoding: String, Sendable, CaseIterable {
         }
     }
 
-    /// Reads a batch of `stream` in either encoding.
-    /// - Parameter contentType: as MQTT 5 tells it, else nil.
-    /// - Throws: ``PayloadError`` with the reason, and with the batch's number where it could be read.
+    /// Decodes a batch of `stream` in either encoding.
+    /// - Parameter contentType: the MQTT 5 content type, or nil if there is none.
+    /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     public static func decode(
         _ payload: Data, contentType: String? = nil, stream: SensorStream, limits: PayloadLimits = PayloadLimits()
     ) throws(PayloadError) -> Batch {
@@ -40,9 +41,9 @@ public enum BatchEncoding: String, Sendable, CaseIterable {
         }.get()
     }
 
-    /// Reads a batch of `stream` in either encoding, where its bytes are lent for the call.
-    /// - Parameter contentType: as MQTT 5 tells it, else nil.
-    /// - Throws: ``PayloadError`` with the reason, and with the batch's number where it could be read.
+    /// Decodes a batch of `stream` in either encoding. `payload` only has to be valid during the call.
+    /// - Parameter contentType: the MQTT 5 content type, or nil if there is none.
+    /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     public static func decode(
         _ payload: UnsafeRawBufferPointer, contentType: String?, stream: SensorStream, limits: PayloadLimits
     ) throws(PayloadError) -> Batch {
@@ -52,7 +53,7 @@ public enum BatchEncoding: String, Sendable, CaseIterable {
         }
     }
 
-    /// A live batch as encoded, with `"live":false`: how one that was kept is sent late or again.
+    /// Returns the encoded live batch `payload` with `"live":false` added, for sending it late or again.
     public static func markingLate(_ payload: [UInt8]) -> [UInt8] {
         switch BatchEncoding(of: payload) {
         case .json: BatchJSON.markingLate(payload)

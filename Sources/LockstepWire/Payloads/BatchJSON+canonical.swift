@@ -1,8 +1,8 @@
 package import LockstepModel
 
 extension BatchJSON {
-    /// Reads a batch in exactly the form that ``encode(_:)`` and ``markingLate(_:)`` give it.
-    /// - Returns: nil for everything else, be it wrong or only written differently.
+    /// Decodes a batch in the canonical form that ``encode(_:)`` and ``markingLate(_:)`` write.
+    /// - Returns: nil for any other form, whether it is invalid or valid JSON written differently.
     package static func decodeCanonical(
         _ payload: UnsafeRawBufferPointer, stream: SensorStream, limits: PayloadLimits
     ) -> Batch? {
@@ -14,16 +14,20 @@ extension BatchJSON {
     }
 }
 
-/// Reads batches of one stream in exactly the form that ``BatchJSON/encode(_:)`` and ``BatchJSON/markingLate(_:)`` give
-/// them, without an allocation a sample, and where there is room without one a batch.
+/// Decodes batches of one stream in the canonical form that ``BatchJSON/encode(_:)`` and ``BatchJSON/markingLate(_:)``
+/// write.
+///
+/// It allocates no memory per sample, and none per batch if the block has enough capacity.
 package struct CanonicalBatchReader: Sendable {
     private let pattern: CanonicalPattern
 
+    /// Creates a reader for batches of `stream`.
     package init(_ stream: SensorStream) { pattern = CanonicalPattern.of(stream) }
 
-    /// Adds the samples of a batch to `samples`, which are of the reader's stream.
-    /// - Parameter epoch: what the batch's epoch probably is: it is then not made anew.
-    /// - Returns: nil for every other form, be it wrong or only written differently; nothing is added then.
+    /// Appends the samples of a batch to `samples`, a block of the reader's stream.
+    /// - Parameter epoch: the expected epoch of the batch. If it matches, no new string is created.
+    /// - Returns: nil for any other form, whether it is invalid or valid JSON written differently. `samples` is then
+    ///   unchanged.
     package func read(
         _ payload: UnsafeRawBufferPointer, into samples: inout SampleBlock, limits: PayloadLimits,
         expecting epoch: Epoch? = nil
@@ -32,20 +36,20 @@ package struct CanonicalBatchReader: Sendable {
         var found: (position: BatchPosition?, isLive: Bool)?
         let isBatch = samples.appending { times, columns in
             var scanner = CanonicalScanner(payload)
-            found = scanner.takeBatch(of: pattern, &times, &columns, limit: limits.samples, expecting: epoch)
+            found = scanner.scanBatch(of: pattern, &times, &columns, limit: limits.samples, expecting: epoch)
             return found != nil
         }
         return isBatch ? found : nil
     }
 }
 
-/// The steps from one sample to the next, in µs.
+/// The intervals between samples (`dt`), in µs.
 private enum Steps {
     case none
     case equal(Int64)
     case each([Int64])
 
-    /// How many samples they are for; nil where they don't tell.
+    /// The number of samples that the intervals imply, or nil if they fit any number.
     var count: Int? {
         switch self {
         case .none: 1
@@ -54,7 +58,8 @@ private enum Steps {
         }
     }
 
-    /// Adds the times; false where the steps don't fit the count, do not increase, or lead out of range.
+    /// Appends the times of `count` samples. Returns false if the intervals do not match the count, are not positive, or
+    /// lead beyond the valid range.
     func addTimes(from first: Int64, count: Int, to times: inout [Int64]) -> Bool {
         guard first >= 0, first < BatchRules.maximumInteger else { return false }
         switch self {
@@ -81,64 +86,66 @@ private enum Steps {
 }
 
 extension CanonicalScanner {
-    /// Adds what it finds to times and columns; with nil they are left in the midst of it.
-    fileprivate mutating func takeBatch(
+    /// Scans a batch and appends its samples to `times` and `columns`. If the result is nil, samples may have been
+    /// appended in part.
+    fileprivate mutating func scanBatch(
         of pattern: CanonicalPattern, _ times: inout [Int64], _ columns: inout [[Double]], limit: Int,
         expecting epoch: Epoch?
     ) -> (position: BatchPosition?, isLive: Bool)? {
-        guard take(byte: "{") else { return nil }
-        let isLate = take(#""live":false,"#)
-        guard take(#""v":1"#) else { return nil }
+        guard scan(byte: "{") else { return nil }
+        let isLate = scan(#""live":false,"#)
+        guard scan(#""v":1"#) else { return nil }
         var position: BatchPosition?
-        if take(#","epoch":""#) {
-            guard let epoch = takeEpoch(expecting: epoch), take(#","seq":"#), let seq = takeWholeNumber(), seq >= 1,
+        if scan(#","epoch":""#) {
+            guard let epoch = scanEpoch(expecting: epoch), scan(#","seq":"#), let seq = scanWholeNumber(), seq >= 1,
                 seq < BatchRules.maximumInteger
             else { return nil }
             position = BatchPosition(epoch: epoch, seq: seq)
         }
-        let saysLate = take(#","live":false"#)
-        guard !(isLate && saysLate), take(#","t":"#), let first = takeWholeNumber(), let steps = takeSteps(),
-            let count = takeColumns(of: pattern, &columns, after: times.count, limit: limit, expected: steps.count),
-            take(byte: "}"), isAtEnd, steps.addTimes(from: first, count: count, to: &times)
+        let isMarkedLate = scan(#","live":false"#)
+        guard !(isLate && isMarkedLate), scan(#","t":"#), let first = scanWholeNumber(), let steps = scanSteps(),
+            let count = scanColumns(of: pattern, &columns, after: times.count, limit: limit, expected: steps.count),
+            scan(byte: "}"), isAtEnd, steps.addTimes(from: first, count: count, to: &times)
         else { return nil }
-        return (position, !isLate && !saysLate)
+        return (position, !isLate && !isMarkedLate)
     }
 
-    private mutating func takeEpoch(expecting epoch: Epoch?) -> Epoch? {
+    private mutating func scanEpoch(expecting epoch: Epoch?) -> Epoch? {
         if let epoch {
             let before = self
-            if take(epoch.rawValue), take(byte: "\"") { return epoch }
+            if scan(epoch.rawValue), scan(byte: "\"") { return epoch }
             self = before
         }
-        return takeRestOfText().flatMap(Epoch.init(rawValue:))
+        return scanRestOfText().flatMap(Epoch.init(rawValue:))
     }
 
-    private mutating func takeSteps() -> Steps? {
-        guard take(#","dt":"#) else { return Steps.none }
-        guard take(byte: "[") else { return takeWholeNumber().map(Steps.equal) }
+    private mutating func scanSteps() -> Steps? {
+        guard scan(#","dt":"#) else { return Steps.none }
+        guard scan(byte: "[") else { return scanWholeNumber().map(Steps.equal) }
         var steps: [Int64] = []
         repeat {
-            guard let step = takeWholeNumber() else { return nil }
+            guard let step = scanWholeNumber() else { return nil }
             steps.append(step)
-        } while take(byte: ",")
-        return take(byte: "]") ? .each(steps) : nil
+        } while scan(byte: ",")
+        return scan(byte: "]") ? .each(steps) : nil
     }
 
-    /// - Parameter before: how many samples the columns had.
-    /// - Returns: how many there are now in addition.
-    private mutating func takeColumns(
+    /// Scans the columns and appends their values.
+    /// - Parameter before: the number of samples already in the columns.
+    /// - Returns: the number of appended samples.
+    private mutating func scanColumns(
         of pattern: CanonicalPattern, _ columns: inout [[Double]], after before: Int, limit: Int, expected: Int?
     ) -> Int? {
         var count: Int?
         for index in pattern.columns.indices {
             let column = pattern.columns[index]
-            // It may be left out.
-            guard take(pattern.names, column.name) else {
+            // Optional columns may be left out.
+            guard scan(pattern.names, column.name) else {
                 guard !column.isRequired else { return nil }
                 continue
             }
             if before == 0 { columns[index].reserveCapacity(count ?? expected ?? 100) }
-            guard takeValues(of: column, words: pattern.words, index, into: &columns[index]) else { return nil }
+            guard scanValues(of: column, words: pattern.words, index, into: &columns[index]) else { return nil }
             let added = columns[index].count - before
             guard added <= limit, count == nil || count == added else { return nil }
             count = added
@@ -150,29 +157,29 @@ extension CanonicalScanner {
         return count
     }
 
-    private mutating func takeValues(
+    private mutating func scanValues(
         of column: CanonicalPattern.Column, words: [[String]], _ index: Int, into values: inout [Double]
     ) -> Bool {
         repeat {
-            if !column.isRequired, take("null") {
+            if !column.isRequired, scan("null") {
                 values.append(.nan)
                 continue
             }
             switch column.form {
             case .real:
-                guard let value = takeNumber() else { return false }
+                guard let value = scanNumber() else { return false }
                 values.append(value)
             case .integer:
-                guard let value = takeNumber(), SensorStream.Kind.integer.takes(value) else { return false }
+                guard let value = scanNumber(), SensorStream.Kind.integer.accepts(value) else { return false }
                 values.append(value)
             case .word:
-                guard take(byte: "\""), let word = takeRestOfText(), let value = words[index].firstIndex(of: word)
+                guard scan(byte: "\""), let word = scanRestOfText(), let value = words[index].firstIndex(of: word)
                 else {
                     return false
                 }
                 values.append(Double(value))
             }
-        } while take(byte: ",")
-        return take(byte: "]")
+        } while scan(byte: ",")
+        return scan(byte: "]")
     }
 }

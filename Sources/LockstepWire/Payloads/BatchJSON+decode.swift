@@ -3,8 +3,8 @@ public import LockstepModel
 import Synchronization
 
 extension BatchJSON {
-    /// Reads a batch of `stream`. Keys that are not known are passed over.
-    /// - Throws: ``PayloadError`` with the reason, and with the batch's number where it could be read.
+    /// Decodes a batch of `stream`. Unknown keys are ignored.
+    /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     public static func decode(
         _ payload: Data, stream: SensorStream, limits: PayloadLimits = PayloadLimits()
     ) throws(PayloadError) -> Batch {
@@ -13,8 +13,8 @@ extension BatchJSON {
         }.get()
     }
 
-    /// Reads a batch of `stream`. Keys that are not known are passed over.
-    /// - Throws: ``PayloadError`` with the reason, and with the batch's number where it could be read.
+    /// Decodes a batch of `stream`. Unknown keys are ignored.
+    /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     public static func decode(
         _ payload: UnsafeRawBufferPointer, stream: SensorStream, limits: PayloadLimits = PayloadLimits()
     ) throws(PayloadError) -> Batch {
@@ -23,11 +23,11 @@ extension BatchJSON {
         return try decodeAny(Data(payload), stream: stream, limits: limits)
     }
 
-    /// Reads whatever form JSON allows, and finds the reason where it is wrong.
+    /// Decodes a batch in any valid JSON form, and determines the reason if it is invalid.
     package static func decodeAny(
         _ payload: Data, stream: SensorStream, limits: PayloadLimits
     ) throws(PayloadError) -> Batch {
-        // The decoder itself does not look into what nobody asks for.
+        // The decoder does not validate the values of unknown keys.
         guard payload.withUnsafeBytes({ String(validating: $0, as: UTF8.self) != nil }) else {
             throw PayloadError.notJSON
         }
@@ -45,7 +45,7 @@ extension BatchJSON {
 }
 
 extension CodingUserInfoKey {
-    // A key made of a text is never nil.
+    // Creating a key from a text never fails.
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let stream = CodingUserInfoKey(rawValue: "stream")!
     // swift-format-ignore: NeverForceUnwrap
@@ -54,7 +54,7 @@ extension CodingUserInfoKey {
     fileprivate static let position = CodingUserInfoKey(rawValue: "position")!
 }
 
-/// Carries the batch's number out of a decoding that fails later.
+/// Passes the batch's position out of a decoding that fails later.
 private final class PositionBox: Sendable {
     private let position = Mutex<BatchPosition?>(nil)
 
@@ -73,9 +73,9 @@ private struct Key: CodingKey {
 }
 
 extension KeyedDecodingContainer<Key> {
-    /// A whole number; nil where there is none.
+    /// Decodes a whole number, or nil if it is missing or null.
     ///
-    /// Foundation calls a number that is not whole, or too large, broken JSON.
+    /// Foundation reports a fractional or too large number as invalid JSON; this method gives a better reason.
     fileprivate func wholeNumber(_ name: String) throws -> Int64? {
         let key = Key(name)
         do { return try decodeIfPresent(Int64.self, forKey: key) } catch {

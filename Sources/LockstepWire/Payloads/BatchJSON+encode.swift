@@ -1,12 +1,16 @@
 public import LockstepModel
 
-/// The JSON form of a batch: one object, its keys and columns in a fixed order.
+/// The JSON encoding of a batch: one object with keys and columns in a fixed order.
 ///
-/// `{"v":1,"epoch":"…","seq":42,"t":1700000000000000,"dt":20000,"x":[…],"y":[…],"z":[…]}`: `t` is the first timestamp
-/// in µs since 1970; `dt` the step to the next in µs, one number where all steps are alike, else one a step; absent for
-/// a single sample. `"live":false` marks what is sent late or again. A value that is not known is null; a column
-/// without any known value is left out.
+/// Example: `{"v":1,"epoch":"…","seq":42,"t":1700000000000000,"dt":20000,"x":[…],"y":[…],"z":[…]}`
+///
+/// - `t` is the first timestamp in µs since 1970.
+/// - `dt` is the interval between samples in µs: one number if all intervals are equal, otherwise an array with one
+///   number per interval. A batch with a single sample has no `dt`.
+/// - `"live":false` marks a batch that is sent late or again.
+/// - An unknown value is null. An optional column without any known value is left out.
 public enum BatchJSON {
+    /// Encodes a batch.
     public static func encode(_ batch: Batch) -> [UInt8] {
         let samples = batch.samples
         var object = JSONObjectWriter(reservingCapacity: 128 + samples.count * samples.columns.count * 10)
@@ -14,7 +18,7 @@ public enum BatchJSON {
         return object.finish()
     }
 
-    /// The same payload with `"live":false`: how a batch kept as encoded is sent late or again.
+    /// Returns `payload` with `"live":false` added, for sending an encoded batch late or again.
     public static func markingLate(_ payload: [UInt8]) -> [UInt8] {
         var late = payload
         late.insert(contentsOf: #""live":false,"#.utf8, at: 1)
@@ -23,7 +27,7 @@ public enum BatchJSON {
 }
 
 extension JSONObjectWriter {
-    /// Writes what a batch is made of.
+    /// Writes all members of a batch.
     package mutating func members(of batch: Batch) {
         let samples = batch.samples
         member("v", BatchRules.version)
@@ -50,7 +54,7 @@ extension JSONObjectWriter {
     }
 
     fileprivate mutating func value(_ value: Double, kind: SensorStream.Kind) {
-        guard kind.takes(value) else { return null() }
+        guard kind.accepts(value) else { return null() }
         switch kind {
         case .real: raw(value.description)
         case .integer: raw(String(Int64(value)))

@@ -1,11 +1,11 @@
 import LockstepModel
 
-/// What holds for a batch in every encoding.
+/// Validation rules for batches that are common to all encodings.
 enum BatchRules {
-    /// The version of the payload that this program writes, and the newest that it reads.
+    /// The payload version that this program writes, and the newest version that it reads.
     static let version: Int64 = 1
 
-    /// Whole numbers stay exact in a double, and so in JavaScript, below this one: 2⁵³.
+    /// The exclusive upper limit of whole numbers, 2⁵³: below it they are exact as doubles, and so in JavaScript.
     static let maximumInteger: Int64 = 1 << 53
 
     static func checkSize(_ bytes: Int, limits: PayloadLimits) throws(PayloadError) {
@@ -17,7 +17,7 @@ enum BatchRules {
     static func checkVersion(_ version: Int64) throws(PayloadError) {
         guard version <= Self.version else {
             throw PayloadError(
-                "payload version \(version) is newer than this program knows (\(Self.version)): upgrade it",
+                "payload version \(version) is newer than this program supports (\(Self.version)): upgrade this program",
                 isRetryable: true)
         }
         guard version >= 1 else { throw PayloadError("'v' is \(version): versions start at 1") }
@@ -42,15 +42,16 @@ enum BatchRules {
         }
     }
 
-    /// Puts the batch together.
+    /// Assembles and validates the samples of a batch.
     /// - Parameters:
-    ///   - columns: nil for a column without any known value.
-    ///   - steps: between the samples, in µs.
+    ///   - first: the first timestamp (`t`), or nil if it is missing.
+    ///   - steps: returns the intervals between the given number of samples (`dt`), in µs.
+    ///   - columns: the values of each column, or nil for a column that is left out.
     static func samples(
         of stream: SensorStream, first: Int64?, steps: (Int) throws(PayloadError) -> [Int64], columns: [[Double]?]
     ) throws(PayloadError) -> SampleBlock {
         guard let count = columns.lazy.compactMap({ $0?.count }).first, count > 0 else {
-            throw PayloadError("there is no sample in it")
+            throw PayloadError("the batch has no samples")
         }
         for (column, values) in zip(stream.columns, columns) {
             if let values, values.count != count {
@@ -65,7 +66,7 @@ enum BatchRules {
 
     private static func times(first: Int64, steps: [Int64], count: Int) throws(PayloadError) -> [Int64] {
         guard steps.count == count - 1 else {
-            throw PayloadError("'dt' has \(steps.count) steps for \(count) samples: it takes \(count - 1)")
+            throw PayloadError("'dt' has \(steps.count) intervals for \(count) samples: expected \(count - 1)")
         }
         var times = [first]
         times.reserveCapacity(count)
@@ -73,17 +74,17 @@ enum BatchRules {
         for step in steps {
             guard step > 0 else { throw PayloadError("'dt' has \(step): times must strictly increase") }
             let (time, overflow) = last.addingReportingOverflow(step)
-            guard !overflow else { throw PayloadError("'dt' leads beyond the end of time") }
+            guard !overflow else { throw PayloadError("'dt' leads beyond the largest valid time") }
             times.append(time)
             last = time
         }
         guard first >= 0, last < maximumInteger else {
-            throw PayloadError("'t' is \(first): it counts µs since 1970")
+            throw PayloadError("'t' is \(first): it must be a time in µs since 1970")
         }
         return times
     }
 
-    /// The value in memory of one that is on the wire; nil there is null.
+    /// Returns the in-memory value of a number, or of null if `value` is nil.
     @inline(__always)
     static func value(_ value: Double?, of column: SensorStream.Column) throws(PayloadError) -> Double {
         guard let value else {
@@ -97,10 +98,10 @@ enum BatchRules {
         return value
     }
 
-    /// The value in memory of a word.
+    /// Returns the in-memory value of a word: its index in `words`.
     static func value(_ word: String, of column: SensorStream.Column, words: [String]) throws(PayloadError) -> Double {
         guard let index = words.firstIndex(of: word) else {
-            throw PayloadError("'\(column.name)' has '\(word.prefix(40))': known are \(words)")
+            throw PayloadError("'\(column.name)' has '\(word.prefix(40))'; valid words are \(words)")
         }
         return Double(index)
     }

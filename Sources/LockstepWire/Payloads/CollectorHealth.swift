@@ -1,33 +1,43 @@
 public import FoundationEssentials
 public import LockstepModel
 
-/// How a collector is: retained on `{root}/{group}/$collector/{id}`, and its last will.
+/// A collector's health report, retained on `{root}/{group}/$collector/{id}`. The collector's last will has the same form.
 public struct CollectorHealth: Hashable, Sendable, Codable {
+    /// The operating status of a collector.
     public enum Status: String, Sendable, Codable {
+        /// Connected and storing samples.
         case online
-        /// Takes nothing in for now, and acknowledges nothing: see ``CollectorHealth/problem``.
+        /// Connected, but temporarily unable to store or acknowledge anything: see ``CollectorHealth/problem``.
         case stalled
+        /// Stopped, or disconnected if the report is the last will.
         case offline
     }
 
+    /// The operating status.
     public var status: Status
+    /// The time of the report.
     public var at: Timestamp
-    /// What keeps it from storing: a full disk, say.
+    /// The reason why the collector cannot store samples, such as a full disk.
     public var problem: String?
+    /// The number of known devices.
     public var devices: Int
-    /// Since it started.
+    /// The number of samples stored since the start.
     public var stored: Int
+    /// The number of duplicate samples since the start.
     public var duplicates: Int
+    /// The number of conflicting samples since the start.
     public var conflicts: Int
+    /// The number of rejected messages since the start.
     public var rejected: Int
-    /// Samples that agents say they had to drop; nil from a collector that does not tell.
+    /// The number of samples that agents report as dropped, or nil if the collector does not report it.
     public var dropped: Int64?
-    /// Of the program; nil from one that does not tell.
+    /// The version of the program, or nil if the collector does not report it.
     public var version: String?
-    /// When it started, on its own clock: the counts are from then on. Nil in its last will.
+    /// The start time on the collector's clock, or nil in the last will.
     public var started: Timestamp?
-    /// Bytes of resident memory, now and at most; nil where the collector does not know.
+    /// The current resident memory in bytes, or nil if unknown.
     public var memory: Int?
+    /// The peak resident memory in bytes, or nil if unknown.
     public var memoryPeak: Int?
 
     enum CodingKeys: String, CodingKey {
@@ -35,6 +45,7 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         case memoryPeak = "memory_peak"
     }
 
+    /// Creates a report.
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, stored: Int = 0, duplicates: Int = 0,
         conflicts: Int = 0, rejected: Int = 0, dropped: Int64? = nil, version: String? = nil,
@@ -55,6 +66,7 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         self.memoryPeak = memoryPeak
     }
 
+    /// Returns the report as JSON.
     public func encoded() -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("status", status.rawValue)
@@ -73,6 +85,7 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         return object.finish()
     }
 
+    /// Decodes a report from JSON.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> CollectorHealth {
         do { return try JSONDecoder().decode(CollectorHealth.self, from: payload) } catch {

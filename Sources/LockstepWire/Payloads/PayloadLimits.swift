@@ -1,10 +1,11 @@
-/// How large a payload may be.
+/// The size limits of payloads.
 public struct PayloadLimits: Sendable, Hashable {
-    /// Bytes of one payload.
+    /// The maximum size of a payload, in bytes.
     public var bytes: Int
-    /// Samples of one batch.
+    /// The maximum number of samples in a batch.
     public var samples: Int
 
+    /// Creates limits. The defaults are 1 MiB and 10,000 samples.
     public init(bytes: Int = 1 << 20, samples: Int = 10_000) {
         self.bytes = bytes
         self.samples = samples

@@ -1,61 +1,62 @@
 package import LockstepModel
 
 extension PresenceJSON {
-    /// Reads a presence in exactly the form that ``encode(_:)`` gives it, but for one that tells of dropped batches: each
-    /// device of thousands says it twice a minute.
-    /// - Returns: nil for everything else, be it wrong or only written differently.
+    /// Decodes a presence message in the canonical form that ``encode(_:)`` writes, without dropped batches.
+    ///
+    /// This fast path exists because thousands of devices each send two heartbeats per minute.
+    /// - Returns: nil for any other form, whether it is invalid or valid JSON written differently.
     package static func decodeCanonical(_ payload: UnsafeRawBufferPointer) -> Presence? {
         var scanner = CanonicalScanner(payload)
-        return scanner.takePresence()
+        return scanner.scanPresence()
     }
 }
 
 extension CanonicalScanner {
-    fileprivate mutating func takePresence() -> Presence? {
-        guard take(byte: "{") else { return nil }
+    fileprivate mutating func scanPresence() -> Presence? {
+        guard scan(byte: "{") else { return nil }
         var presence = Presence(epoch: nil, session: nil, phase: .foreground, at: nil)
-        if take(#""epoch":""#) {
-            guard let epoch = takeRestOfText().flatMap(Epoch.init(rawValue:)), take(byte: ",") else { return nil }
+        if scan(#""epoch":""#) {
+            guard let epoch = scanRestOfText().flatMap(Epoch.init(rawValue:)), scan(byte: ",") else { return nil }
             presence.epoch = epoch
         }
-        if take(#""after":""#) {
-            guard let epoch = takeRestOfText().flatMap(Epoch.init(rawValue:)), take(byte: ",") else { return nil }
+        if scan(#""after":""#) {
+            guard let epoch = scanRestOfText().flatMap(Epoch.init(rawValue:)), scan(byte: ",") else { return nil }
             presence.after = epoch
         }
-        if take(#""session":"#) {
-            guard let session = takeTime(), take(byte: ",") else { return nil }
+        if scan(#""session":"#) {
+            guard let session = scanTime(), scan(byte: ",") else { return nil }
             presence.session = session
         }
-        guard take(#""phase":""#), let phase = takeRestOfText().flatMap(Phase.init(rawValue:)) else { return nil }
+        guard scan(#""phase":""#), let phase = scanRestOfText().flatMap(Phase.init(rawValue:)) else { return nil }
         presence.phase = phase
-        if take(#","at":"#) {
-            guard let at = takeTime() else { return nil }
+        if scan(#","at":"#) {
+            guard let at = scanTime() else { return nil }
             presence.at = Timestamp(microseconds: at)
         }
-        if take(#","reason":""#) {
-            guard let reason = takeRestOfText(), reason.utf8.count <= 200 else { return nil }
+        if scan(#","reason":""#) {
+            guard let reason = scanRestOfText(), reason.utf8.count <= 200 else { return nil }
             presence.reason = reason
         }
-        if take(#","sources":{"#) {
-            guard let sources = takeRestOfTexts() else { return nil }
+        if scan(#","sources":{"#) {
+            guard let sources = scanRestOfTexts() else { return nil }
             presence.sources = sources
         }
-        return take(byte: "}") && isAtEnd ? presence : nil
+        return scan(byte: "}") && isAtEnd ? presence : nil
     }
 
-    /// µs since 1970.
-    private mutating func takeTime() -> Int64? {
-        takeWholeNumber().flatMap { (0..<BatchRules.maximumInteger).contains($0) ? $0 : nil }
+    /// Scans a time in µs since 1970.
+    private mutating func scanTime() -> Int64? {
+        scanWholeNumber().flatMap { (0..<BatchRules.maximumInteger).contains($0) ? $0 : nil }
     }
 
-    /// What is left of an object of texts, to its closing brace.
-    private mutating func takeRestOfTexts() -> [String: String]? {
+    /// Scans the rest of an object of strings, up to and including its closing brace.
+    private mutating func scanRestOfTexts() -> [String: String]? {
         var texts: [String: String] = [:]
         repeat {
-            guard take(byte: "\""), let name = takeRestOfText(), take(#":""#), let text = takeRestOfText(),
+            guard scan(byte: "\""), let name = scanRestOfText(), scan(#":""#), let text = scanRestOfText(),
                 texts.updateValue(text, forKey: name) == nil
             else { return nil }
-        } while take(byte: ",")
-        return take(byte: "}") ? texts : nil
+        } while scan(byte: ",")
+        return scan(byte: "}") ? texts : nil
     }
 }

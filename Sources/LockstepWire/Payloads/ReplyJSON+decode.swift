@@ -2,6 +2,7 @@ public import FoundationEssentials
 public import LockstepModel
 
 extension ReplyJSON {
+    /// Decodes a reply. A declared stream in the reply has no columns, because the declaration is not part of the reply.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> AgentReply {
         do {
@@ -24,18 +25,18 @@ extension ReplyJSON {
         var describe: Description?
 
         func outcome() throws -> AgentReply.Outcome {
-            if !ok { return .failed(error ?? "without a reason") }
+            if !ok { return .failed(error ?? "no reason given") }
             if let rate { return .leased(stream: try rate.named(), rate: rate.hz.value, until: rate.until) }
             if let phase { return .phase(phase) }
             if let flushed { return .flushed(batches: flushed) }
             if let describe { return .described(try describe.description()) }
-            throw PayloadError("a reply without 'rate', 'phase', 'flushed', 'describe' or 'error'")
+            throw PayloadError("the reply has none of 'rate', 'phase', 'flushed', 'describe' and 'error'")
         }
     }
 
-    /// Samples a second, or `"source"`.
+    /// A rate in samples per second, or `"source"` for the native rate of the source.
     private struct Hertz: Decodable {
-        /// nil for 0.
+        /// The rate: nil for 0, infinity for `"source"`.
         let value: Double?
 
         init(from decoder: any Decoder) throws {
@@ -56,7 +57,9 @@ extension ReplyJSON {
         var until: Timestamp?
 
         func named() throws -> SensorStream {
-            guard let named = SensorStream.named(stream) else { throw PayloadError("'\(stream)' is no stream") }
+            guard let named = StreamCatalog.builtIn.reference(named: stream) else {
+                throw PayloadError("'\(stream)' is not a stream")
+            }
             return named
         }
     }

@@ -1,11 +1,12 @@
 public import LockstepModel
 
-/// The JSON form of an agent's answer: `{"id":"7","ok":true,"rate":{"stream":"…","hz":50,"until":…}}`, or
+/// The JSON encoding of an agent's reply: `{"id":"7","ok":true,"rate":{"stream":"…","hz":50,"until":…}}`, or
 /// `{"id":"7","ok":false,"error":"…"}`.
 ///
-/// A rate is a number of samples a second, 0 where the stream is not published, and `"source"` where it is published
-/// as its source gives it.
+/// A rate (`hz`) is a number of samples per second, 0 for a stream that is not published, or `"source"` for the native
+/// rate of the source.
 public enum ReplyJSON {
+    /// Encodes a reply.
     public static func encode(_ reply: AgentReply) -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("id", ifPresent: reply.id)

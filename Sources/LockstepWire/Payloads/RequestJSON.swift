@@ -1,15 +1,18 @@
 public import FoundationEssentials
 public import LockstepModel
 
-/// The JSON form of a request to an agent: one of
-/// `{"rate":{"stream":"motion/accelerometer","hz":50,"lease_s":60}}`, `{"phase":"background"}`, `{"flush":true}` and
-/// `{"describe":true}`, with `id` and `client` beside it where the asker wants to name the request and itself.
+/// The JSON encoding of a request to an agent.
+///
+/// A request is one of `{"rate":{"stream":"motion/accelerometer","hz":50,"lease_s":60}}`, `{"phase":"background"}`,
+/// `{"flush":true}` and `{"describe":true}`. It may also have an `id` for the request and a `client` name for the
+/// requester.
 public enum RequestJSON {
-    /// Names are cut to so many bytes.
-    private static let longestName = 100
-    /// Bytes of a request. A longer one is not even read, so that its answer has no `id`.
+    /// The maximum length of `id` and `client` in bytes. Longer names are truncated.
+    private static let maxNameBytes = 100
+    /// The maximum size of a request in bytes. A larger request is not parsed, so the reply to it has no `id`.
     public static let maxBytes = 16_384
 
+    /// Encodes a request.
     public static func encode(_ request: AgentRequest) -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("id", ifPresent: request.id)
@@ -28,7 +31,7 @@ public enum RequestJSON {
         return object.finish()
     }
 
-    /// The `id` of a request, however wrong the rest of it is: the answer names it.
+    /// Returns the `id` of a request, even if the rest of the request is invalid, so that an error reply can contain it.
     public static func id(of payload: Data) -> String? {
         struct Wire: Decodable { var id: String? }
         guard payload.count <= maxBytes else { return nil }
@@ -36,23 +39,27 @@ public enum RequestJSON {
     }
 
     private static func shortened(_ name: String) -> String {
-        guard name.utf8.count > longestName else { return name }
-        // A character may be of any length; scalars are of four bytes at the most.
+        guard name.utf8.count > maxNameBytes else { return name }
+        // Truncate by scalars: a character can have any number of bytes, a scalar at most four.
         var bytes = 0
         let kept = name.unicodeScalars.prefix { scalar in
             bytes += scalar.utf8.count
-            return bytes <= longestName
+            return bytes <= maxNameBytes
         }
         return String(kept)
     }
 
-    /// - Throws: ``PayloadError`` with the reason, fit to be told to the asker.
-    public static func decode(_ payload: Data) throws(PayloadError) -> AgentRequest {
+    /// Decodes a request.
+    /// - Parameter streams: the streams that a request can name.
+    /// - Throws: ``PayloadError`` with a reason that can be sent to the requester.
+    public static func decode(
+        _ payload: Data, streams: StreamCatalog = .builtIn
+    ) throws(PayloadError) -> AgentRequest {
         do {
             guard payload.count <= maxBytes else { throw PayloadError("a request has at most \(maxBytes) bytes") }
             let wire = try JSONDecoder().decode(Wire.self, from: payload)
             return AgentRequest(
-                id: wire.id.map(shortened), client: wire.client.map(shortened), action: try wire.action())
+                id: wire.id.map(shortened), client: wire.client.map(shortened), action: try wire.action(streams))
         } catch {
             throw PayloadError(decoding: error)
         }
@@ -77,34 +84,34 @@ public enum RequestJSON {
             }
         }
 
-        func action() throws(PayloadError) -> AgentRequest.Action {
+        func action(_ streams: StreamCatalog) throws(PayloadError) -> AgentRequest.Action {
             var actions: [AgentRequest.Action] = []
-            if let rate { actions.append(.lease(try lease(rate))) }
+            if let rate { actions.append(.lease(try lease(rate, streams))) }
             if let phase { actions.append(.phase(try settable(phase))) }
             if flush == true { actions.append(.flush) }
             if describe == true { actions.append(.describe) }
             guard let action = actions.first, actions.count == 1 else {
-                throw PayloadError("a request has one of 'rate', 'phase', 'flush' and 'describe'")
+                throw PayloadError("a request must have exactly one of 'rate', 'phase', 'flush' and 'describe'")
             }
             return action
         }
 
-        private func lease(_ rate: Rate) throws(PayloadError) -> RateLease {
-            guard let stream = SensorStream.named(rate.stream) else {
-                throw PayloadError(
-                    "'\(rate.stream.prefix(80))' is no stream: known are "
-                        + SensorStream.builtIn.map(\.name).joined(separator: ", "))
+        private func lease(_ rate: Rate, _ streams: StreamCatalog) throws(PayloadError) -> RateLease {
+            guard let stream = streams.stream(named: rate.stream) else {
+                throw PayloadError(streams.unknownStream(rate.stream))
             }
             guard rate.hz == 0 || RateLease.rates.contains(rate.hz) else {
                 throw PayloadError(
-                    "'hz' takes \(RateLease.rates.lowerBound) to \(RateLease.rates.upperBound), or 0 to end a lease")
+                    "'hz' must be from \(RateLease.rates.lowerBound) to \(RateLease.rates.upperBound), or 0 to end a lease"
+                )
             }
             guard let duration = rate.lease ?? (rate.hz == 0 ? RateLease.durations.lowerBound : nil) else {
                 throw PayloadError("'rate.lease_s' is missing")
             }
             guard RateLease.durations.contains(duration) else {
                 throw PayloadError(
-                    "'lease_s' takes \(RateLease.durations.lowerBound) to \(RateLease.durations.upperBound) seconds")
+                    "'lease_s' must be from \(RateLease.durations.lowerBound) to \(RateLease.durations.upperBound) seconds"
+                )
             }
             return RateLease(stream: stream, rate: rate.hz, duration: duration)
         }
@@ -113,7 +120,7 @@ public enum RequestJSON {
             let phases: [Phase] = [.foreground, .inactive, .background]
             guard let phase = Phase(rawValue: word), phases.contains(phase) else {
                 throw PayloadError(
-                    "'phase' is '\(word.prefix(40))': an agent can be told "
+                    "'phase' is '\(word.prefix(40))'; valid phases are "
                         + phases.map(\.rawValue).joined(separator: ", "))
             }
             return phase

@@ -1,9 +1,10 @@
 public import FoundationEssentials
 public import LockstepModel
 
-/// The JSON form of a life-cycle state:
+/// The JSON encoding of a life-cycle transition:
 /// `{"state":"active","since":1700000000000000,"previous":"resumed","reason":"settled","seq":7}`.
 public enum StateJSON {
+    /// Encodes a transition.
     public static func encode(_ transition: LifecycleTransition) -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("state", transition.to.rawValue)
@@ -14,6 +15,7 @@ public enum StateJSON {
         return object.finish()
     }
 
+    /// Decodes a transition.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> LifecycleTransition {
         do {

@@ -1,19 +1,24 @@
 public import LockstepModel
 
-/// The first levels of every topic, `lockstep` unless configured, and with them the names of all topics.
+/// The first level or levels of all topics. It formats and parses topics and topic filters.
 public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
+    /// The root as text, without a slash at its end.
     public let text: String
+    /// The streams whose topics are valid.
+    public var streams = StreamCatalog.builtIn
 
+    /// The default root, `lockstep`.
     public static let standard = TopicRoot(unchecked: "lockstep")
 
-    /// - Throws: ``TopicError`` if `text` is empty, has a wildcard, an empty level or starts with `$`.
+    /// Creates a root from `text`.
+    /// - Throws: ``TopicError`` if `text` is empty, too long, starts with `$`, or has a wildcard or an empty level.
     public init(_ text: String) throws(TopicError) {
         let levels = text.split(separator: "/", omittingEmptySubsequences: false)
         guard text.utf8.count <= 256, !text.hasPrefix("$"), levels.allSatisfy({ !$0.isEmpty }),
             !text.unicodeScalars.contains(where: { "+#\0".unicodeScalars.contains($0) })
         else {
             throw TopicError(
-                "'\(text)' can't be the root of topics: use one or more levels without +, # and empty levels")
+                "'\(text)' is not a valid topic root: use one or more levels without +, # and empty levels")
         }
         self.text = text
     }
@@ -22,39 +27,43 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { text }
 
+    /// Returns the topic of a device's channel.
     public func topic(_ address: DeviceAddress, _ channel: Channel) -> String {
         "\(text)/\(address.group)/\(address.device)/\(channel.name)"
     }
 
+    /// Returns the topic of a collector's health report.
     public func topic(group: GroupID, collector: CollectorID) -> String {
         "\(text)/\(group)/\(TopicRoot.collectorLevel)/\(collector)"
     }
 
-    /// A filter for everything of one group, or of all.
+    /// Returns a filter for all topics of `group`, or of all groups if it is nil.
     public func filter(group: GroupID?) -> String {
         group.map { "\(text)/\($0)/#" } ?? "\(text)/#"
     }
 
-    /// A filter for one channel of all devices of one group, or of all.
+    /// Returns a filter for one channel of all devices of `group`, or of all groups if it is nil.
     public func filter(group: GroupID?, channel: Channel) -> String {
         "\(text)/\(group?.rawValue ?? "+")/+/\(channel.name)"
     }
 
-    /// A filter for the health of all collectors.
+    /// The filter for the health reports of all collectors.
     public var collectorFilter: String { "\(text)/+/\(TopicRoot.collectorLevel)/+" }
 
     fileprivate static let collectorLevel = "$collector"
 }
 
-/// What a topic names.
+/// A parsed topic.
 public enum Topic: Hashable, Sendable {
+    /// A channel of a device.
     case device(DeviceAddress, Channel)
+    /// The health report of a collector.
     case collector(GroupID, CollectorID)
 }
 
 extension TopicRoot {
-    /// Reads a topic below this root.
-    /// - Throws: ``TopicError`` with the reason for which it is none of ours.
+    /// Parses a topic below this root.
+    /// - Throws: ``TopicError`` with the reason if the topic is invalid, or if its stream is not in ``streams``.
     public func parse(_ topic: String) throws(TopicError) -> Topic {
         guard topic.utf8.starts(with: text.utf8), topic.utf8.dropFirst(text.utf8.count).first == UInt8(ascii: "/")
         else { throw TopicError("the topic is not below '\(text)/'") }
@@ -69,8 +78,11 @@ extension TopicRoot {
                 return .collector(group, try CollectorID(validating: name))
             }
             let address = DeviceAddress(group: group, device: try DeviceID(validating: device))
-            guard let channel = Channel(name: name) else {
-                throw TopicError("'\(name.prefix(80))' is no channel (and a device id can't have a '/')")
+            guard let channel = Channel(name: name, streams: streams) else {
+                throw TopicError(
+                    name.hasPrefix(SensorStream.declaredPrefix)
+                        ? streams.unknownStream(name)
+                        : "'\(name.prefix(80))' is not a channel (note that a device id cannot contain '/')")
             }
             return .device(address, channel)
         } catch let error as IdentifierError {
@@ -81,8 +93,9 @@ extension TopicRoot {
     }
 }
 
-/// Why a text is no topic of ours.
+/// The reason why a text is not a valid topic or topic root.
 public struct TopicError: Error, Hashable, CustomStringConvertible {
+    /// The reason, as one sentence.
     public let description: String
     init(_ description: String) { self.description = description }
 }

@@ -93,7 +93,8 @@ private func rateLease(_ text: String, for span: Int64) throws -> RateLease {
             "--rate: '\(text)' is not a rate: use STREAM=HZ with \(RateLease.rates.lowerBound) to "
                 + "\(RateLease.rates.upperBound) Hz, or 0 to end a lease")
     }
-    guard let stream = SensorStream.named(String(parts[0])) else {
+    // The agent knows whether a stream below x/ is declared.
+    guard let stream = StreamCatalog.builtIn.reference(named: String(parts[0])) else {
         throw CommandFailure(
             "--rate: '\(parts[0])' is not a stream: use one of "
                 + SensorStream.builtIn.map(\.name).joined(separator: ", "))

@@ -110,7 +110,7 @@ struct SimulateCommand: ParsableCommand {
 /// Parses the names of streams, separated by commas.
 private func streamList(_ text: String) throws -> [SensorStream] {
     try text.split(separator: ",").reduce(into: []) { streams, name in
-        guard let stream = SensorStream.named(String(name)) else {
+        guard let stream = StreamCatalog.builtIn.stream(named: String(name)) else {
             throw CommandFailure(
                 "unknown stream '\(name)'; known streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", "))")
         }

@@ -70,7 +70,7 @@ struct OutboxErrorTests {
         _ = try openOutbox()
         let path = TemporaryFolder.path + "/outbox"
         try SQLiteDatabase(path: path).execute("PRAGMA user_version = 99")
-        #expect(try error(path).description.contains("written by a newer Lockstep"))
+        #expect(try error(path).description.contains("written by a newer version of Lockstep"))
     }
 
     @Test("a full disk is reported, with what to do")

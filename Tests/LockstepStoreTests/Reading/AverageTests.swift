@@ -3,26 +3,26 @@ import Testing
 
 @testable import LockstepStore
 
-@Suite("A query of averages", .temporaryFolder)
+@Suite("Query of averages", .temporaryFolder)
 struct AverageTests {
-    @Test("gives means and the number of samples of each span that has any, by the time at which it starts")
+    @Test("each span with samples gives their means and number at the start of the span")
     func means() throws {
         let rows = try averages(of: [0, 4, 9, 10, 35], span: 10)
         #expect(rows == [Row(0, [13 / 3, 0.5, -1, 3]), Row(10, [10, 0.5, -1, 1]), Row(30, [35, 0.5, -1, 1])])
     }
 
-    @Test("counts spans from 1970")
+    @Test("spans are aligned to 1970")
     func alignment() throws {
         #expect(start % 7 == 6)
         #expect(try averages(of: [0, 1, 4], span: 7) == [Row(-6, [0, 0.5, -1, 1]), Row(1, [2.5, 0.5, -1, 2])])
     }
 
-    @Test("counts spans before 1970 alike")
+    @Test("spans before 1970 are aligned in the same way")
     func early() throws {
         #expect(try averages(of: [-start - 1, -start], span: 10).map(\.offset) == [-start - 10, -start])
     }
 
-    @Test("counts only what is within the bounds, and gives no more rows than asked for")
+    @Test("only samples within the time range count, and the limit applies to rows")
     func bounds() throws {
         let offsets: [Int64] = [0, 4, 9, 10, 15, 35]
         #expect(
@@ -31,14 +31,14 @@ struct AverageTests {
         #expect(try averages(of: offsets, span: 10, limit: 1).map(\.offset) == [0])
     }
 
-    @Test("begins anew with each device")
+    @Test("spans start anew for each device")
     func devices() throws {
         let reader = try readerOfThreeDevices()
         #expect(
             try reader.rows(.averages(span: 2)) == ["field/a 4", "lab/a 0", "lab/a 2", "lab/b 4", "lab/b 6"])
     }
 
-    @Test("sums steps and their distances, passes over what is not known, and leaves out what has no mean")
+    @Test("steps and distances are summed, nulls are ignored, columns without aggregate are left out")
     func aggregates() throws {
         let (store, path) = try newStore()
         var steps = SampleBlock(stream: .steps)
@@ -54,7 +54,7 @@ struct AverageTests {
     }
 
     @Test(
-        "gives the mean of longitudes also across the 180th meridian",
+        "the mean of longitudes is correct across the 180th meridian",
         arguments: [
             ([10, 20], 15), ([-10, 20], 5), ([179, -179], 180), ([179, -178], -179.5), ([178, -179], 179.5),
             ([-170, 100], 145),
@@ -72,7 +72,7 @@ struct AverageTests {
         #expect(mean == example.1)
     }
 
-    @Test("has no columns for words, whole numbers, attitudes and courses")
+    @Test("words, whole numbers, attitudes and courses have no aggregate columns")
     func columns() {
         let detail = QueryDetail.averages(span: 10)
         #expect(detail.columns(of: .orientation).map(\.name) == ["samples"])
@@ -83,7 +83,7 @@ struct AverageTests {
     }
 
     private struct Row: Hashable {
-        /// Of the span's start, in µs after ``start``.
+        /// The start of the span, in µs after ``start``.
         let offset: Int64
         let values: [Double]
 

@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepStore
 
-@Suite("A query of the newest samples", .temporaryFolder)
+@Suite("Query of the newest samples", .temporaryFolder)
 struct LastSampleTests {
-    @Test("gives one of each device, with its values")
+    @Test("the newest sample of each device is returned with its values")
     func newest() throws {
         let reader = try readerOfThreeDevices()
         #expect(try reader.rows(.last) == ["field/a 5", "lab/a 3", "lab/b 6"])
@@ -15,7 +15,7 @@ struct LastSampleTests {
         #expect(values == [[5, 0.5, -1], [3, 0.5, -1], [6, 0.5, -1]])
     }
 
-    @Test("is bounded by group, devices, time and number")
+    @Test("group, devices, time range and limit apply")
     func bounds() throws {
         let reader = try readerOfThreeDevices()
         #expect(try reader.rows(.last, group: "lab") == ["lab/a 3", "lab/b 6"])
@@ -25,7 +25,7 @@ struct LastSampleTests {
         #expect(try reader.rows(.last, limit: 1) == ["field/a 5"])
     }
 
-    @Test("reads many devices together, and holds no state of the store while it gives their rows")
+    @Test("many devices are read in one transaction that ends before rows are delivered")
     func manyDevices() throws {
         let (store, path) = try newStore()
         let names = (0..<2100).map { String(1000 + $0) }
@@ -34,7 +34,7 @@ struct LastSampleTests {
         #expect(try reader.rows(.last) == names.map { "lab/\($0) 2" })
         #expect(try reader.rows(.last, limit: 1500) == names.prefix(1500).map { "lab/\($0) 2" })
         let other = try SQLiteDatabase(path: path, mode: .readWrite, busyTimeout: 100)
-        // A connection that has read nothing does not know of the log yet.
+        // A new connection learns the length of the log with its first read.
         try other.execute("SELECT count(*) FROM devices")
         try reader.query(stream: .accelerometer, detail: .last, limit: 1) { _ in
             try store.write(received(acceleration([3]), from: device("late")))
@@ -42,7 +42,7 @@ struct LastSampleTests {
         }
     }
 
-    @Test("seeks the newest sample in the key, and sorts nothing")
+    @Test("the newest sample is found by the primary key without sorting")
     func seek() throws {
         let reader = try readerOfThreeDevices()
         let select = SampleCursor.select("x", of: .accelerometer, newestOnly: true)

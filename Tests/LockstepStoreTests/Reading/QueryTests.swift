@@ -4,16 +4,16 @@ import Testing
 @testable import LockstepModel
 @testable import LockstepStore
 
-@Suite("A query", .temporaryFolder)
+@Suite("Query", .temporaryFolder)
 struct QueryTests {
-    @Test("gives all devices in order, and each by time")
+    @Test("rows are ordered by device and time")
     func order() throws {
         let reader = try readerOfThreeDevices()
         #expect(
             try reader.rows() == ["field/a 5", "lab/a 1", "lab/a 2", "lab/a 3", "lab/b 4", "lab/b 6"])
     }
 
-    @Test("is bounded by group, devices, time and number")
+    @Test("group, devices, time range and limit apply")
     func bounds() throws {
         let reader = try readerOfThreeDevices()
         #expect(try reader.rows(group: "field") == ["field/a 5"])
@@ -23,7 +23,7 @@ struct QueryTests {
         #expect(try reader.rows(limit: 0) == [])
     }
 
-    @Test("gives values in the order of the columns, and not a number for null")
+    @Test("values are in column order, and NaN stands for null")
     func values() throws {
         let (store, path) = try newStore()
         var steps = SampleBlock(stream: .steps)
@@ -34,7 +34,7 @@ struct QueryTests {
         #expect(values.map(\.description) == [Double(start), 3, .nan, 1, 2, 1.5].map(\.description))
     }
 
-    @Test("ends with the error of the one who takes the rows")
+    @Test("an error of the consumer ends the query")
     func consumerThrows() throws {
         let reader = try readerOfThreeDevices()
         var count = 0
@@ -47,7 +47,7 @@ struct QueryTests {
         #expect(count == 1)
     }
 
-    @Test("of a stream that the store does not know yet gives nothing, of a new column null")
+    @Test("a stream without a table gives no rows, a missing column gives null")
     func unknownStream() throws {
         let air = SensorStream(name: "air", table: "air", summary: "", columns: [], pausesInBackground: false)
         let wider = SensorStream(

@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepStore
 
-@Suite("A reader", .temporaryFolder)
+@Suite("StoreReader", .temporaryFolder)
 struct ReaderTests {
-    @Test("reads while a collector writes, and sees each commit")
+    @Test("a reader sees each commit of a collector")
     func besideWriter() throws {
         let (store, path) = try newStore()
         let reader = try StoreReader(path: path)
@@ -20,7 +20,7 @@ struct ReaderTests {
         #expect(try times(reader) == [2])
     }
 
-    @Test("keeps no collector from writing while its query runs")
+    @Test("a collector can write during a query")
     func openQuery() throws {
         let (store, path) = try newStore()
         try store.write(received(acceleration([1, 2])))
@@ -30,7 +30,7 @@ struct ReaderTests {
         #expect(try times(StoreReader(path: path)) == [1, 2, 11, 12])
     }
 
-    @Test("sums a device up")
+    @Test("a summary of a device has its state and counters")
     func devices() throws {
         let (store, path) = try newStore()
         let change = LifecycleTransition(from: nil, to: .active, since: time(3), reason: "foreground", seq: 1)
@@ -53,7 +53,7 @@ struct ReaderTests {
         #expect(one.dropped == 3, "batch 1 did come")
     }
 
-    @Test("counts what is stored of each device")
+    @Test("a verification counts the stored data of each device")
     func verification() throws {
         let (store, path) = try newStore()
         let dropped = DroppedBatches(device: device("one"), epoch: epoch("e"), ranges: [1...2])
@@ -66,7 +66,7 @@ struct ReaderTests {
         #expect(epoch.received == [1...1, 5...5] && epoch.dropped == [2...2] && epoch.gaps == [3...4])
     }
 
-    @Test("compares samples from elsewhere with what is stored")
+    @Test("samples are compared with the stored samples")
     func comparison() throws {
         let (store, path) = try newStore()
         try store.write(received(acceleration([1, 2, 3], z: .nan)))
@@ -78,7 +78,7 @@ struct ReaderTests {
         #expect(try reader.compare(block, of: device("none")).missing.count == 3)
     }
 
-    @Test("finds nothing wrong with a sound store, and says what is wrong with a damaged one")
+    @Test("the integrity check passes for an intact store and reports damage")
     func integrity() throws {
         let (store, path) = try newStore()
         #expect(try StoreReader(path: path).integrityCheck() == [])

@@ -1,9 +1,9 @@
 import LockstepSQLite
 import Testing
 
-@Suite("A database", .temporaryFolder)
+@Suite("SQLiteDatabase", .temporaryFolder)
 struct DatabaseTests {
-    @Test("keeps nothing of a transaction whose body throws")
+    @Test("a transaction whose body throws is rolled back")
     func bodyThrows() throws {
         let database = try newDatabase()
         try database.execute("CREATE TABLE number (n)")
@@ -17,7 +17,7 @@ struct DatabaseTests {
         #expect(try database.rows("SELECT n FROM number").isEmpty)
     }
 
-    @Test("keeps nothing of a transaction whose commit fails, and goes on")
+    @Test("a transaction whose commit fails is rolled back, and the next one works")
     func commitFails() throws {
         let database = try newDatabase()
         try database.execute(
@@ -35,7 +35,7 @@ struct DatabaseTests {
             try database.rows("SELECT count(*) FROM child UNION ALL SELECT count(*) FROM parent") == ["0", "1"])
     }
 
-    @Test("says that another connection holds the lock")
+    @Test("a lock of another connection is reported")
     func busy() throws {
         let database = try newDatabase()
         let other = try SQLiteDatabase(path: database.path, mode: .readWrite, busyTimeout: 10)
@@ -46,7 +46,7 @@ struct DatabaseTests {
         try other.transaction {}
     }
 
-    @Test("that is read-only or not there says so")
+    @Test("a read-only or missing file is reported")
     func notWritable() throws {
         let database = try newDatabase()
         try database.execute("CREATE TABLE number (n)")
@@ -60,7 +60,7 @@ struct DatabaseTests {
         #expect(absent.isReadOnlyOrCannotOpen)
     }
 
-    @Test("copies its log into the file at a checkpoint")
+    @Test("a checkpoint copies the log into the database")
     func checkpoint() throws {
         let database = try newDatabase()
         try database.useWriteAheadLog()
@@ -68,7 +68,7 @@ struct DatabaseTests {
         #expect(try database.checkpoint(truncate: true))
     }
 
-    @Test("reports a full disk by that name")
+    @Test("a full disk is reported")
     func full() throws {
         let exhausted = SQLiteError(code: 778, message: "disk I/O error", sql: "COMMIT", systemError: 28)
         #expect(exhausted.isFull)

@@ -3,9 +3,9 @@ import Glibc
 import LockstepSQLite
 import Testing
 
-@Suite("A file lock", .temporaryFolder)
+@Suite("FileLock", .temporaryFolder)
 struct FileLockTests {
-    @Test("has one holder, says who it is, and ends with its object")
+    @Test("a lock has one holder, names it, and ends with its object")
     func oneHolder() throws {
         let folder = TemporaryFolder.path
         let path = folder + "/thing"
@@ -20,7 +20,7 @@ struct FileLockTests {
         _ = try FileLock(path: path)
     }
 
-    @Test("left by a dead process is free")
+    @Test("a lock file of a dead process does not hold the lock")
     func leftOver() throws {
         let folder = TemporaryFolder.path
         try Data("99999999\n".utf8).write(to: URL(filePath: folder + "/thing.lock"))
@@ -28,7 +28,7 @@ struct FileLockTests {
         #expect(try String(contentsOf: URL(filePath: folder + "/thing.lock"), encoding: .utf8) == "\(getpid())\n")
     }
 
-    @Test("in a folder that is not there names the file and the reason")
+    @Test("an error in a missing folder names the file and the cause")
     func noFolder() throws {
         let folder = TemporaryFolder.path
         let error = try #require(throws: FileLockError.self) { _ = try FileLock(path: folder + "/no/thing") }

@@ -1,12 +1,12 @@
 import LockstepSQLite
 import Testing
 
-@Suite("Migrations", .temporaryFolder)
+@Suite("Schema migrations", .temporaryFolder)
 struct MigrationTests {
     private let first: SchemaMigrations.Step = { try $0.execute("CREATE TABLE one (n)") }
     private let second: SchemaMigrations.Step = { try $0.execute("ALTER TABLE one ADD COLUMN m") }
 
-    @Test("apply only the steps that a database lacks")
+    @Test("only missing steps are applied")
     func lacking() throws {
         let database = try newDatabase()
         try SchemaMigrations([first]).apply(to: database)
@@ -17,7 +17,7 @@ struct MigrationTests {
         #expect(try database.prepare("SELECT * FROM one").columnNames == ["n", "m"])
     }
 
-    @Test("leave nothing of a step that fails")
+    @Test("a failed step is rolled back")
     func failing() throws {
         let database = try newDatabase()
         let failing: SchemaMigrations.Step = { database in
@@ -29,7 +29,7 @@ struct MigrationTests {
         #expect(try database.rows("SELECT name FROM sqlite_schema") == ["one"])
     }
 
-    @Test("refuse a database of a newer program")
+    @Test("a database of a newer program is refused")
     func newer() throws {
         let database = try newDatabase()
         try database.setUserVersion(7)
@@ -38,6 +38,6 @@ struct MigrationTests {
         }
         #expect(
             error.description
-                == "written by a newer Lockstep (schema 7, this program knows 1): upgrade this program")
+                == "written by a newer version of Lockstep (schema 7, this program supports 1): upgrade this program")
     }
 }

@@ -1,9 +1,9 @@
 import LockstepSQLite
 import Testing
 
-@Suite("A statement", .temporaryFolder)
+@Suite("SQLiteStatement", .temporaryFolder)
 struct StatementTests {
-    @Test("gives back every kind of value as it was bound")
+    @Test("values of every type are read back as they were bound")
     func values() throws {
         let database = try newDatabase()
         let select = try database.prepare("SELECT ?, ?, ?, ?, ?")
@@ -21,7 +21,7 @@ struct StatementTests {
         #expect(select.text(at: 4) == nil && select.bytes(at: 4) == nil && select.optionalInt64(at: 4) == nil)
     }
 
-    @Test("stores not a number as NULL and reads NULL as not a number")
+    @Test("NaN is stored as NULL, and NULL is read as NaN")
     func notANumber() throws {
         let database = try newDatabase()
         let select = try database.prepare("SELECT ?")
@@ -31,7 +31,7 @@ struct StatementTests {
         #expect(select.double(at: 0).isNaN)
     }
 
-    @Test("tells empty text and empty bytes from NULL")
+    @Test("empty texts and blobs differ from NULL")
     func empty() throws {
         let database = try newDatabase()
         let select = try database.prepare("SELECT ?1, typeof(?1), ?2, typeof(?2)")
@@ -42,7 +42,7 @@ struct StatementTests {
         #expect(select.text(at: 2) == "" && select.text(at: 3) == "text")
     }
 
-    @Test("binds NULL for values that are not there")
+    @Test("nil is bound as NULL")
     func optionals() throws {
         let database = try newDatabase()
         let select = try database.prepare("SELECT ?1 IS NULL, ?2 IS NULL, ?3 IS NULL, ?4 IS NULL")
@@ -54,7 +54,7 @@ struct StatementTests {
         #expect((0..<4).allSatisfy { select.int64(at: $0) == 1 })
     }
 
-    @Test("runs again after its end with what is still bound")
+    @Test("a statement can run again with its bound values")
     func again() throws {
         let database = try newDatabase()
         try database.execute("CREATE TABLE number (n)")
@@ -66,13 +66,13 @@ struct StatementTests {
         #expect(try database.rows("SELECT n FROM number") == ["7", "7"])
     }
 
-    @Test("names its columns")
+    @Test("column names are those of the SELECT")
     func columns() throws {
         let database = try newDatabase()
         #expect(try database.prepare("SELECT 1 AS one, 2 AS two").columnNames == ["one", "two"])
     }
 
-    @Test("fails with the SQL and without the arguments, and can run again")
+    @Test("an error contains the SQL without the values, and the statement can run again")
     func failure() throws {
         let database = try newDatabase()
         try database.execute("CREATE TABLE secret (word TEXT UNIQUE)")
@@ -87,7 +87,7 @@ struct StatementTests {
         try insert.run()
     }
 
-    @Test("refuses a parameter that it does not have")
+    @Test("an invalid parameter index is refused")
     func range() throws {
         let database = try newDatabase()
         let select = try database.prepare("SELECT ?")

@@ -8,7 +8,7 @@ import Testing
 struct BatchNumberTests {
     private let key = DeviceEpoch(device: device("one"), epoch: epoch("e"))
 
-    @Test("are kept as ranges and given back with each write")
+    @Test("batch numbers are stored as ranges and returned by each write")
     func ranges() throws {
         let store = try newStore().store
         #expect(try write(store, [1, 2, 3]) == [1...3])
@@ -19,7 +19,7 @@ struct BatchNumberTests {
         #expect(try rows(store) == ["1|7"])
     }
 
-    @Test("of an ordinary group change one row")
+    @Test("an ordinary group changes one row")
     func minimal() throws {
         let store = try newStore().store
         _ = try write(store, [1, 3, 5, 7])
@@ -39,14 +39,14 @@ struct BatchNumberTests {
         #expect(try store.database.rows("SELECT what FROM log") == ["update 7 to 9", "delete 5", "update 3 to 5"])
     }
 
-    @Test("are read again after the store was opened again")
+    @Test("batch numbers are loaded after the store is reopened")
     func reopened() throws {
         let folder = TemporaryFolder.path
         _ = try write(SQLiteStore(path: folder + "/store"), [1, 2, 5])
         #expect(try write(SQLiteStore(path: folder + "/store"), [3]) == [1...3, 5...5])
     }
 
-    @Test("are told without a batch for dropped batches that name none")
+    @Test("an empty report of dropped batches returns the known numbers")
     func asked() throws {
         let folder = TemporaryFolder.path
         _ = try write(SQLiteStore(path: folder + "/store"), [1, 2])
@@ -55,7 +55,7 @@ struct BatchNumberTests {
         #expect(result.received == [key: [1...2]])
     }
 
-    @Test("that the agent dropped count with those received, in a table of their own")
+    @Test("dropped batches count as received for acknowledgements and have their own table")
     func dropped() throws {
         let store = try newStore().store
         _ = try write(store, [1, 5])
@@ -68,7 +68,7 @@ struct BatchNumberTests {
         #expect(try store.database.rows("SELECT first, last FROM dropped") == ["2|4"])
     }
 
-    @Test("count apart in each epoch and device")
+    @Test("each epoch and device has its own numbers")
     func apart() throws {
         let store = try newStore().store
         let result = try store.write(
@@ -81,7 +81,7 @@ struct BatchNumberTests {
             ])
     }
 
-    @Test("are not needed: a batch without one stores its samples")
+    @Test("batches without a number are stored")
     func without() throws {
         let store = try newStore().store
         let result = try store.write(received(acceleration([1])))
@@ -89,7 +89,7 @@ struct BatchNumberTests {
         #expect(result.devices[device("one")]?.stored == 1)
     }
 
-    @Test("that no agent can reach are left out, their samples are not")
+    @Test("invalid batch numbers are ignored, but their samples are stored")
     func impossible() throws {
         let store = try newStore().store
         let batches = [Int64.max, .max, 0, -3].enumerated().map { received(acceleration([Int64($0)]), seq: $1) }
@@ -100,7 +100,7 @@ struct BatchNumberTests {
     }
 
     @Test(
-        "change from one set to another by the rows that differ",
+        "only rows that differ are changed",
         arguments: [
             ([1...3], [1...4], RangeChangesText("extended 1...4")),
             ([1...3, 5...7], [1...7], RangeChangesText("deleted 5 extended 1...7")),

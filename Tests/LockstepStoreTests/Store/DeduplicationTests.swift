@@ -4,11 +4,11 @@ import Testing
 
 @testable import LockstepStore
 
-@Suite("A sample", .temporaryFolder)
+@Suite("Deduplication", .temporaryFolder)
 struct DeduplicationTests {
     private typealias Counts = IngestResult.Counts
 
-    @Test("that comes again is a duplicate, in a later group and within one batch")
+    @Test("a sample received again is a duplicate, in a later group or in the same batch")
     func duplicates() throws {
         let store = try newStore().store
         let first = try store.write(received(acceleration([1, 2, 2]), seq: 1))
@@ -19,7 +19,7 @@ struct DeduplicationTests {
         #expect(try store.database.rows("SELECT samples, duplicates, conflicts FROM devices") == ["3|2|0"])
     }
 
-    @Test("of the same time is another one in another stream, device or group")
+    @Test("samples with the same time in other streams, devices and groups are stored")
     func identity() throws {
         let store = try newStore().store
         let gyroscope = SampleBlock(stream: .gyroscope, times: [start + 1], columns: [[0], [0], [0]])
@@ -29,7 +29,7 @@ struct DeduplicationTests {
         #expect(result.devices.values.reduce(0) { $0 + $1.stored } == 4)
     }
 
-    @Test("with other values is kept as a conflict, the first one stays")
+    @Test("a sample with different values is recorded as a conflict, and the stored one stays")
     func conflict() throws {
         let store = try newStore().store
         try store.write(received(acceleration([1]), seq: 1))
@@ -45,7 +45,7 @@ struct DeduplicationTests {
         #expect(try store.database.rows("SELECT json_extract(received, '$.z') FROM conflicts") == ["3.0"])
     }
 
-    @Test("that conflicts again with the same values is a duplicate, with others another conflict")
+    @Test("a repeated conflict with the same values is a duplicate, with other values a new conflict")
     func conflictAgain() throws {
         let store = try newStore().store
         try store.write(received(acceleration([1])))
@@ -57,9 +57,9 @@ struct DeduplicationTests {
     }
 
     @Test(
-        "of a batch that is stored in part is found, wherever it is in the batch",
+        "differing samples are found at any position of a partially stored batch",
         arguments: [
-            // Side by side; with few and with many others between; out of order; one time twice.
+            // Neighbours; with few and with many other rows in between; out of order; one time twice.
             Array(0..<130), (0..<130).map { $0 * 3 }, (0..<130).map { $0 * 1000 }, (0..<130).reversed(),
             (0..<130).map { $0 / 2 },
         ] as [[Int64]])
@@ -82,7 +82,7 @@ struct DeduplicationTests {
         #expect(stored == others.union(offsets).sorted().map { "\($0)" })
     }
 
-    @Test("that conflicts is kept up to a limit, and counted beyond it")
+    @Test("conflicts are stored up to the limit and counted beyond it")
     func conflictsBounded() throws {
         var options = SQLiteStore.Options()
         options.conflictLimit = 3
@@ -90,14 +90,14 @@ struct DeduplicationTests {
         try store.write(received(acceleration(1...5)))
         let first = try store.write(received(acceleration(1...5, z: 3)))
         #expect(first.devices.values.first == Counts(conflicts: 5))
-        // Those that are kept are known again.
+        // Recorded conflicts are recognised when they are received again.
         let second = try store.write(received(acceleration(1...5, z: 3)))
         #expect(second.devices.values.first == Counts(duplicates: 3, conflicts: 2))
         #expect(try store.database.rows("SELECT t - \(start) FROM conflicts") == ["1", "2", "3"])
         #expect(try store.database.integer("SELECT conflicts FROM devices") == 7)
     }
 
-    @Test("that conflicts finds the room that a failed write took and gave back")
+    @Test("a rolled back conflict does not count for the limit")
     func conflictsAfterFailure() throws {
         var options = SQLiteStore.Options()
         options.conflictLimit = 2
@@ -112,7 +112,7 @@ struct DeduplicationTests {
         #expect(try store.database.rows("SELECT t - \(start) FROM conflicts") == ["2", "3"])
     }
 
-    @Test("equals another where the same values are null, and differs where one is")
+    @Test("samples are equal if the same values are null, and conflict otherwise")
     func nulls() throws {
         let store = try newStore().store
         let unknown = acceleration([1], z: .nan)
@@ -124,7 +124,7 @@ struct DeduplicationTests {
                 == [#"{"x":1.0,"y":0.5,"z":null}|{"x":1.0,"y":0.5,"z":-1.0}"#])
     }
 
-    @Test("of another kind keeps whole numbers whole, and equals itself when it comes again")
+    @Test("integers and words are compared as they are stored")
     func integers() throws {
         let store = try newStore().store
         var steps = SampleBlock(stream: .steps)
@@ -134,7 +134,7 @@ struct DeduplicationTests {
         #expect(try store.database.rows("SELECT start, typeof(steps), steps FROM steps") == ["\(start)|integer|3"])
     }
 
-    @Test("counts for first seen, last seen and newest time of its device")
+    @Test("first seen, last seen and newest sample of a device are updated")
     func seen() throws {
         let store = try newStore().store
         var early = received(acceleration([50, 90]))

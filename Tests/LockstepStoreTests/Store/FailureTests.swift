@@ -5,11 +5,11 @@ import Testing
 
 @testable import LockstepStore
 
-@Suite("A write that fails", .temporaryFolder)
+@Suite("Failed writes", .temporaryFolder)
 struct FailureTests {
     private let key = DeviceEpoch(device: device("one"), epoch: epoch("e"))
 
-    /// A group with something for each table.
+    /// A group with data for every table.
     private var group: IngestGroup {
         let change = LifecycleTransition(from: nil, to: .active, since: time(3), reason: "foreground", seq: 1)
         return IngestGroup(
@@ -20,7 +20,7 @@ struct FailureTests {
             dropped: [DroppedBatches(device: device("one"), epoch: epoch("e"), ranges: [4...4])])
     }
 
-    @Test("keeps nothing of its group, in the tables or in memory")
+    @Test("a failed write leaves nothing in the tables or in memory")
     func allOrNothing() throws {
         let store = try newStore().store
         try store.database.execute(
@@ -32,7 +32,7 @@ struct FailureTests {
         try expectWritten(store)
     }
 
-    @Test("at its commit keeps nothing either, and the next one is all there")
+    @Test("a failed commit leaves nothing, and the next commit writes everything")
     func commit() throws {
         let store = try newStore().store
         try store.database.execute(
@@ -47,7 +47,7 @@ struct FailureTests {
         try expectWritten(store)
     }
 
-    @Test("because no space is left says so, and works when there is space again")
+    @Test("a full disk is reported, and writing works again after space is freed")
     func full() throws {
         let (store, path) = try newStore()
         try store.write(received(acceleration([1]), seq: 1))
@@ -55,7 +55,8 @@ struct FailureTests {
         let large = received(acceleration(0..<5000), seq: 2)
         let error = try storeError { try store.write(large) }
         #expect(error.isFull && !error.isBusy)
-        #expect(error.description.hasPrefix("no space is left for \(path), nothing was written: free some space"))
+        #expect(
+            error.description.hasPrefix("no space left on the disk of \(path), nothing was written: free some space"))
         #expect(try store.database.rows("SELECT samples FROM devices") == ["1"])
         #expect(try store.database.rows("SELECT first, last FROM batches") == ["1|1"])
 
@@ -65,7 +66,7 @@ struct FailureTests {
         #expect(result.received == [key: [1...2]])
     }
 
-    @Test("because another program holds the lock says so")
+    @Test("a lock of another program is reported")
     func busy() throws {
         var options = SQLiteStore.Options()
         options.busyTimeout = 10
@@ -77,13 +78,13 @@ struct FailureTests {
         try expectWritten(store)
     }
 
-    @Test("with its process leaves every committed group and nothing of an open one")
+    @Test("a killed process leaves all committed groups and nothing of an open transaction")
     func killed() throws {
         let folder = TemporaryFolder.path
         let store = try SQLiteStore(path: folder + "/store")
         try expectWritten(store)
         try store.database.execute("BEGIN; INSERT INTO accelerometer VALUES (1, 99, 0, 0, 0)")
-        // What a killed process leaves on the disk: the files as they are, without a close.
+        // Copy the files of the open store: this is what a killed process leaves on the disk.
         for suffix in ["", "-wal"] {
             try FileManager.default.copyItem(atPath: folder + "/store" + suffix, toPath: folder + "/copy" + suffix)
         }

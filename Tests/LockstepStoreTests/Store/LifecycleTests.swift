@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepStore
 
-@Suite("The life cycle", .temporaryFolder)
+@Suite("Stored life cycle", .temporaryFolder)
 struct LifecycleTests {
-    @Test("of every device is there again after the store was opened again")
+    @Test("the life cycle of every device is restored when the store is reopened")
     func snapshots() throws {
         let change = LifecycleTransition(from: .active, to: .background, since: time(5), reason: "silent", seq: 4)
         let snapshots = [
@@ -24,7 +24,7 @@ struct LifecycleTests {
         #expect(try store.lifecycles()[device("one")] == LifecycleSnapshot(session: 8))
     }
 
-    @Test("is kept by a store that was written before epochs were, too")
+    @Test("a snapshot without an epoch is restored")
     func olderStore() throws {
         let path = TemporaryFolder.path + "/store"
         let change = LifecycleTransition(from: nil, to: .active, since: time(5), reason: "foreground", seq: 1)
@@ -32,13 +32,13 @@ struct LifecycleTests {
         do {
             let store = try SQLiteStore(path: path)
             _ = try store.write(IngestGroup(lifecycles: [device("one"): snapshot]))
-            try store.database.execute("ALTER TABLE devices DROP COLUMN session_epoch")
+            try store.database.execute("ALTER TABLE devices DROP COLUMN session_epoch; DROP TABLE streams")
             try store.database.setUserVersion(1)
         }
         #expect(try SQLiteStore(path: path).lifecycles() == [device("one"): snapshot])
     }
 
-    @Test("keeps each change once, also when it is written again")
+    @Test("a transition written twice is stored once")
     func history() throws {
         let store = try newStore().store
         let changes = [

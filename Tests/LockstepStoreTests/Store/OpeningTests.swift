@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Opening a store", .temporaryFolder)
 struct OpeningTests {
-    @Test("for writing is refused while another collector has it")
+    @Test("a second collector is refused")
     func inUse() throws {
         let (store, path) = try newStore()
         let error = try storeError { _ = try SQLiteStore(path: path) }
@@ -18,7 +18,7 @@ struct OpeningTests {
         withExtendedLifetime(store) {}
     }
 
-    @Test("works again after the collector that had it has ended")
+    @Test("a store can be opened after its previous collector has ended")
     func again() throws {
         let folder = TemporaryFolder.path
         for seq in 1...3 {
@@ -28,29 +28,29 @@ struct OpeningTests {
         }
     }
 
-    @Test("says that the folder is missing and how to make it")
+    @Test("a missing folder is reported with the command to create it")
     func missingFolder() throws {
         let folder = TemporaryFolder.path
         let error = try storeError { _ = try SQLiteStore(path: folder + "/no/store") }
         #expect(error.code == .missing)
-        #expect(error.description.hasSuffix("does not exist: make it with mkdir -p \(folder)/no"))
+        #expect(error.description.hasSuffix("does not exist: create it with mkdir -p \(folder)/no"))
     }
 
-    @Test("says that the path is a folder")
+    @Test("a folder instead of a file is reported")
     func folder() throws {
         let folder = TemporaryFolder.path
         #expect(try storeError { _ = try SQLiteStore(path: folder) }.description.contains("is a folder"))
         #expect(try storeError { _ = try StoreReader(path: folder) }.description.contains("is a folder"))
     }
 
-    @Test("says that a folder can't be written to", .enabled(if: access("/sys", F_OK) == 0))
+    @Test("a folder without write permission is reported", .enabled(if: access("/sys", F_OK) == 0))
     func forbiddenFolder() throws {
         let error = try storeError { _ = try SQLiteStore(path: "/sys/store") }
         #expect(error.code == .notAllowed)
         #expect(error.description.hasPrefix("cannot write to the folder of /sys/store"))
     }
 
-    @Test("says that the file is read-only", .enabled(if: geteuid() != 0, "root may write everything"))
+    @Test("a read-only file is reported", .enabled(if: geteuid() != 0, "root may write everything"))
     func readOnlyFile() throws {
         let folder = TemporaryFolder.path
         _ = try SQLiteStore(path: folder + "/store")
@@ -60,7 +60,7 @@ struct OpeningTests {
         #expect(error.description.contains("is read-only"))
     }
 
-    @Test("refuses a file that is no database and leaves it as it is")
+    @Test("a file that is not a database is refused and not changed")
     func notADatabase() throws {
         let folder = TemporaryFolder.path
         let path = folder + "/notes.txt"
@@ -73,20 +73,20 @@ struct OpeningTests {
         #expect(try Data(contentsOf: URL(filePath: path)) == text)
     }
 
-    @Test("refuses another program's database and leaves it as it is")
+    @Test("the database of another program is refused and not changed")
     func otherDatabase() throws {
         let database = try newDatabase()
         try database.execute("CREATE TABLE note (text)")
         for open in [{ _ = try SQLiteStore(path: database.path) }, { _ = try StoreReader(path: database.path) }] {
             let error = try storeError(open)
             #expect(error.code == .notAStore)
-            #expect(error.description.hasSuffix("is an SQLite database but no Lockstep store: choose another file"))
+            #expect(error.description.hasSuffix("is an SQLite database but not a Lockstep store: choose another file"))
         }
         #expect(try database.rows("SELECT name FROM sqlite_schema") == ["note"])
         #expect(try database.text("PRAGMA journal_mode") == "delete")
     }
 
-    @Test("refuses a store of a newer program")
+    @Test("a store of a newer program is refused")
     func newerSchema() throws {
         let folder = TemporaryFolder.path
         let path = folder + "/store"
@@ -95,12 +95,12 @@ struct OpeningTests {
             let error = try storeError(open)
             #expect(error.code == .schema)
             #expect(
-                error.description == "\(path) was written by a newer Lockstep "
-                    + "(schema 7, this program knows 2): upgrade this program")
+                error.description == "\(path) was written by a newer version of Lockstep "
+                    + "(schema 7, this program supports 3): upgrade this program")
         }
     }
 
-    @Test("for reading says that there is no store, and makes none")
+    @Test("reading a missing store is refused and creates no file")
     func noStoreToRead() throws {
         let folder = TemporaryFolder.path
         let error = try storeError { _ = try StoreReader(path: folder + "/store") }
@@ -109,7 +109,7 @@ struct OpeningTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
-    @Test("a store uses a write-ahead log, and each commit waits for the disk unless that is turned off")
+    @Test("a store uses a write-ahead log, and waits for the disk only if requested")
     func durability() throws {
         let durable = try SQLiteStore(path: TemporaryFolder.path + "/durable").database
         #expect(try durable.text("PRAGMA journal_mode") == "wal")

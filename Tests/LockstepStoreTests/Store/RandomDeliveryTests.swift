@@ -5,9 +5,9 @@ import Testing
 @testable import LockstepModel
 @testable import LockstepStore
 
-@Suite("Batches delivered at random", .temporaryFolder)
+@Suite("Random delivery", .temporaryFolder)
 struct RandomDeliveryTests {
-    @Test("twice, out of order, overlapping and through failed writes, leave what a plain dictionary has")
+    @Test("repeated, reordered and overlapping batches and failed writes give the same result as a dictionary")
     func randomDelivery() throws {
         let seed = ProcessInfo.processInfo.environment["LOCKSTEP_SEED"].flatMap(UInt64.init) ?? .random(in: 0...9_999)
         print("random delivery: LOCKSTEP_SEED=\(seed)")
@@ -19,14 +19,14 @@ struct RandomDeliveryTests {
         var sent: [ReceivedBatch] = []
         for _ in 0..<150 {
             if random.next() % 20 == 0 {
-                // The lock is free only once the old one is gone.
+                // Release the old store first: it holds the lock.
                 withExtendedLifetime(consume store) {}
                 store = try openWithTrap(path)
             }
             var group = randomGroup(&random, &sent)
             if random.next() % 5 == 0 {
                 group.rejected = [RejectedMessage(at: time(0), topic: "trap", reason: "", size: 0, head: [])]
-                // What the transaction had before is lost with it.
+                // The earlier groups of the transaction are discarded with it.
                 if random.next() % 2 == 0 { try store.add(randomGroup(&random, &sent)) }
                 #expect(throws: StoreError.self) { try store.write(group) }
             } else {
@@ -73,7 +73,7 @@ struct RandomDeliveryTests {
         return group
     }
 
-    /// The same in one to three parts.
+    /// Splits a group into one to three groups.
     private func parts(of group: IngestGroup, _ random: inout SplitMix64) -> [IngestGroup] {
         var parts = Array(repeating: IngestGroup(), count: Int.random(in: 1...3, using: &random))
         var place = 0
@@ -108,7 +108,7 @@ struct RandomDeliveryTests {
     }
 }
 
-/// What a store does, said with dictionaries.
+/// A reference implementation of a store with dictionaries.
 private struct Model {
     struct Key: Hashable {
         let device: DeviceAddress

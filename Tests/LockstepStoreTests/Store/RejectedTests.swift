@@ -13,7 +13,7 @@ struct RejectedTests {
             })
     }
 
-    @Test("are kept up to a limit, the newest ones")
+    @Test("the newest messages are kept up to the limit")
     func bounded() throws {
         var options = SQLiteStore.Options()
         options.rejectedLimit = 5
@@ -25,7 +25,7 @@ struct RejectedTests {
         #expect(try store.database.rows("SELECT min(reason), count(*) FROM rejected") == ["17|5"])
     }
 
-    @Test("keep their first 256 bytes, an empty one as empty bytes")
+    @Test("the first 256 bytes are kept, and an empty payload is an empty blob")
     func head() throws {
         let store = try newStore().store
         _ = try store.write(

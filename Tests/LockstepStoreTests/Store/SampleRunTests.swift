@@ -4,14 +4,14 @@ import Testing
 @testable import LockstepModel
 @testable import LockstepStore
 
-@Suite("A run of batches", .temporaryFolder)
+@Suite("SampleRun", .temporaryFolder)
 struct SampleRunTests {
     private static let batches = [
         received(acceleration(0..<3), seq: 1), received(acceleration(3..<4), seq: 2),
         received(acceleration(2..<6, z: 5), epoch: "other", seq: 1),
     ]
 
-    @Test("gives back the batches that it was made of")
+    @Test("a run returns its batches")
     func batches() {
         let group = IngestGroup(batches: Self.batches + [received(acceleration(9..<10), from: device("two"))])
         #expect(group.runs.map(\.device) == [device("one"), device("two")])
@@ -19,13 +19,13 @@ struct SampleRunTests {
         #expect(group.batches == Self.batches + [received(acceleration(9..<10), from: device("two"))])
     }
 
-    @Test("knows which batch brought a sample")
+    @Test("the batch of a sample is found")
     func origin() {
         let run = IngestGroup(batches: Self.batches).runs[0]
         #expect((0..<8).map { run.batch(of: $0).end } == [3, 3, 3, 4, 8, 8, 8, 8])
     }
 
-    @Test("without its last batch is as it was before that")
+    @Test("removing the last batch restores the previous run")
     func removing() {
         var run = IngestGroup(batches: Self.batches).runs[0]
         run.removeLast()
@@ -35,7 +35,7 @@ struct SampleRunTests {
         #expect(run.received.isEmpty && run.samples.isEmpty)
     }
 
-    @Test("is stored as its batches would be one by one, with the batch of each conflict")
+    @Test("a run is stored like its individual batches, with the batch of each conflict")
     func conflicts() throws {
         let store = try SQLiteStore(path: TemporaryFolder.path + "/store")
         let result = try store.write(IngestGroup(batches: Self.batches))
@@ -45,7 +45,7 @@ struct SampleRunTests {
                 == ["2|other|1", "3|other|1"])
     }
 
-    @Test("that comes in several parts of a transaction counts once for the device, and is there only after the commit")
+    @Test("several groups in one transaction count once per device and become visible with the commit")
     func parts() throws {
         let path = TemporaryFolder.path + "/store"
         let store = try SQLiteStore(path: path)
@@ -60,7 +60,7 @@ struct SampleRunTests {
         #expect(try store.commit() == IngestResult())
     }
 
-    @Test("of which a later part fails is forgotten whole, and can come again")
+    @Test("a failure in a later group discards the whole transaction, which can be repeated")
     func failedPart() throws {
         let store = try SQLiteStore(path: TemporaryFolder.path + "/store")
         try store.database.execute(

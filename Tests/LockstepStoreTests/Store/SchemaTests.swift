@@ -4,17 +4,17 @@ import Testing
 @testable import LockstepModel
 @testable import LockstepStore
 
-@Suite("The schema", .temporaryFolder)
+@Suite("Schema", .temporaryFolder)
 struct SchemaTests {
-    @Test("has exactly the tables of the contract, and those of the streams")
+    @Test("a store has the specified tables and one table per stream")
     func tables() throws {
         let store = try newStore().store
         let tables = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        let base = ["devices", "states", "batches", "dropped", "conflicts", "rejected"]
+        let base = ["devices", "states", "batches", "dropped", "conflicts", "rejected", "streams"]
         #expect(tables.sorted() == (base + SensorStream.builtIn.map(\.table)).sorted())
     }
 
-    @Test("gives each stream a table with its columns and types", arguments: SensorStream.builtIn)
+    @Test("each stream has a table with its columns and types", arguments: SensorStream.builtIn)
     func streamTable(stream: SensorStream) throws {
         let store = try newStore().store
         let columns = try store.database.rows("SELECT name, type, pk FROM pragma_table_info('\(stream.table)')")
@@ -28,7 +28,7 @@ struct SchemaTests {
         #expect(columns == ["device_id|INTEGER|1", "t|INTEGER|2"] + types)
     }
 
-    @Test("explains itself: each column of a stream with its unit and meaning", arguments: SensorStream.builtIn)
+    @Test("each column is explained with its unit and meaning", arguments: SensorStream.builtIn)
     func comments(stream: SensorStream) throws {
         let store = try newStore().store
         let sql = try #require(
@@ -41,7 +41,7 @@ struct SchemaTests {
         #expect(sql.hasSuffix("WITHOUT ROWID"))
     }
 
-    @Test("gives every stream a view that can be read", arguments: SensorStream.builtIn)
+    @Test("each stream has a readable view", arguments: SensorStream.builtIn)
     func views(stream: SensorStream) throws {
         let store = try newStore().store
         let view = try store.database.prepare("SELECT * FROM v_\(stream.table)")
@@ -49,7 +49,7 @@ struct SchemaTests {
         #expect(try !view.step())
     }
 
-    @Test("follows the streams: a new one gets its table and a new column is added, with comments")
+    @Test("a new stream gets a table, and a new column is added with a comment")
     func newStream() throws {
         let old = SensorStream(
             name: "air", table: "air", summary: "Air",
@@ -78,14 +78,14 @@ struct SchemaTests {
         #expect(sql.contains("-- hPa: Pressure") && sql.contains("/* Trend (up, down) */"))
     }
 
-    @Test("is left alone by a program that has nothing to change")
+    @Test("opening an up-to-date store does not change the schema")
     func unchanged() throws {
         let folder = TemporaryFolder.path
         let before = try SQLiteStore(path: folder + "/store").database.integer("PRAGMA schema_version")
         #expect(try SQLiteStore(path: folder + "/store").database.integer("PRAGMA schema_version") == before)
     }
 
-    @Test("gets its views back when a person has dropped or changed them")
+    @Test("dropped or changed views are restored")
     func restoredViews() throws {
         let folder = TemporaryFolder.path
         try SQLiteStore(path: folder + "/store").database.execute(

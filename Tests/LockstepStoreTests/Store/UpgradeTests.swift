@@ -4,11 +4,11 @@ import Testing
 
 @testable import LockstepStore
 
-@Suite("A store of the first schema", .temporaryFolder)
+@Suite("Store of the first schema", .temporaryFolder)
 struct UpgradeTests {
     private let path = TemporaryFolder.path + "/store"
 
-    @Test("is brought up to date when a collector opens it, and keeps all that is in it")
+    @Test("a collector migrates the store and keeps its content")
     func upgraded() throws {
         try makeFirst()
         let store = try SQLiteStore(path: path)
@@ -20,7 +20,7 @@ struct UpgradeTests {
                     device("one"): LifecycleSnapshot(
                         last: change, session: 7, phase: .foreground, evidenceTime: time(3))
                 ])
-        // What it has counts: the same samples again are duplicates, the same numbers are known.
+        // Stored data is recognised: repeated samples are duplicates, and batch numbers are known.
         let result = try store.write(received(acceleration(1...3), seq: 5))
         #expect(result.devices == [device("one"): IngestResult.Counts(stored: 1, duplicates: 2)])
         #expect(result.received.values.first == [1...5])
@@ -30,16 +30,16 @@ struct UpgradeTests {
         #expect(try store.database.rows("SELECT device, t FROM v_accelerometer LIMIT 1") == ["one|\(start + 1)"])
     }
 
-    @Test("is not changed by a reader, who says what to do")
+    @Test("a reader does not change the store and reports what to do")
     func read() throws {
         try makeFirst()
         let error = try storeError { _ = try StoreReader(path: path) }
         #expect(error.code == .schema)
-        #expect(error.description.contains("start this version's collector on it once"))
+        #expect(error.description.contains("start the collector of this version once with this store"))
         #expect(try SQLiteDatabase(path: path).userVersion == 1)
     }
 
-    /// What the first program wrote, in its own words.
+    /// Creates a store as the first version of the program did.
     private func makeFirst() throws {
         let database = try SQLiteDatabase(path: path)
         try database.execute(

@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepStore
 
-@Suite("The views", .temporaryFolder)
+@Suite("Views", .temporaryFolder)
 struct ViewTests {
-    @Test("show samples with names and times to the microsecond")
+    @Test("samples are shown with device names and times in microseconds")
     func samples() throws {
         let store = try newStore().store
         var steps = SampleBlock(stream: .steps)
@@ -20,7 +20,7 @@ struct ViewTests {
                 == ["one|2023-11-14T22:13:22.000000Z|2023-11-14T22:13:20.000000Z|3|2.5|-"])
     }
 
-    @Test("show devices with their state and what is missing")
+    @Test("devices are shown with their state and missing batches")
     func devices() throws {
         let store = try newStore().store
         try store.write(received(acceleration([1]), seq: 1), received(acceleration([5]), seq: 5))
@@ -40,7 +40,7 @@ struct ViewTests {
                 == ["one|1|2023-11-14T22:13:20.000003Z|-|active|foreground"])
     }
 
-    @Test("show gaps between what was received or dropped, also where both overlap")
+    @Test("gaps are shown between received or dropped batches, even if both overlap")
     func gaps() throws {
         let store = try newStore().store
         let batches = [3, 4, 6, 20].map { received(acceleration([$0]), seq: $0) }
@@ -52,7 +52,7 @@ struct ViewTests {
         #expect(result.received.values.first?.gaps == [1...2, 9...11, 14...19])
     }
 
-    @Test("show rejected messages with text as text and bytes in hexadecimal")
+    @Test("rejected payloads are shown as text or in hexadecimal")
     func rejected() throws {
         let store = try newStore().store
         _ = try store.write(

@@ -4,12 +4,12 @@ import Testing
 
 @testable import LockstepStore
 
-/// Gives each test a folder of its own and removes it.
+/// A trait that creates a temporary folder for each test and removes it afterwards.
 ///
-/// A trait and not a `withFolder { }`: within a closure Swift 6.3 gives the closure of `#expect(throws:)` the symbol of
-/// the next closure beside it, and the test silently runs the wrong one.
+/// It is a trait rather than a function `withFolder { }`: within a closure, Swift 6.3 gives the closure of
+/// `#expect(throws:)` the symbol of a neighbouring closure, and the test silently runs the wrong one.
 struct TemporaryFolder: TestTrait, SuiteTrait, TestScoping {
-    /// The folder of the test that runs.
+    /// The folder of the running test.
     @TaskLocal static var path = ""
 
     var isRecursive: Bool { true }
@@ -28,16 +28,16 @@ extension Trait where Self == TemporaryFolder {
     static var temporaryFolder: TemporaryFolder { TemporaryFolder() }
 }
 
-/// A new store in the test's folder.
+/// Creates a store in the test's folder.
 func newStore(_ options: SQLiteStore.Options = .init()) throws -> (store: SQLiteStore, path: String) {
     let path = TemporaryFolder.path + "/store"
     return (try SQLiteStore(path: path, options: options), path)
 }
 
-/// An empty database in the test's folder.
+/// Creates an empty database in the test's folder.
 func newDatabase() throws -> SQLiteDatabase { try SQLiteDatabase(path: TemporaryFolder.path + "/database") }
 
-/// Runs `body`, which must throw a ``StoreError``, and gives that.
+/// Runs `body` and returns the ``StoreError`` that it must throw.
 func storeError(_ body: () throws -> Void) throws -> StoreError {
     do {
         try body()
@@ -51,7 +51,7 @@ func storeError(_ body: () throws -> Void) throws -> StoreError {
 struct NothingThrown: Error {}
 
 extension SQLiteDatabase {
-    /// All rows of a SELECT, values as text joined by `|` and NULL as `-`.
+    /// Returns all rows of a SELECT as text, with values separated by `|` and NULL as `-`.
     func rows(_ sql: String) throws -> [String] {
         let statement = try prepare(sql)
         var rows: [String] = []

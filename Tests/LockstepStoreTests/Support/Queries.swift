@@ -1,7 +1,8 @@
 import LockstepModel
 import LockstepStore
 
-/// A store with samples of `field/a` at 5 µs after ``start``, of `lab/a` at 1, 2 and 3, and of `lab/b` at 4 and 6.
+/// Returns a reader of a new store with samples (in µs after ``start``) of `field/a` at 5, of `lab/a` at 1, 2 and 3, and
+/// of `lab/b` at 4 and 6.
 func readerOfThreeDevices() throws -> StoreReader {
     let (store, path) = try newStore()
     try store.write(
@@ -11,7 +12,7 @@ func readerOfThreeDevices() throws -> StoreReader {
 }
 
 extension StoreReader {
-    /// The device and the time of each row, in µs after ``start``: `lab/a 2`.
+    /// Returns the device and the time (in µs after ``start``) of each row: `lab/a 2`.
     func rows(
         _ detail: QueryDetail = .samples, group: String? = nil, devices: [String] = [], from: Int64? = nil,
         to: Int64? = nil, limit: Int? = nil

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStore
 
-/// 2023-11-14T22:13:20Z.
+/// The start time of test samples: 2023-11-14T22:13:20Z, in µs since 1970.
 let start: Int64 = 1_700_000_000_000_000
 
 func device(_ name: String, group: String = "lab") -> DeviceAddress {
@@ -12,7 +12,7 @@ func epoch(_ name: String) -> Epoch { Epoch(unchecked: name) }
 
 func time(_ offset: Int64) -> Timestamp { Timestamp(microseconds: start + offset) }
 
-/// A block of one sample for each of `offsets` after ``start``: x is the offset, y is 0.5, z is `z`.
+/// Returns a block with one sample for each offset (µs after ``start``): x is the offset, y is 0.5, z is `z`.
 func acceleration(_ offsets: some Sequence<Int64>, z: Double = -1) -> SampleBlock {
     var block = SampleBlock(stream: .accelerometer)
     for offset in offsets { block.append(time: time(offset), values: [Double(offset), 0.5, z]) }
@@ -28,7 +28,7 @@ func received(
 }
 
 extension SQLiteStore {
-    /// Writes batches as one group.
+    /// Writes batches in one group.
     @discardableResult
     func write(_ batches: ReceivedBatch...) throws -> IngestResult { try write(IngestGroup(batches: batches)) }
 }
@@ -37,7 +37,7 @@ extension SequenceSet: ExpressibleByArrayLiteral {
     init(arrayLiteral elements: ClosedRange<Int64>...) { self.init(elements) }
 }
 
-/// A small generator whose runs can be repeated.
+/// A small deterministic random number generator.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 

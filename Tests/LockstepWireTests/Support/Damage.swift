@@ -7,7 +7,7 @@ private let fragments = [
     "\u{0}",
 ].map { Array($0.utf8) }
 
-/// Changes, removes, doubles or adds a few bytes.
+/// Returns `payload` with a few bytes changed, removed, duplicated or inserted.
 func damage(_ payload: [UInt8], using random: inout SeededGenerator) -> [UInt8] {
     var bytes = payload
     for _ in 0..<Int.random(in: 1...3, using: &random) {

@@ -7,7 +7,7 @@ let epoch = Epoch(unchecked: "e1")
 func data(_ text: String) -> Data { Data(text.utf8) }
 func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-/// A batch of an axes stream; y is -x and z is 1.
+/// Returns a batch of a stream with three axes, where y is -x and z is 1.
 func batch(
     times: [Int64], x: [Double], stream: SensorStream = .accelerometer, seq: Int64? = 42, isLive: Bool = true
 ) -> Batch {
@@ -17,7 +17,7 @@ func batch(
             stream: stream, times: times, columns: [x, x.map { -$0 }, x.map { _ in 1 }]))
 }
 
-/// The error with which a payload of `stream` is rejected; nil if it is taken.
+/// Returns the error with which a payload of `stream` is rejected, or nil if it is accepted.
 func rejection(
     _ payload: Data, in encoding: BatchEncoding = .json, stream: SensorStream = .accelerometer,
     limits: PayloadLimits = PayloadLimits()
@@ -30,7 +30,7 @@ func rejection(
     }
 }
 
-/// Whether two batches are the same to the last bit of every value.
+/// Returns whether two batches are equal, including every bit of their values.
 func areIdentical(_ left: Batch, _ right: Batch) -> Bool {
     left == right
         && zip(left.samples.columns, right.samples.columns).allSatisfy { pair in

@@ -1,7 +1,7 @@
 import LockstepModel
 
 extension Batch {
-    /// A valid batch of any stream.
+    /// Returns a valid batch of a random stream.
     static func random(using random: inout some RandomNumberGenerator) -> Batch {
         .random(of: SensorStream.builtIn.randomElement(using: &random) ?? .steps, using: &random)
     }
@@ -33,7 +33,7 @@ extension Batch {
         }
     }
 
-    /// A batch as a sensor gives it: up to 300 samples of one resolution, each a bounded step from the one before.
+    /// Returns a batch similar to sensor data: up to 300 samples of one resolution that change by bounded steps.
     static func series(using random: inout some RandomNumberGenerator) -> Batch {
         let count = Int.random(in: 1...300, using: &random)
         let power = Double.random(in: 0...12, using: &random).rounded(.down)

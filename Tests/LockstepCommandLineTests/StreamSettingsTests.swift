@@ -1,0 +1,98 @@
+import LockstepCommandLine
+import LockstepModel
+import Testing
+
+@Suite("Settings of streams", .temporaryFolder)
+struct StreamSettingsTests {
+    private func settings(_ text: String) throws -> Settings {
+        try Settings(names: ["broker", "streams"], file: try write(text), environment: [:])
+    }
+
+    @Test("streams are declared with all their properties")
+    func all() throws {
+        let settings = try settings(
+            """
+            broker: mqtt://localhost
+            streams:
+              x/co2:
+                columns:
+                  ppm: {kind: real, unit: ppm, aggregate: mean}
+              x/door/front:
+                summary: The front door
+                pauses-in-background: true
+                columns:
+                  state: {kind: choice, words: [open, closed], summary: State of the door}
+                  opened: {kind: integer, aggregate: sum, required: false}
+            """)
+        #expect(settings.streams.declared.map(\.name) == ["x/co2", "x/door/front"])
+        let co2 = try #require(settings.streams.stream(named: "x_co2"))
+        #expect(
+            try co2.columns == [SensorStream.Column(declaring: "ppm", kind: .real, unit: "ppm", aggregate: .mean)])
+        let door = try #require(settings.streams.stream(named: "x/door/front"))
+        #expect(door.summary == "The front door" && door.pausesInBackground)
+        #expect(
+            try door.columns == [
+                SensorStream.Column(
+                    declaring: "state", kind: .choice(["open", "closed"]), summary: "State of the door"),
+                SensorStream.Column(declaring: "opened", kind: .integer, isRequired: false, aggregate: .sum),
+            ])
+        #expect(settings.place(ofStream: "x/door/front")?.hasSuffix("/lockstep.yaml:6") == true)
+    }
+
+    @Test("a section without declarations leaves the built-in streams", arguments: ["streams:\n", "broker: x\n"])
+    func none(_ text: String) throws { #expect(try settings(text).streams == .builtIn) }
+
+    @Test("a program that does not know the section ignores or refuses it like any other setting")
+    func otherProgram() throws {
+        let file = try write("streams:\n  x/a: {columns: {b: {}}}\n")
+        let ignoring = try Settings(names: ["broker"], file: file, ignoresOthers: true, environment: [:])
+        #expect(ignoring.streams == .builtIn)
+        let refused = failure { _ = try Settings(names: ["broker"], file: file, environment: [:]) }
+        #expect(refused?.contains(":1: unknown setting 'streams'") == true)
+    }
+
+    @Test(
+        "an invalid declaration is refused with file, line, cause and remedy",
+        arguments: [
+            ("[]", 2, "streams: expected 'name: value' pairs"),
+            ("x", 2, "streams: expected 'name: value' pairs"),
+            ("\n  co2: {columns: {a: {}}}", 3, "stream 'co2': 'co2' is not a valid stream name: use x/"),
+            ("\n  x/a: {}", 3, "stream 'x/a': the stream has no columns"),
+            ("\n  x/a:\n    columns: [a]", 4, "stream 'x/a': columns: expected 'name: value' pairs"),
+            ("\n  x/a:\n    columns:\n      t: {}", 5, "stream 'x/a': column 't': the column name 't' is reserved"),
+            (
+                "\n  x/a:\n    columns:\n      b: {kind: float}", 5,
+                "stream 'x/a': column 'b': unknown kind 'float': use real, integer, or choice"
+            ),
+            (
+                "\n  x/a:\n    columns:\n      b: {aggregate: max}", 5,
+                "stream 'x/a': column 'b': unknown aggregate 'max': use mean"
+            ),
+            (
+                "\n  x/a:\n    columns:\n      b: {units: m}", 5,
+                "stream 'x/a': column 'b': unknown key 'units'; valid keys are kind, unit, aggregate"
+            ),
+            (
+                "\n  x/a:\n    columns:\n      b: {required: perhaps}", 5,
+                "stream 'x/a': column 'b': 'required' must be true or false, not 'perhaps'"
+            ),
+            (
+                "\n  x/a:\n    columns:\n      b:\n        kind: choice\n        words: open", 7,
+                "stream 'x/a': column 'b': 'words' must be a list of texts"
+            ),
+            (
+                "\n  x/a:\n    columns:\n      b: {}\n      b: {}", 6,
+                "stream 'x/a': columns: 'b' occurs twice; the first is in line 5"
+            ),
+            ("\n  x/a: {columns: {b: {}}}\n  x/a: {columns: {b: {}}}", 4, "streams: 'x/a' occurs twice"),
+            (
+                "\n  x/a/b: {columns: {c: {}}}\n  x/a_b: {columns: {c: {}}}", 4,
+                "stream 'x/a_b': the streams 'x/a/b' and 'x/a_b' have the same table x_a_b"
+            ),
+        ])
+    func invalid(_ section: String, _ line: Int, _ reason: String) throws {
+        let file = try write("broker: x\nstreams: \(section)\n")
+        let text = failure { _ = try Settings(names: ["broker", "streams"], file: file, environment: [:]) }
+        #expect(text?.hasPrefix("\(file):\(line): \(reason)") == true, "\(text ?? "accepted")")
+    }
+}
