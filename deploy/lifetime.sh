@@ -24,8 +24,9 @@ run_members() {
 
 # stop_run FOLDER SECONDS: sends SIGTERM to the processes of a run, and SIGKILL to those that remain after SECONDS.
 stop_run() {
-    local members signal=TERM deadline=$((SECONDS + $2))
-    while mapfile -t members < <(run_members "$1") && ((${#members[@]})); do
+    local id members signal=TERM deadline=$((SECONDS + $2))
+    # A process in uninterruptible sleep cannot be killed: give up after ten more seconds.
+    while ((SECONDS < deadline + 10)) && mapfile -t members < <(run_members "$1") && ((${#members[@]})); do
         ((SECONDS < deadline)) || signal=KILL
         # Subshells of the script are not asked: they would go on with their next command.
         for id in "${members[@]}"; do

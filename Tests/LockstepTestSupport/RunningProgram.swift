@@ -43,8 +43,10 @@ public final class RunningProgram: Sendable {
         while true {
             let count = read(pipe.fileHandleForReading.fileDescriptor, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
+            // A failed read would otherwise look like the end of the output.
+            let problem = count < 0 ? "[the test cannot read the output: \(String(cString: strerror(errno)))]" : ""
             output.withLock { output in
-                output.bytes += buffer.prefix(max(0, count))
+                output.bytes += buffer.prefix(max(0, count)) + Array(problem.utf8)
                 output.isComplete = count <= 0
             }
             if count <= 0 { return }

@@ -6,7 +6,7 @@ public struct Coalescer: Sendable {
     public struct Limits: Sendable, Hashable {
         /// The time from the first sample until all samples are ready, in µs.
         ///
-        /// The age of the first sample counts as part of the window, up to ``maxAge``: a late sample shortens the window
+        /// The age of the first sample counts as part of the window, up to `maxAge`: a late sample shortens the window
         /// only a little.
         public var window: Int64
         /// The maximum number of samples in a batch. A batch of this size is ready at once.
@@ -26,7 +26,7 @@ public struct Coalescer: Sendable {
 
         /// The recommended linger of sources, in µs: how long they collect samples before they hand them over.
         ///
-        /// At most ``maxAge``, so that no batch is published later. At least 10,000, to limit the CPU load, and at most
+        /// At most `maxAge`, so that no batch is published later. At least 10,000, to limit the CPU load, and at most
         /// 100,000: a longer linger saves little and delays changes of the rates.
         public var linger: Int64 { min(max(maxAge, 10_000), 100_000) }
     }

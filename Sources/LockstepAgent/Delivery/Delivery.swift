@@ -6,7 +6,7 @@ public import LockstepModel
 /// - *unsent*: backlog.
 /// - *in flight*: published, without a PUBACK of the broker.
 /// - *awaiting*: with a PUBACK, without an acknowledgement of the collector.
-/// - *refused*, *never stored*: failed, retried with backoff. See ``RetryBackoff``.
+/// - *refused*, *never stored*: failed, retried with backoff. See `RetryBackoff`.
 /// - *too large* for the broker: excluded until the next connection, which may be to another broker.
 ///
 /// A batch is removed when an acknowledgement lists it as stored.
