@@ -41,7 +41,7 @@ struct SecureDeliveryTests {
         try await withSecureBroker { broker in
             let agent = try broker.startAgent("walker", as: "lab/walker")
             #expect(await agent.waitForOutput("connected to", within: .seconds(120)), "\(agent.text)")
-            for (user, status, part) in [("operator", Int32(0), "motion/accelerometer"), ("reader", 1, "refused")] {
+            for (user, status, part) in [("operator", Int32(0), "motion/accelerometer"), ("reader", 1, "rejected")] {
                 let run = try await RunningProgram.run(
                     Programs.built("lockstep"),
                     [
