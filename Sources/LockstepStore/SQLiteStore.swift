@@ -10,7 +10,7 @@ public final class SQLiteStore: SampleStore {
     public struct Options: Sendable {
         /// Whether each commit waits until the data is on the disk. If not, a power failure may lose the commits of the
         /// last few seconds but does not damage the store. A killed process loses nothing in either case.
-        public var survivesPowerLoss = false
+        public var survivesPowerLoss = true
         /// The maximum number of rejected messages to keep. The oldest are deleted first.
         public var rejectedLimit = 10_000
         /// The approximate maximum number of conflicting samples to keep. Further conflicts are only counted.

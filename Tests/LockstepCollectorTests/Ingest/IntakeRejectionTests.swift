@@ -16,16 +16,16 @@ struct RejectionTests {
         arguments: [
             (
                 "lockstep/lab/pi/steps", "{",
-                "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"
+                "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"
             ),
             (
                 "lockstep/lab/pi/steps", "",
-                "not valid JSON (which has no NaN and no Infinity: an unknown value is null)"
+                "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"
             ),
             (IntakeTests.topic, #"{"t":1,"x":[1],"y":[1]}"#, "'z' is missing"),
             ("lockstep/lab/pi/presence", "{}", "'phase' is missing"),
-            ("lockstep/lab/pi/nonsense", "x", "'nonsense' is no channel (and a device id can't have a '/')"),
-            ("lockstep/lab/a/b/steps", "x", "'b/steps' is no channel (and a device id can't have a '/')"),
+            ("lockstep/lab/pi/nonsense", "x", "'nonsense' is not a channel (note that a device id cannot contain '/')"),
+            ("lockstep/lab/a/b/steps", "x", "'b/steps' is not a channel (note that a device id cannot contain '/')"),
             ("lockstep/lab/p i/steps", "x", "'p i' is not a device id: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
             ("other/lab/pi/steps", "x", "the topic is not below 'lockstep/'"),
         ])

@@ -109,7 +109,7 @@ struct OpeningTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
-    @Test("a store uses a write-ahead log, and waits for the disk only if requested")
+    @Test("a store uses a write-ahead log, and each commit waits for the disk unless that is turned off")
     func durability() throws {
         let durable = try SQLiteStore(path: TemporaryFolder.path + "/durable").database
         #expect(try durable.text("PRAGMA journal_mode") == "wal")
