@@ -13,7 +13,7 @@ public import LockstepModel
 /// | `mx_uT,my_uT,mz_uT` | magnetometer |
 /// | `lat,lon` and any of `alt,hacc,vacc,speed,course,fix,at` | location |
 /// | `pressure_hPa` | pressure |
-/// | the columns of a declared stream, as `ppm` or `x/co2.ppm` | that stream; see ``DeclaredForm`` |
+/// | the columns of a declared stream, as `ppm` or `x/co2.ppm` | that stream; see `DeclaredForm` |
 ///
 /// Other columns are ignored. A stream whose fields are all empty in a row has no sample there; an empty field of a
 /// location is null. LF, CR LF, a byte order mark and blank lines at the end are accepted.

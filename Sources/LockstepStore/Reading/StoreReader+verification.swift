@@ -7,7 +7,7 @@ public struct DeviceVerification: Hashable, Sendable {
     public let address: DeviceAddress
     /// The batch numbers of each epoch, ordered by epoch id.
     public let epochs: [EpochVerification]
-    /// The number of rows of each stream that has any, in the order of the store's ``StreamCatalog``.
+    /// The number of rows of each stream that has any, in the order of the store's ``/LockstepModel/StreamCatalog``.
     public let samples: [StreamCount]
     /// The number of rows in `conflicts`.
     public let conflicts: Int64

@@ -5,7 +5,7 @@ public import LockstepModel
 /// A column has one of these forms:
 ///
 /// - An array of numbers, texts and nulls, as in JSON: for a single sample, for words, and for columns with nulls.
-/// - A byte string with a packed series (see ``SeriesPacker``): if all values are decimal fractions, as most sensor
+/// - A byte string with a packed series (see `SeriesPacker`): if all values are decimal fractions, as most sensor
 ///   readings are.
 /// - A typed array of RFC 8746 with little-endian float32 (tag 85) or float64 (tag 86): for all other numbers.
 /// - A single number or text that applies to all samples: if all values are equal, except in the first column.
