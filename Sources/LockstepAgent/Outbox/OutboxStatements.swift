@@ -3,10 +3,12 @@ import LockstepSQLite
 
 /// The prepared statements of an outbox.
 final class OutboxStatements {
+    /// The oldest batch in the outbox.
     struct Oldest {
         let id: Int64
         let position: BatchPosition
         let samples: Int64
+        /// The time at which the batch was written, in µs since 1970.
         let createdAt: Int64
         let bytes: Int64
     }
@@ -107,7 +109,7 @@ final class OutboxStatements {
         defer { select.reset() }
         try select.bind(position.epoch.rawValue, at: 1)
         try select.bind(position.seq, at: 2)
-        // A batch may be older than a change of the settings: its stream then is not declared any more.
+        // The settings may have changed since the batch was written, so that its stream is no longer declared.
         guard try select.step(), let stream = select.text(at: 0).flatMap(streams.reference(named:)) else { return nil }
         return Outbox.Entry(position: position, stream: stream, payload: select.bytes(at: 1) ?? [])
     }
@@ -155,7 +157,7 @@ final class OutboxStatements {
         try setMeta("clock_offset", clock.offset)
     }
 
-    /// Returns the set that ``setUnpublished(_:)`` has written.
+    /// Returns the saved numbers of unpublished batches.
     func unpublished() throws -> SequenceSet {
         let text = try database.text("SELECT max(value) FROM meta WHERE key = 'unpublished'") ?? ""
         var batches = SequenceSet()

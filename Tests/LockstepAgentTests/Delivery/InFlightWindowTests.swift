@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepAgent
 
 @Suite("The window of backlog in flight")
-struct BacklogWindowTests {
+struct InFlightWindowTests {
     private let epoch = Epoch(unchecked: "e")
 
     /// Fills the window, and acknowledges it after a queueing delay of `delay` µs and the hold time of the collector.
@@ -37,9 +37,9 @@ struct BacklogWindowTests {
         #expect(counts[1] == Int64(InFlightWindow.maxSize / 2))
         #expect(counts.last == Int64(InFlightWindow.minSize))
         let after = (0..<8).map { _ in round(&window, delay: 200_000, held: held) }
-        #expect(after == [4, 5, 6, 7, 8, 10, 12, 15], "it grows more slowly than at the start")
+        #expect(after == [4, 5, 6, 7, 8, 10, 12, 15], "the window grows more slowly than at the start")
         let between = (0..<3).map { _ in round(&window, delay: 400_000, held: held) }
-        #expect(Set(between).count == 1, "it stays the same for medium delays")
+        #expect(Set(between).count == 1, "the window does not change for medium delays")
     }
 
     @Test("the newest acknowledged batch determines the delay, including live batches")
@@ -62,7 +62,7 @@ struct BacklogWindowTests {
         #expect(window.size == 8, "live batches alone do not change the window")
     }
 
-    @Test("the window does not grow while it is mostly unused")
+    @Test("the window does not grow while most of it is unused")
     func unused() {
         var window = InFlightWindow()
         for _ in 0..<4 { _ = round(&window, delay: 0) }

@@ -21,7 +21,7 @@ struct RestoredOutboxTests {
         for seq in batches { outbox.didPublish(BatchPosition(epoch: outbox.epoch, seq: seq)) }
     }
 
-    @Test("an acknowledgement of future numbers shows that the outbox is older")
+    @Test("an acknowledgement of numbers not assigned yet shows that the outbox is older")
     func future() throws {
         let outbox = try outbox(holding: 5)
         publish(1...5, of: outbox)

@@ -111,7 +111,7 @@ struct RequestTests {
         #expect(reply == AgentReply(id: "a", outcome: .flushed(batches: 1)))
     }
 
-    @Test("a flush tries a failing outbox at once, and fails if samples are still in memory")
+    @Test("a flush retries a failed write at once, and fails if samples are still in memory")
     mutating func failingFlush() {
         loop.writeError = outboxError
         loop.add([1])
