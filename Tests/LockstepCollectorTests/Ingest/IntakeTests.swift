@@ -35,7 +35,7 @@ struct IntakeTests {
         #expect(rest.isEmpty)
     }
 
-    @Test("batches of one device and stream share a run, in whatever encoding")
+    @Test("batches of one device and stream share a run, in any encoding")
     mutating func sharedRun() throws {
         let batches = (1...4).map { Self.batch(at: Double(2 * $0), seq: Int64($0)) }
         for (number, batch) in batches.enumerated() {
@@ -66,7 +66,7 @@ struct IntakeTests {
         #expect(intake.group.rejected.count == 2 && intake.pendingSamples == 4)
     }
 
-    @Test("the newest of many live batches is the evidence for the state")
+    @Test("the newest of many live batches sets the evidence time")
     mutating func newest() {
         intake.ingest("lockstep/lab/pi/presence", PresenceJSON.encode(Self.foreground), &registry, 1)
         for seconds in [10, 12, 11] {
@@ -77,8 +77,8 @@ struct IntakeTests {
         #expect(group.transitions.map(\.transition.to) == [.active])
     }
 
-    @Test("presence messages and batches of one group take effect in their order")
-    mutating func turns() {
+    @Test("presence messages and batches of one group take effect in order of arrival")
+    mutating func order() {
         let messages: [(Double, Phase)] = [(1, .foreground), (14, .background), (16, .foreground)]
         for (seconds, phase) in messages {
             let presence = Presence(epoch: epoch, session: 1, phase: phase, at: time(seconds))
@@ -92,7 +92,9 @@ struct IntakeTests {
         #expect(group.lifecycles[device]?.evidenceTime == time(16.75))
     }
 
-    @Test("the transitions equal those of a life cycle that receives every message at once, in any order and grouping")
+    @Test(
+        "the transitions equal those of a life cycle that receives each message individually, in any order and grouping"
+    )
     mutating func equivalence() {
         let seed = UInt64.random(in: 0...9999)
         var random = SeededGenerator(seed: seed, lane: 0, index: 0)
@@ -102,7 +104,7 @@ struct IntakeTests {
         var seconds = 1.0
         for _ in 0..<2000 {
             seconds += .random(in: 0...0.3, using: &random)
-            // Late or early.
+            // The timestamp may be late or early.
             let sentAt = seconds + .random(in: -0.5...0.2, using: &random)
             let event: LifecycleMachine.Event
             if Int.random(in: 0..<10, using: &random) > 0 {
@@ -125,7 +127,7 @@ struct IntakeTests {
         #expect(reported == transitions && transitions.count > 100, "seed \(seed)")
     }
 
-    @Test("a discarded group leaves no trace in the life cycles")
+    @Test("a discarded group does not affect the life cycles")
     mutating func discarding() {
         for seconds in [10.0, 12, 14] {
             intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: seconds)), &registry, 15)

@@ -23,7 +23,7 @@ struct TurnMachineLinkTests {
         driver.turn(publishing: 0..<500)
     }
 
-    @Test("a rolled-back turn publishes no states; the next one continues")
+    @Test("a rolled-back turn publishes no states; the next turn continues")
     mutating func rollBack() {
         driver.connect(devices: 600)
         driver.turn(publishing: 0..<500)
@@ -36,7 +36,7 @@ struct TurnMachineLinkTests {
         driver.turn(publishing: 500..<600)
     }
 
-    @Test("states are being published until none is pending and few are in flight")
+    @Test("the publication of states lasts until none are pending and few are in flight")
     mutating func publishingStates() {
         #expect(!driver.machine.isPublishingStates)
         driver.connect(devices: 501)
