@@ -9,6 +9,7 @@ import LockstepWire
 import Logging
 import ServiceLifecycle
 
+/// The program `lockstep-agent`.
 @main
 struct AgentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

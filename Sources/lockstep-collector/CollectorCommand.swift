@@ -8,6 +8,7 @@ import LockstepWire
 import Logging
 import ServiceLifecycle
 
+/// The program `lockstep-collector`.
 @main
 struct CollectorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -71,9 +72,9 @@ struct CollectorCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            When a sample counts as stored and is acknowledged: full (on disk; one disk sync per commit) or normal \
-            (in the operating system's cache: a power cut or kernel crash loses the acknowledged samples of the last \
-            seconds, which agents have already deleted) (default: full).
+            When a sample counts as stored and is acknowledged: full, after a disk sync for each commit, or normal, \
+            when it is in the cache of the operating system. With normal, a power cut or kernel crash loses the \
+            acknowledged samples of the last seconds, which agents have already deleted (default: full).
             """)
     var sync: String?
 

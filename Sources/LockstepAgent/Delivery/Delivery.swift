@@ -38,7 +38,7 @@ public struct Delivery: Sendable {
     /// The maximum number of batches that are retried at a time.
     static let probeCount = 10
 
-    /// The batches whose PUBACK arrived between two publications.
+    /// The batches whose PUBACK arrived between two consecutive publications.
     private struct Bucket: Sendable {
         var batches: [Epoch: SequenceSet] = [:]
         /// The first batch published after these PUBACKs, or nil if there is none yet.
@@ -180,7 +180,7 @@ public struct Delivery: Sendable {
         awaiting = awaiting.dropLast().filter { !$0.isEmpty } + awaiting.suffix(1)
     }
 
-    /// Removes batches that the outbox does not hold any more.
+    /// Removes batches that are no longer in the outbox.
     public mutating func forget(_ batchesByEpoch: [Epoch: SequenceSet]) {
         for (epoch, batches) in batchesByEpoch { remove(batches, of: epoch) }
     }
@@ -209,8 +209,8 @@ public struct Delivery: Sendable {
         }
     }
 
-    /// The next batch of the backlog: the oldest of an epoch. Epochs take turns, so that an epoch that no collector
-    /// stores does not block the others.
+    /// The next batch of the backlog, or nil if there is none. It is the oldest of its epoch. Epochs take turns, so
+    /// that an epoch that no collector stores does not block the others.
     public var nextBacklogBatch: BatchPosition? {
         guard let epoch = nextEpoch, let seq = unsent[epoch]?.first else { return nil }
         return BatchPosition(epoch: epoch, seq: seq)
@@ -266,13 +266,13 @@ public struct Delivery: Sendable {
     /// Counts a loss of each batch.
     /// - Returns: the batches that were lost more than ``maxLosses`` times.
     private mutating func countLoss(_ lost: SequenceSet, of epoch: Epoch) -> SequenceSet {
-        var again = lost
-        for index in losses.indices where !again.isEmpty {
+        var repeated = lost
+        for index in losses.indices where !repeated.isEmpty {
             let known = losses[index][epoch] ?? SequenceSet()
-            losses[index].formUnion([epoch: again])
-            again = again.intersection(known)
+            losses[index].formUnion([epoch: repeated])
+            repeated = repeated.intersection(known)
         }
-        return again
+        return repeated
     }
 
     private mutating func mergeOldestBuckets() {

@@ -7,7 +7,7 @@ public import LockstepWire
 /// A batch gets its number in the transaction that writes it: numbers have no gaps and survive a restart. Use it from
 /// one thread only.
 public final class Outbox {
-    /// The limits beyond which the oldest batches are dropped.
+    /// The limits above which the oldest batches are dropped.
     public struct Limits: Sendable, Hashable {
         /// The maximum size of all payloads in bytes.
         public var bytes: Int64
@@ -44,7 +44,7 @@ public final class Outbox {
         public var agedSamples: Int64 = 0
     }
 
-    /// The current epoch, which numbers new batches.
+    /// The current epoch, to which new batches belong.
     public private(set) var epoch: Epoch
     /// The epoch before the current one, or nil for the first epoch of an outbox.
     public private(set) var previousEpoch: Epoch?
@@ -77,11 +77,13 @@ public final class Outbox {
     ///
     /// If the clock was set since the last run, a new epoch is started.
     /// - Parameters:
+    ///   - path: the path of the file. Its folder must exist.
+    ///   - limits: the limits above which the oldest batches are dropped.
     ///   - encoding: the encoding of new batches. Batches in the outbox keep theirs.
     ///   - keepsJournal: whether to keep every accepted batch in the table `journal`, to verify a store.
     ///   - streams: the streams that batches can belong to.
     ///   - clock: the current state of the clocks.
-    /// - Throws: ``OutboxError``.
+    /// - Throws: ``OutboxError`` if the file cannot be opened or another agent uses it.
     public init(
         path: String, limits: Limits = Limits(), encoding: BatchEncoding = .json, keepsJournal: Bool = false,
         streams: StreamCatalog = .builtIn, clock: OutboxClock = .now()
@@ -104,10 +106,10 @@ public final class Outbox {
                 "SELECT ifnull(max(value), 0) FROM meta WHERE key = 'dropped_samples'")
             nextSeq = 1 + (try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'seq'"))
             let change = clock.change(since: try statements.lastClock(), newest: try statements.newestTime())
-            let kept = try database.text("SELECT max(value) FROM meta WHERE key = 'epoch'")
-            wasClockSet = kept != nil && change == .wasSet
+            let savedEpoch = try database.text("SELECT max(value) FROM meta WHERE key = 'epoch'")
+            wasClockSet = savedEpoch != nil && change == .wasSet
             lastUndatedID = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'undated'")
-            if let kept { epoch = try Epoch(validating: kept) } else { epoch = .random() }
+            if let savedEpoch { epoch = try Epoch(validating: savedEpoch) } else { epoch = .random() }
             // The commit that saved the set may have dropped some of its batches. The collector acknowledges
             // dropped batches, too, so an acknowledgement of them is correct.
             let pending = try statements.numbers(in: "batches")[epoch] ?? SequenceSet()
@@ -211,7 +213,7 @@ public final class Outbox {
         do { return try statements.droppedRanges() } catch { throw OutboxError(path: database.path, error) }
     }
 
-    /// Returns a batch, or nil if the outbox does not hold it any more.
+    /// Returns a batch, or nil if it is no longer in the outbox.
     /// - Throws: ``OutboxError``.
     public func entry(at position: BatchPosition) throws -> Entry? {
         do { return try statements.entry(at: position) } catch { throw OutboxError(path: database.path, error) }

@@ -66,7 +66,9 @@ extension AgentState {
         subscriptionRetry = boot + Self.subscriptionRetryInterval
         guard problems.isNew("subscription") else { return [] }
         return [
-            .log(.error, "subscription refused", ["hint": "allow this user to read its own topics ack and command"])
+            .log(
+                .error, "subscription refused",
+                ["hint": "allow this user to read the topics ack and command of the device"])
         ]
     }
 

@@ -38,12 +38,13 @@ extension AgentState {
         /// The blocks of a `flush` request were passed to the outbox.
         /// - Parameter batches: the number of the blocks.
         case flushed(id: String?, batches: Int)
-        /// A live batch was published, or not.
+        /// The result of publishing a live batch.
         case live(BatchPosition, PublishOutcome)
-        /// A batch of the backlog was published, or not.
+        /// The result of publishing a batch of the backlog.
         case backlog(BatchPosition, PublishOutcome)
         /// The outbox could not record that backlog is about to be published.
         case backlogNotRecorded(any Error)
+        /// The presence was published as message `id`.
         case presencePublished(id: Int32)
         /// The outbox has started a new epoch after a step of the clock.
         case epochStarted(Epoch)
@@ -66,7 +67,7 @@ extension AgentState {
         case subscription
         /// Answer requests, up to the limit of a turn.
         case requests
-        /// Answer one more request. Only sent by a ``Action/resume(_:)``.
+        /// Answer one more request. Sent only by ``Action/resume(_:)``.
         case nextRequest
         /// Write the batches of a finished window.
         case window
@@ -93,7 +94,7 @@ extension AgentState {
         case notPublished
         /// The broker does not accept messages of this size.
         case tooLarge
-        /// The outbox does not hold the batch any more.
+        /// The batch is no longer in the outbox.
         case missing
         case failed(any Error)
     }
@@ -109,7 +110,7 @@ extension AgentState {
         case publishLive(Outbox.Entry)
         /// Read a batch from the outbox and publish it as backlog. Results in `backlog`.
         case publishBacklog(BatchPosition)
-        /// Results in `presencePublished` if there is a connection.
+        /// Publish the presence. Results in `presencePublished` if there is a connection.
         case publishPresence(PresenceReport)
         case subscribe
         case reply(AgentReply)

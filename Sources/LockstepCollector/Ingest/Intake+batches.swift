@@ -126,7 +126,8 @@ extension Intake {
         pendingDevices.removeAll(keepingCapacity: true)
     }
 
-    /// Reports the newest live samples of one device to its life cycle. Required before any other event of the device.
+    /// Reports the newest live samples of one device to its life cycle. Call it before any other event
+    /// of the device.
     mutating func reportNewest(of device: Int, _ registry: inout LifecycleRegistry, at moment: Moment) {
         devices[device].settledInGroup = 0
         guard devices[device].isPending else { return }

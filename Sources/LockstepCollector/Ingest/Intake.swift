@@ -121,9 +121,8 @@ struct Intake {
         }
     }
 
-    /// Returns whether the topic's device is known, or adds it if there is room.
-    ///
-    /// The number is limited because a client could invent device ids.
+    /// Adds the topic's device if it is new. The number of devices is limited because a client could invent device ids.
+    /// - Returns: false if the limit is reached.
     mutating func admitDevice(of route: Int) -> Bool {
         if topics[route].device != nil { return true }
         guard let address = topics[route].address else { return false }

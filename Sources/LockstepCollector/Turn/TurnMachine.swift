@@ -1,6 +1,6 @@
 import LockstepMQTT
 
-/// The decisions of the collector's main loop: when to read, wait, hand over, commit, acknowledge and roll back.
+/// The decisions of the collector's main loop: when to read, wait, hand over groups, commit, acknowledge and roll back.
 ///
 /// A state machine without I/O. The loop passes it an event, carries out the returned action, and passes the result of
 /// the action as the next event, until the turn ends. It reads no clock; the time is a parameter.
@@ -17,9 +17,9 @@ struct TurnMachine {
     /// An input of the machine: a wake-up, or the result of the last action.
     enum Event {
         /// The loop woke up: the link is readable, a deadline passed, or another thread signalled.
-        /// - Parameter hasUnsentData: whether the socket did not accept everything that was written.
+        /// - Parameter hasUnsentData: whether the socket has not accepted all outgoing data yet.
         case wokeUp(isReadable: Bool, hasUnsentData: Bool)
-        /// The collector is stopping. This starts the last turn.
+        /// The collector is stopping, and the last turn starts.
         case stopping
         case lingered
         case read(ReadResult)
@@ -62,7 +62,7 @@ struct TurnMachine {
         /// Publish the states of a range of the devices that were known at connect, the acknowledgements whose deadline
         /// has passed, and the collector's health.
         case publish(states: Range<Int>, acknowledgements: Bool)
-        /// Send the queued packets, including the MQTT acknowledgements of everything read.
+        /// Send the queued packets, including the MQTT acknowledgements of all messages read.
         case flush
         /// Start the next turn. Before that, let the store do its maintenance if requested.
         case endTurn(maintenance: Bool)

@@ -116,7 +116,7 @@ struct CoalescerTests {
         #expect(coalescer.takeAll().map(\.times) == [[1, 2, 3], [2, 4], [4], [4, 5]])
     }
 
-    @Test("no sample is lost, and batches keep the order of a stream and the limits")
+    @Test("no sample is lost, the samples of a stream keep their order, and batches keep the limits")
     func randomized() {
         var (random, seed) = seeded("coalescer")
         for _ in 0..<100 {

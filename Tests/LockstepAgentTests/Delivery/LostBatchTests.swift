@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("Batches that await their acknowledgement")
+@Suite("Lost batches")
 struct LostBatchTests {
     @Test("a missing batch is sent again if a batch published after it is stored")
     func missing() {
@@ -76,7 +76,7 @@ struct LostBatchTests {
         #expect(!delivery.hasBacklog && !delivery.isEmpty)
     }
 
-    @Test("a batch is sent again at once three times, then with backoff")
+    @Test("a lost batch is sent again at once three times, then with backoff")
     func neverStored() {
         var delivery = Delivery(pending: [:])
         delivery.deliver(1...2)

@@ -62,7 +62,7 @@ struct OutboxTests {
         }
     }
 
-    @Test("a new epoch numbers from 1 and keeps the batches of the old one")
+    @Test("a new epoch numbers its batches from 1 and keeps the batches of the old epoch")
     func epochs() throws {
         let old: Epoch
         let new: Epoch

@@ -22,7 +22,7 @@ struct RestoredOutboxTests {
     }
 
     @Test("an acknowledgement of numbers not assigned yet shows that the outbox is older")
-    func future() throws {
+    func unassignedNumbers() throws {
         let outbox = try outbox(holding: 5)
         publish(1...5, of: outbox)
         #expect(outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 6)))

@@ -81,7 +81,7 @@ struct BacklogTests {
     }
 
     @Test("backlog waits while the outbox seems to be an older copy")
-    mutating func contradiction() {
+    mutating func olderCopy() {
         loop = FakeLoop(pending: [1...5])
         loop.connect()
         loop.acknowledge(through: 0)

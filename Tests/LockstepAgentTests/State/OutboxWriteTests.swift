@@ -42,7 +42,7 @@ struct OutboxWriteTests {
         loop.turn()
         let actions = loop.take()
         #expect(actions.filter { $0.hasPrefix("live") }.count == 100)
-        #expect(actions.filter { $0.hasPrefix("no room") }.count == 5)
+        #expect(actions.filter { $0.hasPrefix("not live") }.count == 5)
         #expect(loop.state.delivery.unsentCount == 5)
     }
 
@@ -127,7 +127,7 @@ struct OutboxWriteTests {
     }
 
     @Test("at most 200,000 samples wait in memory: the oldest are dropped and counted")
-    mutating func cap() {
+    mutating func memoryLimit() {
         loop.writeError = outboxError
         for number in 0..<250 as Range<Int64> {
             loop.send(.writeFailed([block(number * 1000..<(number + 1) * 1000, .gyroscope)], outboxError))

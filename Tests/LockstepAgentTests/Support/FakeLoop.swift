@@ -170,7 +170,7 @@ struct FakeLoop {
 
     private mutating func publishLive(_ entry: Outbox.Entry) {
         let canPublish = state.canPublishLive
-        actions.append(canPublish ? "live \(entry.position.seq)" : "no room for \(entry.position.seq)")
+        actions.append(canPublish ? "live \(entry.position.seq)" : "not live \(entry.position.seq)")
         send(.live(entry.position, canPublish ? outcome(of: entry.position) : .notPublished))
     }
 
@@ -211,5 +211,5 @@ struct FakeSource: SensorSource {
     func run(into sink: any SampleSink) async throws {}
 }
 
-/// Any error of an outbox.
+/// An error of the outbox, for tests in which its kind does not matter.
 let outboxError = OutboxError(path: "/nowhere", CancellationError())

@@ -87,7 +87,7 @@ struct IntakeRejectionTests {
 
     @Test("samples in the far future are rejected, and the agent keeps its batch")
     mutating func farFuture() {
-        // The agent keeps it because the collector's clock may be wrong.
+        // The agent keeps the batch, because the collector's clock may be wrong.
         intake.ingest(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 60)), &registry, 0)
         #expect(intake.group.rejected.isEmpty)
         _ = intake.takeGroup(&registry, at: moment(11))

@@ -22,7 +22,7 @@ struct IntakeTests {
     private var registry = LifecycleRegistry([:], timing: .init(), at: moment(0))
 
     @Test("a valid batch is added to the group and activates its device")
-    mutating func good() {
+    mutating func validBatch() {
         let batch = Self.batch(at: 10)
         intake.ingest(Self.topic, BatchJSON.encode(batch), &registry, 11)
         let group = intake.takeGroup(&registry, at: moment(11))
@@ -55,14 +55,14 @@ struct IntakeTests {
     }
 
     @Test("a rejected batch does not affect the batches around it")
-    mutating func badAmongGood() {
-        let good = [Self.batch(at: 10, seq: 1), Self.batch(at: 12, seq: 3)]
-        intake.ingest(Self.topic, BatchJSON.encode(good[0]), &registry, 11)
+    mutating func rejectedBatch() {
+        let valid = [Self.batch(at: 10, seq: 1), Self.batch(at: 12, seq: 3)]
+        intake.ingest(Self.topic, BatchJSON.encode(valid[0]), &registry, 11)
         intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: 99, seq: 2)), &registry, 11)
         intake.ingest(
             Self.topic, Array(#"{"v":1,"epoch":"e1","seq":2,"t":1,"x":[1],"y":[1,2],"z":[1]}"#.utf8), &registry, 11)
-        intake.ingest(Self.topic, BatchJSON.encode(good[1]), &registry, 11)
-        #expect(intake.group.batches.map(\.batch) == good)
+        intake.ingest(Self.topic, BatchJSON.encode(valid[1]), &registry, 11)
+        #expect(intake.group.batches.map(\.batch) == valid)
         #expect(intake.group.rejected.count == 2 && intake.pendingSamples == 4)
     }
 

@@ -32,7 +32,7 @@ struct LifecycleRegistryTests {
         var registry = makeRegistry()
         var group = IngestGroup()
         registry.handle(presence(.foreground, 1), of: device, at: moment(1), into: &group)
-        // The first tick finds a queue entry that is earlier than the real deadline.
+        // The first tick finds a queue entry that is earlier than the actual deadline.
         registry.restartSilence(at: moment(1))
         registry.tick(at: moment(2), into: &group)
         registry.commit()
@@ -139,7 +139,7 @@ struct LifecycleRegistryTests {
         #expect(group.transitions.map(\.transition.to) == [.active, .background])
     }
 
-    @Test("the transitions equal those of individual state machines, through commits and rollbacks")
+    @Test("the transitions equal those of individual state machines, across commits and rollbacks")
     func manyDevices() {
         let devices = (0..<20).map { DeviceAddress(group: device.group, device: DeviceID(unchecked: "d\($0)")) }
         var machines = Dictionary(uniqueKeysWithValues: devices.map { ($0, LifecycleMachine(at: moment(0))) })

@@ -7,7 +7,7 @@ import Testing
 struct TurnMachineLinkTests {
     private var driver = TurnDriver()
 
-    @Test("a connect starts a session and publishes the states of all devices in portions")
+    @Test("a new connection starts a session and publishes the states of all devices in portions")
     mutating func portions() {
         driver.connect(devices: 1200)
         for portion in [0..<500, 500..<1000, 1000..<1200, 1200..<1200] { driver.turn(publishing: portion) }
@@ -108,7 +108,7 @@ struct TurnMachineLinkTests {
         driver.link(.disconnected(isTakenOver: true), expecting: .reportTakeover)
     }
 
-    @Test("repeated failures to connect are reported once for each reason, and again after a connect")
+    @Test("repeated failures to connect are reported once for each reason, and again after a connection")
     mutating func failures() {
         let failures: [(MQTTError.Code, TurnMachine.LinkAction)] = [
             (.unreachable, .reportFailure), (.unreachable, .ignore), (.tls, .reportFailure), (.tls, .ignore),
