@@ -7,7 +7,7 @@ import LockstepWire
 /// Lists the sensors.
 struct SensorsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sensors", abstract: "List the sensors, and for unusable sensors the reason.",
+        commandName: "sensors", abstract: "List the sensors and their problems.",
         discussion: """
             The default source is iio, the sensors of this machine. The settings of the agent apply. The exit status \
             is 1 if no sensor can be used.

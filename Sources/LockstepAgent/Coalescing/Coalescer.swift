@@ -14,7 +14,7 @@ public struct Coalescer: Sendable {
         /// The maximum estimated payload of a batch in bytes. A batch of this size is ready at once.
         public var bytes: Int
 
-        /// Creates limits. The window is in µs.
+        /// Creates limits. The window is in µs; the defaults are 1 s, 1000 samples and 64 KiB.
         public init(window: Int64 = 1_000_000, samples: Int = 1000, bytes: Int = 65_536) {
             self.window = window
             self.samples = samples
@@ -32,8 +32,8 @@ public struct Coalescer: Sendable {
     }
 
     private let limits: Limits
-    /// The largest packet that the broker accepts, in bytes, or nil if unknown. A batch exceeds it only
-    /// if a single sample does.
+    /// The largest packet that the broker accepts, in bytes, or nil if unknown. A batch exceeds it only if a
+    /// single sample does.
     public var packetLimit: Int?
     /// The batches being collected, in the order in which their streams first had a sample.
     private var open: [SampleBlock] = []

@@ -14,7 +14,8 @@ extension Outbox {
         return ack.highest >= nextSeq || !ack.stored.intersection(unpublished.batches).isEmpty
     }
 
-    /// Starts a new epoch, and moves every batch that `ack` may wrongly list as stored to it, with a new number.
+    /// Starts a new epoch. Every batch that `ack` may wrongly list as stored moves to the new epoch and gets a new
+    /// number.
     ///
     /// Some of these batches may be stored; the collector then counts their samples as duplicates. Batches that `ack`
     /// lists as missing keep their numbers, because only these numbers fill the gaps.

@@ -5,6 +5,7 @@ import LockstepModel
 /// The set is saved for the next start. While backlog is being published, an empty set is saved: a saved set that
 /// contains published batches would make a correct acknowledgement look wrong.
 struct UnpublishedBatches {
+    /// The numbers of the batches.
     var batches: SequenceSet
     /// The set in the outbox file.
     private(set) var saved: SequenceSet

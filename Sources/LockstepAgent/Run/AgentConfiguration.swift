@@ -23,7 +23,7 @@ public struct AgentConfiguration: Sendable {
     public var mqttVersion: MQTTVersion?
     /// The MQTT keep-alive interval in seconds, 5 to 65,535.
     public var keepAlive = 15
-    /// The first levels of all topics.
+    /// The prefix of all topics.
     public var root = TopicRoot.standard
     /// The sources of samples.
     public var sources: [any SensorSource]
@@ -39,7 +39,7 @@ public struct AgentConfiguration: Sendable {
     public var keepsJournal = false
     /// The encoding of new batches. Batches in the outbox keep theirs.
     public var encoding = BatchEncoding.json
-    /// The limits of a batch.
+    /// The limits of windows and batches.
     public var coalescing = Coalescer.Limits()
     /// The program whose acknowledgement removes a batch from the outbox.
     public var acknowledgedBy = AcknowledgedBy.collector

@@ -81,7 +81,7 @@ final class Inbox: SampleSink {
         return items
     }
 
-    /// Removes and returns all items. Later items are discarded, and sources do not wait any more.
+    /// Removes and returns all items. Later items are discarded, and sources no longer wait.
     func close() -> [Item] {
         state.withLock { $0.isClosed = true }
         return drain()

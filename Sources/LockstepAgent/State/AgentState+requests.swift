@@ -6,7 +6,7 @@ import Logging
 
 /// Requests on the `command` topic.
 extension AgentState {
-    /// Queues a request. It is answered later in the turn, outside the message callback.
+    /// Queues a request. It is answered in the next `requests` stage, outside the message callback.
     mutating func enqueueRequest(_ payload: Data, isRetained: Bool) -> [Action] {
         // A retained request would be carried out again on every connection.
         if !isRetained { requests.append(payload) }

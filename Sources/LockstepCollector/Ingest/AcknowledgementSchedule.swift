@@ -25,6 +25,7 @@ struct AcknowledgementSchedule {
     private var sentAt: [DeviceEpoch: Int64] = [:]
     /// The size of `sentAt` at which expired entries are removed.
     private var pruneThreshold = 20_000
+    /// The earliest time of the next scan of the queue, in µs of the boot clock.
     private var nextScan: Int64 = 0
 
     /// Schedules an acknowledgement of the stored batches of (device, epoch).

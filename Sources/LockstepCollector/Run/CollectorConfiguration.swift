@@ -14,7 +14,7 @@ public struct CollectorConfiguration: Sendable {
     public var mqttVersion: MQTTVersion?
     /// The MQTT keep-alive interval in seconds, 5 to 65,535.
     public var keepAlive = 15
-    /// The first levels of all topics.
+    /// The prefix of all topics.
     public var root = TopicRoot.standard
     /// The groups to collect, or empty for all.
     public var groups: [GroupID] = []

@@ -59,7 +59,9 @@ struct CommitLinger {
     }
 
     /// Returns the time until which to delay the next read, or nil to read at once. May begin a probe.
-    /// - Parameter start: the start of the last turn.
+    /// - Parameters:
+    ///   - start: the start of the last turn.
+    ///   - now: the current time.
     mutating func begin(after start: ContinuousClock.Instant, now: ContinuousClock.Instant) -> ContinuousClock.Instant?
     {
         let end = start + Self.interval

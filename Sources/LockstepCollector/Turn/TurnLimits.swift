@@ -10,7 +10,7 @@ struct TurnLimits: Sendable {
     var samples = 300_000
     /// The minimum number of messages of a part. Smaller parts are inefficient to insert.
     var partMessages = 3000
-    /// The number of samples from which the pending messages are a part.
+    /// The number of pending samples that are enough for a part, regardless of the number of messages.
     var partSamples = 20_000
     /// The minimum number of messages after which a turn waits for more messages (idle gap).
     var burst = 100
@@ -21,8 +21,8 @@ struct TurnLimits: Sendable {
     /// The maximum duration of reading. It bounds the acknowledgement delay when the disk is slow.
     var duration = Duration.milliseconds(250)
 
-    /// Returns whether the pending messages are enough for a part. They are if they have used half of the messages, or
-    /// half of the time, that the turn had left after the previous part.
+    /// Returns whether the pending messages are enough for a part: they have used up half of the messages, or half of
+    /// the time, that the turn had left after the previous part.
     ///
     /// A larger part costs less per message, but the turn ends only when its last part is written.
     /// - Parameters:

@@ -29,7 +29,7 @@ extension TurnMachine {
     /// The action that the loop carries out after a connection event.
     enum LinkAction: Equatable {
         case ignore
-        /// Subscribe, restart the silence timers, and publish the collector's health.
+        /// Subscribe, restart the timeouts of all life cycles, and publish the collector's health.
         case startSession
         /// Log that another client uses the same client id.
         case reportTakeover

@@ -28,7 +28,7 @@ extension TurnMachine {
         retained += result.retained
         pendingSamples = result.pendingSamples
         lastRead = now
-        // Messages of a lost connection can no longer be acknowledged, so reading on has no use.
+        // Messages of a lost connection can no longer be acknowledged, so stop reading.
         guard isConnected, now < readEnd else { return endReading(at: now) }
         let isPartFull = pendingSamples >= limits.partSamples
         // A read that ended at a limit may leave data that no poll reports: OpenSSL buffers the rest of a record.
@@ -64,8 +64,8 @@ extension TurnMachine {
     }
 
     private mutating func readMore(at now: Instant) -> Action {
-        let hasRoom = messages < limits.messages && handedOverSamples + pendingSamples < limits.samples
-        return hasRoom ? .read : endReading(at: now)
+        let isBelowLimits = messages < limits.messages && handedOverSamples + pendingSamples < limits.samples
+        return isBelowLimits ? .read : endReading(at: now)
     }
 
     private mutating func endReading(at now: Instant) -> Action {

@@ -109,7 +109,7 @@ struct DeliveryTests {
         #expect(delivery.isEmpty)
     }
 
-    @Test("batches that the outbox does not hold are forgotten")
+    @Test("batches that are no longer in the outbox can be removed")
     func forget() {
         var delivery = Delivery(pending: [epoch: [1...3]])
         delivery.didPublish(at(1), as: 1)

@@ -59,7 +59,7 @@ struct ShutdownTests {
         #expect([untilAcknowledged, untilPublished, untilTerminated] == [11_500_000, 14_000_000, 15_000_000])
     }
 
-    @Test("the shutdown waits for the collector only as long as batches are unacknowledged")
+    @Test("the shutdown waits for the collector's acknowledgement even after the PUBACK, but for at most 1.5 s")
     mutating func published() {
         loop.connect()
         loop.add([1])

@@ -49,7 +49,7 @@ struct LifecyclePropertyTests {
         }
     }
 
-    @Test("a restart of the collector changes no transition that does not depend on time")
+    @Test("a restart of the collector does not change transitions, except those caused by timeouts")
     func restarts() {
         var (random, seed) = seeded("life cycle over restarts")
         for _ in 0..<100 {
