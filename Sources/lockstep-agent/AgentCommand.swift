@@ -9,15 +9,17 @@ import LockstepWire
 import Logging
 import ServiceLifecycle
 
+/// The program `lockstep-agent`.
 @main
 struct AgentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lockstep-agent",
         abstract: "Read the sensors of this device and publish their samples over MQTT without loss.",
         discussion: """
-            Each option can also be set in the environment and in a YAML file: --backlog-rate is LOCKSTEP_BACKLOG_RATE \
-            and 'backlog-rate: …'. The command line overrides the environment, which overrides the file. Separate \
-            several sources with commas in the environment; use a list in the file.
+            Each option can also be set in the environment or in a YAML file: --backlog-rate is LOCKSTEP_BACKLOG_RATE \
+            in the environment and 'backlog-rate: …' in the file. The command line overrides the environment, and the \
+            environment overrides the file. Separate several sources with commas in the environment, and use a list in \
+            the file.
 
             SOURCES
               iio                  motion sensors, barometer and step counter of this
@@ -39,7 +41,7 @@ struct AgentCommand: AsyncParsableCommand {
               SIGTERM, SIGINT      stop within 5 s: publish pending samples and the
                                    phase 'terminated'; a second signal stops at once
               SIGUSR1              enter background: no motion, steps as before,
-                                   location after 500 m
+                                   a location every 500 m
               SIGUSR2              enter foreground
 
             EXAMPLE
@@ -62,22 +64,25 @@ struct AgentCommand: AsyncParsableCommand {
     @Option(help: "The id of this device (default: the host name).")
     var device: String?
 
-    @Option(help: "The first levels of all topics (default: lockstep).")
+    @Option(help: "The prefix of all topics (default: lockstep).")
     var root: String?
 
-    @Option(help: "The file of unacknowledged samples (default: ~/.local/state/lockstep/GROUP-DEVICE.outbox).")
+    @Option(help: "The file that keeps unacknowledged samples (default: ~/.local/state/lockstep/GROUP-DEVICE.outbox).")
     var outbox: String?
 
-    @Option(help: "The size at which the outbox drops its oldest samples (default: 256M).")
+    @Option(help: "The size above which the outbox drops its oldest samples (default: 256M).")
     var outboxSize: String?
 
-    @Option(help: "The age at which the outbox drops samples (default: 7d).")
+    @Option(help: "The age above which the outbox drops samples (default: 7d).")
     var outboxAge: String?
 
-    @Option(help: "Whose acknowledgement removes samples from the outbox: collector or broker (default: collector).")
+    @Option(
+        help: """
+            The program whose acknowledgement removes samples from the outbox: collector or broker (default: collector).
+            """)
     var ack: String?
 
-    @Option(help: "How long samples are collected for a message (default: 1s).")
+    @Option(help: "The time for which samples are collected into one message (default: 1s).")
     var window: String?
 
     @Option(help: "The maximum number of samples in a message (default: 1000).")
@@ -85,7 +90,8 @@ struct AgentCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            The encoding of samples: json (readable) or cbor (less than a quarter of the size) (default: json).
+            The encoding of samples: json, which is readable, or cbor, which takes less than a quarter of the size \
+            (default: json).
             """)
     var encoding: String?
 
@@ -159,7 +165,7 @@ struct AgentCommand: AsyncParsableCommand {
             configuration.acknowledgedBy = ack
         }
         configuration.keepsJournal =
-            try settings.value("journal", journal ? "true" : nil, parse: { try yesOrNo($0) }) ?? false
+            try settings.value("journal", journal ? "true" : nil, parse: { try boolean($0) }) ?? false
         return configuration
     }
 

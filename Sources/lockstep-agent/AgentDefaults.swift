@@ -16,11 +16,11 @@ func hostDevice() throws -> DeviceID {
 }
 
 /// Returns the default path of a device's outbox, and creates its folder.
-/// - Throws: ``CommandFailure``
+/// - Throws: ``CommandFailure`` if neither `XDG_STATE_HOME` nor `HOME` is set, or if the folder cannot be created.
 func defaultOutbox(for address: DeviceAddress) throws -> String {
     let environment = ProcessInfo.processInfo.environment
     guard let state = environment["XDG_STATE_HOME"] ?? environment["HOME"].map({ $0 + "/.local/state" }) else {
-        throw CommandFailure("there is no home folder for the outbox. Set a file with --outbox.")
+        throw CommandFailure("no folder for the outbox: XDG_STATE_HOME and HOME are not set. Set a file with --outbox.")
     }
     let folder = state + "/lockstep"
     do {
@@ -40,7 +40,7 @@ func replaySpeed(_ text: String) throws -> ReplaySpeed {
 }
 
 /// Parses a Boolean setting.
-func yesOrNo(_ text: String) throws -> Bool {
+func boolean(_ text: String) throws -> Bool {
     switch text {
     case "true", "yes", "1": return true
     case "false", "no", "0": return false

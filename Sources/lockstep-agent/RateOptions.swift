@@ -18,8 +18,8 @@ struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The rate in background. Can be repeated (default: motion, orientation and heading off; steps and battery as in \
-            foreground; 0.1 for pressure and altitude; location after 500 m).
+            The rate of a stream in background. Can be repeated (default: motion, orientation and heading off; steps \
+            and battery as in foreground; 0.1 for pressure and altitude; a location every 500 m).
             """,
             valueName: "stream=hz"))
     var backgroundRate: [String] = []

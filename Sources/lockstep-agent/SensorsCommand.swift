@@ -7,7 +7,7 @@ import LockstepWire
 /// Lists the sensors.
 struct SensorsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sensors", abstract: "List the sensors, with the reason if one cannot be used.",
+        commandName: "sensors", abstract: "List the sensors and their problems.",
         discussion: """
             The default source is iio, the sensors of this machine. The settings of the agent apply. The exit status \
             is 1 if no sensor can be used.
@@ -35,7 +35,7 @@ struct SensorsCommand: ParsableCommand {
             for failure in failures { Terminal.writeError(failure.description) }
             return
         }
-        throw CommandFailure(failures.first?.description ?? "no sensor found")
+        throw CommandFailure(failures.first?.description ?? "no usable sensor found")
     }
 
     static func table(_ sensors: [SensorDescription]) -> Table {
@@ -47,7 +47,7 @@ struct SensorsCommand: ParsableCommand {
             table.rows.append([
                 .init(sensor.name.printable, .bold), .init(sensor.stream.name), .init(rates(sensor)),
                 .init(units(of: sensor.stream)), .init(sensor.access.isEmpty ? "-" : sensor.access.printable),
-                .init(mount(sensor)),
+                .init(mountMatrix(sensor)),
                 .init(sensor.problem?.printable ?? "-", sensor.problem == nil ? .faint : .red),
             ])
         }
@@ -70,7 +70,7 @@ struct SensorsCommand: ParsableCommand {
         return units.isEmpty ? "-" : units.joined(separator: " ")
     }
 
-    private static func mount(_ sensor: SensorDescription) -> String {
+    private static func mountMatrix(_ sensor: SensorDescription) -> String {
         guard let matrix = sensor.mountMatrix else { return "-" }
         return matrix.map { $0.map(number).joined(separator: " ") }.joined(separator: "; ")
     }

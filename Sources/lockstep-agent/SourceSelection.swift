@@ -13,7 +13,8 @@ struct SourceSelection: ParsableArguments {
 
     @Option(
         help: """
-            The timestamps of recordings and GPS fixes: now (time of arrival) or own (recorded time) (default: now).
+            The timestamps of recordings and GPS fixes: now, the time of arrival, or own, the recorded time \
+            (default: now).
             """)
     var stamp: String?
 

@@ -8,13 +8,14 @@ import LockstepWire
 import Logging
 import ServiceLifecycle
 
+/// The program `lockstep-collector`.
 @main
 struct CollectorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lockstep-collector",
         abstract: "Store every sample once, acknowledge it after the commit, and publish each device's state.",
         discussion: """
-            Every option can also be set in the environment or in the YAML file: --max-payload is \
+            Each option can also be set in the environment or in a YAML file: --max-payload is \
             LOCKSTEP_MAX_PAYLOAD in the environment and 'max-payload: …' in the file. The command line overrides the \
             environment, and the environment overrides the file.
 
@@ -30,50 +31,50 @@ struct CollectorCommand: AsyncParsableCommand {
     @OptionGroup(title: "Broker") var broker: BrokerOptions
     @OptionGroup(title: "Logging") var log: LogOptions
 
-    @Option(help: "YAML file with settings.")
+    @Option(help: "A YAML file with settings.")
     var config: String?
 
     @Option(help: "The database of samples: sqlite:PATH. The file is created if it does not exist.")
     var store: String?
 
-    @Option(help: "This collector's id; the broker keeps its session under this id (default: main).")
+    @Option(help: "The id of this collector; the broker keeps its session under this id (default: main).")
     var id: String?
 
-    @Option(help: "A group to collect; repeat the option for several (default: all).")
+    @Option(help: "A group to collect. Can be repeated (default: all groups).")
     var group: [String] = []
 
-    @Option(help: "The first levels of all topics (default: lockstep).")
+    @Option(help: "The prefix of all topics (default: lockstep).")
     var root: String?
 
-    @Option(help: "Time without messages after which a device is in background (default: 75s).")
+    @Option(help: "The time without messages after which a device is in background (default: 75s).")
     var silence: String?
 
-    @Option(help: "Time after which a resumed device is active (default: 5s).")
+    @Option(help: "The time after which a resumed device is active without live samples (default: 5s).")
     var settle: String?
 
-    @Option(help: "Maximum size of a payload in bytes (default: 1M).")
+    @Option(help: "The maximum size of a payload in bytes (default: 1M).")
     var maxPayload: String?
 
-    @Option(help: "Maximum number of samples in a batch (default: 10000).")
+    @Option(help: "The maximum number of samples in a batch (default: 10000).")
     var maxSamples: String?
 
-    @Option(help: "Maximum number of devices; messages of further devices are rejected (default: 100000).")
+    @Option(help: "The maximum number of devices; messages of further devices are rejected (default: 100000).")
     var maxDevices: String?
 
-    @Option(help: "Maximum distance of a sample into the future (default: 1d).")
+    @Option(help: "The maximum time by which a sample may be in the future (default: 1d).")
     var maxFuture: String?
 
-    @Option(help: "Number of rejected messages to keep, the newest ones (default: 10000).")
+    @Option(help: "The number of rejected messages to keep; older ones are deleted (default: 10000).")
     var keepRejected: String?
 
-    @Option(help: "Number of conflicting samples to keep, the oldest ones; all are counted (default: 100000).")
+    @Option(help: "The number of conflicting samples to keep; later ones are only counted (default: 100000).")
     var keepConflicts: String?
 
     @Option(
         help: """
-            When a sample counts as stored and is acknowledged: full (on disk; one disk sync per commit) or normal \
-            (in the operating system's cache: a power cut or kernel crash loses the acknowledged samples of the last \
-            seconds, which agents have already deleted) (default: full).
+            When a sample counts as stored and is acknowledged: full, after a disk sync for each commit, or normal, \
+            when it is in the cache of the operating system. With normal, a power cut or kernel crash loses the \
+            acknowledged samples of the last seconds, which agents have already deleted (default: full).
             """)
     var sync: String?
 
@@ -152,7 +153,7 @@ struct CollectorCommand: AsyncParsableCommand {
         options.survivesPowerLoss =
             try settings.value("sync", sync) { text in
                 guard ["normal", "full"].contains(text) else {
-                    throw CommandFailure("'\(text)' is invalid: use normal or full")
+                    throw CommandFailure("'\(text)' is not a sync mode. Use normal or full.")
                 }
                 return text == "full"
             } ?? true
@@ -161,7 +162,7 @@ struct CollectorCommand: AsyncParsableCommand {
 
     private func storePath(_ settings: Settings) throws -> String {
         guard let path = try settings.value("store", store, parse: sqlitePath) else {
-            throw CommandFailure("no store given: set --store sqlite:PATH")
+            throw CommandFailure("no store is set. Set one with --store sqlite:PATH.")
         }
         return path
     }

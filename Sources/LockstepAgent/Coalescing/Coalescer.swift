@@ -4,45 +4,48 @@ public import LockstepModel
 public struct Coalescer: Sendable {
     /// The limits of a window and its batches.
     public struct Limits: Sendable, Hashable {
-        /// The time from the first sample until all samples are ready, in µs.
+        /// The time from the first sample of a window until its batches are ready, in µs.
         ///
-        /// The age of the first sample counts as part of the window, up to `maxAge`: a late sample shortens the window
-        /// only a little.
+        /// The age of the first sample is subtracted, but at most a tenth of the window, so that a late sample does not
+        /// shorten the window much.
         public var window: Int64
         /// The maximum number of samples in a batch. A batch of this size is ready at once.
         public var samples: Int
-        /// The maximum payload of a batch in bytes, estimated. A batch of this size is ready at once.
+        /// The maximum estimated payload of a batch in bytes. A batch of this size is ready at once.
         public var bytes: Int
 
-        /// Creates limits. The window is in µs.
+        /// Creates limits. The window is in µs; the defaults are 1 s, 1000 samples and 64 KiB.
         public init(window: Int64 = 1_000_000, samples: Int = 1000, bytes: Int = 65_536) {
             self.window = window
             self.samples = samples
             self.bytes = bytes
         }
 
-        /// The maximum age of a sample that counts as part of the window, in µs: a tenth of the window.
+        /// The maximum age of the first sample that is subtracted from the window, in µs: a tenth of the window.
         var maxAge: Int64 { window / 10 }
 
         /// The recommended linger of sources, in µs: how long they collect samples before they hand them over.
         ///
-        /// At most `maxAge`, so that no batch is published later. At least 10,000, to limit the CPU load, and at most
-        /// 100,000: a longer linger saves little and delays changes of the rates.
+        /// It is a tenth of the window, so that it does not delay batches; at least 10,000, to limit the CPU load; and
+        /// at most 100,000, because a longer linger saves little and delays changes of the rates.
         public var linger: Int64 { min(max(maxAge, 10_000), 100_000) }
     }
 
     private let limits: Limits
-    /// The largest packet that the broker accepts, in bytes, or nil if unknown. Batches stay below it for certain.
+    /// The largest packet that the broker accepts, in bytes, or nil if unknown. A batch exceeds it only if a
+    /// single sample does.
     public var packetLimit: Int?
     /// The batches being collected, in the order in which their streams first had a sample.
     private var open: [SampleBlock] = []
+    /// The batches that have reached a limit.
     private var full: [SampleBlock] = []
+    /// The start of the window in µs of the boot clock, or nil if no window is open.
     private var openedAt: Int64?
 
     /// Creates an empty coalescer.
     public init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// Adds samples.
+    /// Adds samples to the open batch of their stream.
     /// - Parameters:
     ///   - boot: the current time in µs of the boot clock.
     ///   - age: the age of the first sample in µs.
@@ -71,10 +74,12 @@ public struct Coalescer: Sendable {
         }
     }
 
-    /// The time at which a batch will be ready, in µs of the boot clock: 0 if one is ready, nil if there are no samples.
+    /// The time at which a batch will be ready, in µs of the boot clock: 0 if one is ready, nil if there are no
+    /// samples.
     public var nextDeadline: Int64? { full.isEmpty ? openedAt.map { $0 + limits.window } : 0 }
 
     /// Removes and returns the batches that are ready: full batches, or all batches if the window is over.
+    /// - Parameter boot: the current time in µs of the boot clock.
     public mutating func takeReady(at boot: Int64) -> [SampleBlock] {
         if let openedAt, boot >= openedAt + limits.window { return takeAll() }
         defer { full.removeAll() }
@@ -94,11 +99,11 @@ public struct Coalescer: Sendable {
     }
 
     private func capacity(of stream: SensorStream) -> Int {
-        let numbers = stream.columns.count + 1
+        let numbersPerSample = stream.columns.count + 1
         // A JSON number and its comma take about 10 bytes.
-        let estimate = min(limits.samples, limits.bytes / (10 * numbers))
+        let estimate = min(limits.samples, limits.bytes / (10 * numbersPerSample))
         guard let packetLimit else { return max(1, estimate) }
-        // They take at most 25. The topic, the keys and the position of the batch take a few hundred.
-        return max(1, min(estimate, (packetLimit - 400) / (25 * numbers)))
+        // A JSON number and its comma take at most 25 bytes. Topic, keys and batch position take a few hundred bytes.
+        return max(1, min(estimate, (packetLimit - 400) / (25 * numbersPerSample)))
     }
 }

@@ -5,8 +5,10 @@ public struct ByteBudget: Sendable {
     private var available: Double
     private var filledAt: Int64
 
-    /// Creates a budget with the bytes of one second.
-    /// - Parameter boot: the current time in µs of the boot clock.
+    /// Creates a budget that starts with the bytes of one second.
+    /// - Parameters:
+    ///   - rate: the rate in bytes a second.
+    ///   - boot: the current time in µs of the boot clock.
     public init(rate: Int, at boot: Int64) {
         self.rate = rate
         available = Double(rate)

@@ -4,38 +4,41 @@ public import LockstepModel
 ///
 /// The states of a batch:
 /// - *unsent*: backlog.
-/// - *in flight*: published, without a PUBACK of the broker.
-/// - *awaiting*: with a PUBACK, without an acknowledgement of the collector.
-/// - *refused*, *never stored*: failed, retried with backoff. See `RetryBackoff`.
+/// - *in flight*: published; the broker has not sent the PUBACK yet.
+/// - *awaiting*: the broker has sent the PUBACK; the collector has not acknowledged the batch yet.
+/// - *refused* by the broker, or *never stored* by the collector: retried with backoff. See `RetryBackoff`.
 /// - *too large* for the broker: excluded until the next connection, which may be to another broker.
 ///
 /// A batch is removed when an acknowledgement lists it as stored.
 ///
-/// A broker delivers messages in order. An awaiting batch is therefore lost, and sent again, if an acknowledgement lists
-/// it as missing although the collector has a batch that was published after the PUBACK of the missing one. If no batch
-/// follows, the lowest awaiting batches are sent again after a delay; their acknowledgement shows which others are lost.
-/// The delay doubles each time, so that a collector does not receive many copies after an outage.
+/// A broker delivers messages in order. An awaiting batch is therefore lost, and sent again, if an acknowledgement
+/// lists it as missing although the collector has a batch that was published after the PUBACK of the missing one. If no
+/// batch follows, the lowest awaiting batches are sent again after a delay; their acknowledgement shows which others
+/// are lost. The delay doubles each time, so that a collector does not receive many copies after an outage.
 ///
-/// A batch that is lost repeatedly cannot be stored, at least for now. It is retried with backoff, and so is a batch that
-/// the broker refuses: a broker that forbids this user to publish would otherwise receive every batch again and again.
+/// A batch that is lost repeatedly cannot be stored, at least for now. It is retried with backoff, and so is a batch
+/// that the broker refuses: a broker that forbids this user to publish would otherwise receive every batch again and
+/// again.
+///
+/// All times are in µs of the boot clock.
 public struct Delivery: Sendable {
     /// The maximum number of messages in flight of one agent.
     package static let maxInFlight = 100
-    /// The maximum number of messages in flight at which backlog is published, so that live batches do not wait.
+    /// Backlog is published only while fewer messages than this are in flight, so that live batches do not wait.
     private static let maxBacklogInFlight = 40
     /// The first delay before batches are sent again, in µs.
     static let initialRetryDelay: Int64 = 5_000_000
-    /// The maximum delay, in µs.
+    /// The maximum retry delay, in µs.
     static let maxRetryDelay: Int64 = 300_000_000
-    /// The maximum delay in µs for batches that are lost repeatedly. It is shorter, because the broker may have lost them,
-    /// and because few are retried.
+    /// The maximum retry delay of batches that are lost repeatedly, in µs. It is shorter than `maxRetryDelay`, because
+    /// the broker may have lost them, and because only a few are retried at a time.
     static let maxLossRetryDelay: Int64 = 20_000_000
-    /// The number of losses after which a batch is sent again at once. After more losses it is retried with backoff.
+    /// The number of losses up to which a batch is sent again at once. After further losses it is retried with backoff.
     static let maxLosses = 3
-    /// The number of batches that are retried at a time.
+    /// The maximum number of batches that are retried at a time.
     static let probeCount = 10
 
-    /// The batches whose PUBACK arrived between two publications.
+    /// The batches whose PUBACK arrived between two consecutive publications.
     private struct Bucket: Sendable {
         var batches: [Epoch: SequenceSet] = [:]
         /// The first batch published after these PUBACKs, or nil if there is none yet.
@@ -59,6 +62,7 @@ public struct Delivery: Sendable {
 
     /// Whether the collector acknowledges batches; otherwise the broker does.
     private let waitsForCollector: Bool
+    /// The epoch of the last published backlog batch.
     private var lastBacklogEpoch: Epoch?
 
     /// Creates a delivery whose backlog is the content of the outbox.
@@ -141,19 +145,19 @@ public struct Delivery: Sendable {
         refused.add(position, at: boot)
     }
 
-    /// Starts a connection and resets all delays.
+    /// Handles a new connection: resets all delays, and releases excluded and failed batches.
     public mutating func didConnect(at boot: Int64) {
         progressAt = boot
         retryDelay = Self.initialRetryDelay
         unsent.formUnion(tooLarge)
         tooLarge = [:]
         unsent.formUnion(refused.releaseAll())
-        // A broker that was restarted may have lost them.
+        // Another broker, or a restarted one, may deliver them now.
         unsent.formUnion(neverStored.releaseAll())
         losses = Array(repeating: [:], count: Self.maxLosses)
     }
 
-    /// Ends a connection: batches in flight become backlog.
+    /// Handles a lost connection: batches in flight become backlog.
     public mutating func didDisconnect() {
         for position in inFlight.values { enqueue(position) }
         inFlight.removeAll()
@@ -176,13 +180,12 @@ public struct Delivery: Sendable {
         awaiting = awaiting.dropLast().filter { !$0.isEmpty } + awaiting.suffix(1)
     }
 
-    /// Removes batches that the outbox does not hold any more.
+    /// Removes batches that are no longer in the outbox.
     public mutating func forget(_ batchesByEpoch: [Epoch: SequenceSet]) {
         for (epoch, batches) in batchesByEpoch { remove(batches, of: epoch) }
     }
 
-    /// Moves batches to the backlog whose retry delay has passed.
-    /// - Parameter boot: the current time in µs of the boot clock.
+    /// Moves the batches whose retry delay has passed to the backlog.
     public mutating func tick(at boot: Int64) {
         window.tick(at: boot)
         for position in refused.takeReady(at: boot) + neverStored.takeReady(at: boot) { enqueue(position) }
@@ -206,8 +209,8 @@ public struct Delivery: Sendable {
         }
     }
 
-    /// The next batch of the backlog: the oldest of an epoch. Epochs take turns, so that an epoch that no collector stores
-    /// does not block the others.
+    /// The next batch of the backlog, or nil if there is none. It is the oldest of its epoch. Epochs take turns, so
+    /// that an epoch that no collector stores does not block the others.
     public var nextBacklogBatch: BatchPosition? {
         guard let epoch = nextEpoch, let seq = unsent[epoch]?.first else { return nil }
         return BatchPosition(epoch: epoch, seq: seq)
@@ -241,7 +244,8 @@ public struct Delivery: Sendable {
     }
 
     private mutating func requeueLost(_ ack: Acknowledgement, stored: SequenceSet, at boot: Int64) {
-        // Batches before the newest stored follower have been delivered or lost, even if their own followers are missing.
+        // Batches before the newest stored follower have been delivered or lost, even if their own followers are
+        // missing.
         let newest = awaiting.lastIndex { bucket in
             bucket.followedBy.map { $0.epoch == ack.epoch && stored.contains($0.seq) } ?? false
         }
@@ -262,17 +266,17 @@ public struct Delivery: Sendable {
     /// Counts a loss of each batch.
     /// - Returns: the batches that were lost more than ``maxLosses`` times.
     private mutating func countLoss(_ lost: SequenceSet, of epoch: Epoch) -> SequenceSet {
-        var again = lost
-        for index in losses.indices where !again.isEmpty {
+        var repeated = lost
+        for index in losses.indices where !repeated.isEmpty {
             let known = losses[index][epoch] ?? SequenceSet()
-            losses[index].formUnion([epoch: again])
-            again = again.intersection(known)
+            losses[index].formUnion([epoch: repeated])
+            repeated = repeated.intersection(known)
         }
-        return again
+        return repeated
     }
 
     private mutating func mergeOldestBuckets() {
-        // Keep the later follower, which is the safe choice.
+        // Keep the later follower, so that no batch counts as lost too early.
         let oldest = awaiting.removeFirst()
         awaiting[0].batches.formUnion(oldest.batches)
     }

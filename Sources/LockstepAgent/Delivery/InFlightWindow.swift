@@ -3,34 +3,39 @@ import LockstepModel
 /// Limits the backlog in flight to the collector, so that live data does not wait behind it.
 ///
 /// All agents share the collector's queue: after an outage, a thousand agents could fill it for minutes. Each agent
-/// measures the queueing delay of its batches, live and backlog, and reduces its backlog in flight if the delay is long.
-/// This follows TCP's congestion window (Jacobson, Congestion Avoidance and Control, 1988) with delay as the congestion
-/// signal (LEDBAT, RFC 6817).
+/// measures the queueing delay of its batches, live and backlog, and reduces its backlog in flight if the delay is
+/// long. This follows TCP's congestion window (Jacobson, Congestion Avoidance and Control, 1988) with delay as the
+/// congestion signal (LEDBAT, RFC 6817).
 struct InFlightWindow: Sendable {
-    /// The initial number of backlog batches in flight.
+    /// The initial size of the window.
     static let initialSize = 8
+    /// The limits of the size.
     static let minSize = 4
     static let maxSize = 1000
     /// The queueing delay in µs below which the window grows. A busy collector acknowledges a few times a second.
     static let lowDelay: Int64 = 300_000
     /// The queueing delay in µs above which the window shrinks.
     static let highDelay: Int64 = 700_000
-    /// The assumed hold time in µs of a collector that does not report it: how long it delayed an acknowledgement.
+    /// The hold time in µs that is assumed if the collector does not report it. The hold time is the delay between a
+    /// commit and its acknowledgement.
     static let defaultHoldTime: Int64 = 1_000_000
     /// The time in µs after which no acknowledgement is expected: there is no collector, or it cannot store the batch.
     static let acknowledgementTimeout: Int64 = 5_000_000
 
     private struct Published {
-        /// µs of the boot clock.
+        /// The time of publication, in µs of the boot clock.
         let at: Int64
         let isBacklog: Bool
     }
 
+    /// The maximum number of backlog batches in flight.
     private(set) var size = InFlightWindow.initialSize
-    /// Whether a delay was long. Until then the window doubles, because the capacity is unknown (slow start).
+    /// Whether a delay has exceeded `highDelay`. Until then the window doubles, because the capacity is unknown (slow
+    /// start).
     private var hasBeenLate = false
     private var inFlight: [BatchPosition: Published] = [:]
     private var backlogInFlight = 0
+    /// The round-trip time to the broker, without queueing.
     private var network = RoundTrip()
 
     /// Whether more backlog may be published.
@@ -58,7 +63,7 @@ struct InFlightWindow: Sendable {
         let before = backlogInFlight
         for position in arrived.keys { remove(position) }
         let backlog = before - backlogInFlight
-        // Live batches alone do not measure the window.
+        // Live batches alone are no evidence for the size of the window.
         guard backlog > 0 else { return }
         let delay = boot - newest - (network.minimum ?? 0) - (held ?? Self.defaultHoldTime)
         if delay > Self.highDelay {
@@ -78,19 +83,19 @@ struct InFlightWindow: Sendable {
         if expired.values.contains(where: \.isBacklog) { size = min(size, Self.initialSize) }
     }
 
-    /// Removes a batch that is not in flight any more for another reason.
+    /// Removes a batch that is no longer in flight, without measuring its delay.
     mutating func remove(_ position: BatchPosition) {
         if inFlight.removeValue(forKey: position)?.isBacklog == true { backlogInFlight -= 1 }
     }
 
-    /// Removes batches that are not in flight any more for another reason.
+    /// Removes batches that are no longer in flight, without measuring their delays.
     mutating func remove(_ batches: SequenceSet, of epoch: Epoch) {
         for position in inFlight.keys where position.epoch == epoch && batches.contains(position.seq) {
             remove(position)
         }
     }
 
-    /// Removes all batches: the connection is lost.
+    /// Removes all batches and measurements, because the connection is lost.
     mutating func removeAll() {
         inFlight.removeAll()
         backlogInFlight = 0

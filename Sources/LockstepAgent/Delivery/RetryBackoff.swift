@@ -6,12 +6,14 @@ import LockstepModel
 struct RetryBackoff: Sendable {
     /// The maximum delay in µs.
     let maxDelay: Int64
+    /// The batches that wait for a retry.
     private(set) var waiting: [Epoch: SequenceSet] = [:]
     /// The batches being retried.
     private var retrying: [Epoch: SequenceSet] = [:]
     private var delay = Delivery.initialRetryDelay
     /// The time of the next retry in µs of the boot clock.
     private var retryTime: Int64 = 0
+    /// The last batch that was retried, after which the next retry continues.
     private var lastRetried: BatchPosition?
 
     init(maxDelay: Int64) { self.maxDelay = maxDelay }

@@ -6,8 +6,11 @@ import LockstepWire
 /// Reads all batches that an agent with `--journal` has accepted, from its outbox file.
 public enum Journal {
     /// Passes every accepted batch to `body`, in order. The agent may be running.
-    /// - Parameter streams: the streams to read. Batches of other streams are skipped.
-    /// - Throws: ``OutboxError``, or the error that `body` throws.
+    /// - Parameters:
+    ///   - path: the path of the outbox file.
+    ///   - streams: the streams to read. Batches of other streams are skipped.
+    /// - Throws: ``OutboxError`` if the file cannot be opened, the reason why a batch cannot be read, or the error that
+    ///   `body` throws.
     public static func read(
         path: String, streams: StreamCatalog = .builtIn, _ body: (Batch) throws -> Void
     ) throws {

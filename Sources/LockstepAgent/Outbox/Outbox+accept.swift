@@ -6,7 +6,7 @@ extension Outbox {
     public struct Accepted: Sendable {
         /// The batches that were written.
         public var entries: [Entry] = []
-        /// The batches that were dropped to keep the limits.
+        /// The batches that were dropped because of the limits or a full disk.
         public var dropped = Dropped()
         /// The blocks that could not be written.
         public var unwritten: [SampleBlock] = []
@@ -16,11 +16,15 @@ extension Outbox {
         public var wasDiskFull = false
     }
 
-    /// Writes new batches like ``commit(appending:removing:at:)``. If the disk is full, it first removes acknowledged batches
-    /// and then drops the oldest batches until the new ones fit.
+    /// Writes new batches like ``commit(appending:removing:at:)``. If the disk is full, it first removes acknowledged
+    /// batches and then drops the oldest batches until the new ones fit.
     ///
-    /// The file `…-ballast` beside the outbox reserves up to 4 MiB for this.
-    /// - Throws: ``OutboxError``; the outbox is unchanged then.
+    /// The file `…-ballast` beside the outbox reserves up to 4 MiB of disk space for this.
+    /// - Parameters:
+    ///   - blocks: the samples of the new batches, one block for each batch.
+    ///   - removed: the acknowledged batches.
+    ///   - now: the current time.
+    /// - Throws: ``OutboxError``. The outbox is unchanged in this case.
     public func accept(
         _ blocks: [SampleBlock], removing removed: [Epoch: SequenceSet] = [:], at now: Timestamp
     ) throws -> Accepted {
@@ -38,7 +42,7 @@ extension Outbox {
         }
     }
 
-    /// Writes each block in a transaction of its own, which needs little space in the write-ahead log.
+    /// Writes each block in its own transaction, which needs little space in the write-ahead log.
     private func acceptOneByOne(_ blocks: [SampleBlock], at now: Timestamp) -> Accepted {
         var result = Accepted(unwritten: blocks, wasDiskFull: true)
         checkpoint()
@@ -63,7 +67,7 @@ extension Outbox {
         return result
     }
 
-    /// Drops an eighth of the outbox, so that not every batch has to drop others.
+    /// Drops the oldest eighth of the outbox, so that the next batches fit without further drops.
     private func dropOldest(at now: Timestamp) throws -> Dropped {
         try shrink(to: max(0, bytes - max(bytes / 8, 65_536)), at: now)
     }

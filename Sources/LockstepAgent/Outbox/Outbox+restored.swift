@@ -5,7 +5,8 @@ import LockstepWire
 
 /// Recovery of an outbox that was restored from an older copy.
 ///
-/// It assigns numbers that a later state of it has already used: an acknowledgement of these numbers is about other samples.
+/// Such an outbox assigns numbers that were already used after the copy was made. An acknowledgement of these numbers
+/// refers to other samples.
 extension Outbox {
     /// Returns whether an acknowledgement lists batches that this outbox never published.
     public func isOlder(than ack: Acknowledgement) -> Bool {
@@ -13,13 +14,16 @@ extension Outbox {
         return ack.highest >= nextSeq || !ack.stored.intersection(unpublished.batches).isEmpty
     }
 
-    /// Starts a new epoch, and gives a new number to every batch that `ack` may be wrong about.
+    /// Starts a new epoch. Every batch that `ack` may wrongly list as stored moves to the new epoch and gets a new
+    /// number.
     ///
-    /// Some of these batches may be stored; the collector then counts their samples as duplicates. Batches that `ack` lists
-    /// as missing keep their numbers, because only these numbers fill the gaps.
-    /// - Parameter didMove: called after each batch, because a full outbox takes long on a small machine.
+    /// Some of these batches may be stored; the collector then counts their samples as duplicates. Batches that `ack`
+    /// lists as missing keep their numbers, because only these numbers fill the gaps.
+    /// - Parameters:
+    ///   - ack: an acknowledgement for which ``isOlder(than:)`` is true.
+    ///   - didMove: called after each moved batch, to report progress: a full outbox takes long on a small machine.
     /// - Returns: the numbers of all batches in the outbox.
-    /// - Throws: ``OutboxError``; the outbox is unchanged then.
+    /// - Throws: ``OutboxError``. The outbox is unchanged in this case.
     @discardableResult
     public func startEpoch(
         after ack: Acknowledgement, didMove: () -> Void = {}
@@ -35,7 +39,7 @@ extension Outbox {
                 for seq in affected.ranges.joined() {
                     let old = BatchPosition(epoch: epoch, seq: seq)
                     let new = BatchPosition(epoch: next, seq: moved + 1)
-                    // An unreadable batch cannot be published either.
+                    // Skip an unreadable batch: it cannot be published either.
                     guard let entry = try statements.entry(at: old), let renumbered = Self.renumbered(entry, as: new)
                     else { continue }
                     try statements.renumber(old, as: renumbered)
@@ -60,7 +64,7 @@ extension Outbox {
     }
 
     /// Records that backlog is about to be published.
-    /// - Throws: ``OutboxError`` if that cannot be written.
+    /// - Throws: ``OutboxError`` if the record cannot be written.
     public func willSendBacklog() throws {
         guard !unpublished.isSending else { return }
         unpublished.isSending = true
@@ -74,7 +78,7 @@ extension Outbox {
         unpublished.didSave()
     }
 
-    /// Records that no batch is being published any more.
+    /// Records that backlog is no longer being published.
     public func didDisconnect() { unpublished.isSending = false }
 
     private static func renumbered(_ entry: Entry, as position: BatchPosition) -> Entry? {

@@ -4,10 +4,10 @@ public import LockstepWire
 
 /// The agent's durable queue of batches that are not acknowledged yet, in an SQLite file.
 ///
-/// A batch gets its number in the transaction that writes it: numbers have no gaps and survive a restart. Use from one
-/// thread only.
+/// A batch gets its number in the transaction that writes it: numbers have no gaps and survive a restart. Use it from
+/// one thread only.
 public final class Outbox {
-    /// The limits beyond which the oldest batches are dropped.
+    /// The limits above which the oldest batches are dropped.
     public struct Limits: Sendable, Hashable {
         /// The maximum size of all payloads in bytes.
         public var bytes: Int64
@@ -44,10 +44,11 @@ public final class Outbox {
         public var agedSamples: Int64 = 0
     }
 
-    /// The current epoch, which numbers new batches.
+    /// The current epoch, to which new batches belong.
     public private(set) var epoch: Epoch
     /// The epoch before the current one, or nil for the first epoch of an outbox.
     public private(set) var previousEpoch: Epoch?
+    /// The number of the next batch.
     private(set) var nextSeq: Int64
     /// The size of all payloads in bytes.
     public internal(set) var bytes: Int64
@@ -56,9 +57,9 @@ public final class Outbox {
     /// The number of samples dropped since the file was created.
     public private(set) var droppedSamples: Int64
     /// Whether the clock was set since the last run, so that a new epoch was started.
-    public let foundClockSet: Bool
+    public let wasClockSet: Bool
     /// The highest `id` of the batches whose age is unknown.
-    private var undated: Int64
+    private var lastUndatedID: Int64
 
     private let lock: FileLock
     let database: SQLiteDatabase
@@ -76,11 +77,13 @@ public final class Outbox {
     ///
     /// If the clock was set since the last run, a new epoch is started.
     /// - Parameters:
+    ///   - path: the path of the file. Its folder must exist.
+    ///   - limits: the limits above which the oldest batches are dropped.
     ///   - encoding: the encoding of new batches. Batches in the outbox keep theirs.
     ///   - keepsJournal: whether to keep every accepted batch in the table `journal`, to verify a store.
     ///   - streams: the streams that batches can belong to.
     ///   - clock: the current state of the clocks.
-    /// - Throws: ``OutboxError``.
+    /// - Throws: ``OutboxError`` if the file cannot be opened or another agent uses it.
     public init(
         path: String, limits: Limits = Limits(), encoding: BatchEncoding = .json, keepsJournal: Bool = false,
         streams: StreamCatalog = .builtIn, clock: OutboxClock = .now()
@@ -103,11 +106,12 @@ public final class Outbox {
                 "SELECT ifnull(max(value), 0) FROM meta WHERE key = 'dropped_samples'")
             nextSeq = 1 + (try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'seq'"))
             let change = clock.change(since: try statements.lastClock(), newest: try statements.newestTime())
-            let kept = try database.text("SELECT max(value) FROM meta WHERE key = 'epoch'")
-            foundClockSet = kept != nil && change == .wasSet
-            undated = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'undated'")
-            if let kept { epoch = try Epoch(validating: kept) } else { epoch = .random() }
-            // The commit that saved the set may have dropped some of its batches, which were reported to the collector.
+            let savedEpoch = try database.text("SELECT max(value) FROM meta WHERE key = 'epoch'")
+            wasClockSet = savedEpoch != nil && change == .wasSet
+            lastUndatedID = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'undated'")
+            if let savedEpoch { epoch = try Epoch(validating: savedEpoch) } else { epoch = .random() }
+            // The commit that saved the set may have dropped some of its batches. The collector acknowledges
+            // dropped batches, too, so an acknowledgement of them is correct.
             let pending = try statements.numbers(in: "batches")[epoch] ?? SequenceSet()
             unpublished = UnpublishedBatches(saved: try statements.unpublished().intersection(pending))
             previousEpoch = try database.text("SELECT max(value) FROM meta WHERE key = 'previous_epoch'")
@@ -115,17 +119,21 @@ public final class Outbox {
             try database.transaction {
                 try statements.setMeta("epoch", epoch.rawValue)
                 try statements.setClock(clock)
-                if change == .restarted { undated = try statements.forgetTimes() }
+                if change == .restarted { lastUndatedID = try statements.forgetTimes() }
             }
-            if foundClockSet { try startEpoch(clock: clock) }
+            if wasClockSet { try startEpoch(clock: clock) }
         } catch {
             throw OutboxError(path: path, error)
         }
     }
 
     /// Numbers, encodes and writes new batches, and removes acknowledged ones, in one durable transaction.
-    /// - Returns: the batches that were written, and those dropped to keep the limits.
-    /// - Throws: ``OutboxError``; the outbox is unchanged then.
+    /// - Parameters:
+    ///   - blocks: the samples of the new batches, one block for each batch.
+    ///   - removed: the acknowledged batches.
+    ///   - now: the current time.
+    /// - Returns: the batches that were written, and those dropped because of the limits.
+    /// - Throws: ``OutboxError``. The outbox is unchanged in this case.
     public func commit(
         appending blocks: [SampleBlock], removing removed: [Epoch: SequenceSet] = [:], at now: Timestamp
     ) throws -> (entries: [Entry], dropped: Dropped) {
@@ -163,11 +171,11 @@ public final class Outbox {
         return (entries.filter { dropped.batches[$0.position.epoch]?.contains($0.position.seq) != true }, dropped)
     }
 
-    /// Drops the oldest batches until at most `cap` bytes are left.
-    func shrink(to cap: Int64, at now: Timestamp) throws -> Dropped {
+    /// Drops the oldest batches until at most `limit` bytes are left.
+    func shrink(to limit: Int64, at now: Timestamp) throws -> Dropped {
         var newBytes = bytes
         let dropped = try database.transaction {
-            let dropped = try enforceLimits(bytes: cap, newBytes: &newBytes, now: now)
+            let dropped = try enforceLimits(bytes: limit, newBytes: &newBytes, now: now)
             try statements.setMeta("dropped_samples", droppedSamples + dropped.samples)
             return dropped
         }
@@ -177,8 +185,9 @@ public final class Outbox {
         return dropped
     }
 
-    /// Limits the file to its current size, so that it does not use the reserved space, until the disk has space again.
+    /// Limits the file to its current size while the disk is full, so that it does not grow into the reserved space.
     func limitFile() {
+        // The number of pages for a disk with space is far beyond any real size.
         let limit = hasDiskSpace() ? 0x3fff_fffe : (try? database.integer("PRAGMA page_count")) ?? 0
         try? database.execute("PRAGMA max_page_count = \(limit)")
     }
@@ -204,18 +213,19 @@ public final class Outbox {
         do { return try statements.droppedRanges() } catch { throw OutboxError(path: database.path, error) }
     }
 
-    /// Returns a batch, or nil if the outbox does not hold it any more.
+    /// Returns a batch, or nil if it is no longer in the outbox.
     /// - Throws: ``OutboxError``.
     public func entry(at position: BatchPosition) throws -> Entry? {
         do { return try statements.entry(at: position) } catch { throw OutboxError(path: database.path, error) }
     }
 
     /// Starts a new epoch, whose numbers start at 1, because the clock was set.
-    /// - Throws: ``OutboxError``; the outbox is unchanged then.
+    /// - Parameter clock: the current state of the clocks.
+    /// - Throws: ``OutboxError``. The outbox is unchanged in this case.
     public func startEpoch(clock: OutboxClock = .now()) throws {
         let next = Epoch.random()
         do {
-            undated = try database.transaction {
+            lastUndatedID = try database.transaction {
                 try statements.beginEpoch(next, after: epoch, seq: 0)
                 try statements.setClock(clock)
                 return try statements.forgetTimes()
@@ -227,7 +237,7 @@ public final class Outbox {
     }
 
     /// Updates the state after a new epoch was written.
-    /// - Parameter seq: its highest number so far.
+    /// - Parameter seq: the highest number in the new epoch.
     func didStartEpoch(_ next: Epoch, seq: Int64) {
         previousEpoch = epoch
         epoch = next
@@ -235,7 +245,9 @@ public final class Outbox {
         unpublished = UnpublishedBatches()
     }
 
-    /// Returns the number of a new session: the current time in µs, but always higher than the previous number.
+    /// Returns the number of a new session: the current time in µs since 1970, but always higher than the previous
+    /// number.
+    /// - Parameter now: the current time.
     /// - Throws: ``OutboxError``.
     public func startSession(at now: Timestamp) throws -> Int64 {
         do {
@@ -249,14 +261,16 @@ public final class Outbox {
     }
 
     private func isTooOld(_ batch: OutboxStatements.Oldest, now: Timestamp) -> Bool {
-        batch.id > undated && now.microseconds - batch.createdAt > limits.age
+        batch.id > lastUndatedID && now.microseconds - batch.createdAt > limits.age
     }
 
-    private func enforceLimits(bytes cap: Int64, newBytes: inout Int64, now: Timestamp) throws -> Dropped {
+    /// Drops the oldest batches above the limits.
+    /// - Parameter newBytes: the size of all payloads in bytes, which is updated.
+    private func enforceLimits(bytes limit: Int64, newBytes: inout Int64, now: Timestamp) throws -> Dropped {
         var dropped = Dropped()
-        while let oldest = try statements.oldest(), newBytes > cap || isTooOld(oldest, now: now) {
+        while let oldest = try statements.oldest(), newBytes > limit || isTooOld(oldest, now: now) {
             try statements.drop(oldest)
-            if newBytes <= cap { dropped.agedSamples += oldest.samples }
+            if newBytes <= limit { dropped.agedSamples += oldest.samples }
             newBytes -= oldest.bytes
             dropped.batches[oldest.position.epoch, default: SequenceSet()].insert(oldest.position.seq)
             dropped.samples += oldest.samples

@@ -2,9 +2,9 @@ import FoundationEssentials
 public import LockstepModel
 import LockstepSensors
 
-/// The state of the machine's clocks. It shows at the next start whether the times in an outbox are still valid.
+/// The state of the machine's clocks. At the next start, it shows whether the times in an outbox are still valid.
 public struct OutboxClock: Sendable, Hashable {
-    /// The kernel's id of this boot, or an empty string if unknown, which equals no boot.
+    /// The kernel's id of this boot, or an empty string if unknown. An unknown id never equals another id.
     public var bootID: String
     /// The wall time.
     public var wall: Timestamp

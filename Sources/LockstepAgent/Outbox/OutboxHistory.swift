@@ -3,8 +3,8 @@ public import LockstepModel
 import LockstepSQLite
 import LockstepWire
 
-/// The past samples of a device in its outbox: those not acknowledged yet, or with `--journal` all of them. The agent may be
-/// running.
+/// The past samples of a device, read from its outbox: the unacknowledged samples, or all samples if the agent runs
+/// with `--journal`. The agent may be running.
 public struct OutboxHistory: SampleHistory {
     /// The path of the outbox file.
     public let path: String
@@ -13,7 +13,7 @@ public struct OutboxHistory: SampleHistory {
     public init(path: String) { self.path = path }
 
     /// Returns the samples of a stream in a time range, both ends included.
-    /// - Throws: ``OutboxError``, or the reason why a batch cannot be decoded.
+    /// - Throws: ``OutboxError`` if the file cannot be opened, or the reason why a batch cannot be read.
     public func samples(of stream: SensorStream, from: Timestamp, to: Timestamp) throws -> SampleBlock {
         var found: [Int64: [Double]] = [:]
         let query: SQLiteStatement

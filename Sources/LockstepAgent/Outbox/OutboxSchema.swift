@@ -37,8 +37,10 @@ enum OutboxSchema {
         }
     ])
 
-    /// Opens or creates the file. A batch counts as accepted when its transaction is on disk. This needs `FULL`, which costs
-    /// one sync per window.
+    /// Opens or creates the file.
+    ///
+    /// A batch counts as accepted when its transaction is on disk. This needs `synchronous = FULL`, which costs one
+    /// disk sync per window.
     static func open(_ path: String) throws -> SQLiteDatabase {
         let database = try SQLiteDatabase(path: path)
         guard try database.applicationID == applicationID || isEmpty(database) else { throw NotAnOutboxError() }
@@ -51,7 +53,7 @@ enum OutboxSchema {
         return database
     }
 
-    /// Marks the file as an outbox: `LKOB`.
+    /// The SQLite application id that marks the file as an outbox: `LKOB` in ASCII.
     private static let applicationID: Int32 = 0x4C4B_4F42
 
     private static func isEmpty(_ database: SQLiteDatabase) throws -> Bool {
@@ -59,5 +61,5 @@ enum OutboxSchema {
     }
 }
 
-/// The file is the database of another program.
+/// The error for a file that is the database of another program.
 struct NotAnOutboxError: Error {}

@@ -3,10 +3,12 @@ import LockstepSQLite
 
 /// The prepared statements of an outbox.
 final class OutboxStatements {
+    /// The oldest batch in the outbox.
     struct Oldest {
         let id: Int64
         let position: BatchPosition
         let samples: Int64
+        /// The time at which the batch was written, in µs since 1970.
         let createdAt: Int64
         let bytes: Int64
     }
@@ -15,7 +17,7 @@ final class OutboxStatements {
     private let streams: StreamCatalog
     private let insert: SQLiteStatement
     private let insertJournal: SQLiteStatement
-    private let measure: SQLiteStatement
+    private let selectSize: SQLiteStatement
     private let delete: SQLiteStatement
     private let select: SQLiteStatement
     private let renumber: SQLiteStatement
@@ -32,7 +34,7 @@ final class OutboxStatements {
         insert = try prepare(
             "INSERT INTO batches (epoch, seq, stream, samples, created, payload) VALUES (?, ?, ?, ?, ?, ?)")
         insertJournal = try prepare("INSERT INTO journal (epoch, seq, stream, payload) VALUES (?, ?, ?, ?)")
-        measure = try prepare(
+        selectSize = try prepare(
             "SELECT ifnull(sum(length(payload)), 0) FROM batches WHERE epoch = ? AND seq BETWEEN ? AND ?")
         delete = try prepare("DELETE FROM batches WHERE epoch = ? AND seq BETWEEN ? AND ?")
         select = try prepare("SELECT stream, payload FROM batches WHERE epoch = ? AND seq = ?")
@@ -89,11 +91,11 @@ final class OutboxStatements {
     /// - Returns: the size of their payloads in bytes.
     func delete(_ epoch: Epoch, _ range: ClosedRange<Int64>) throws -> Int64 {
         var freed: Int64 = 0
-        for statement in [measure, delete] {
+        for statement in [selectSize, delete] {
             try statement.bind(epoch.rawValue, at: 1)
             try statement.bind(range.lowerBound, at: 2)
             try statement.bind(range.upperBound, at: 3)
-            if statement === measure {
+            if statement === selectSize {
                 if try statement.step() { freed = statement.int64(at: 0) }
                 statement.reset()
             } else {
@@ -107,7 +109,7 @@ final class OutboxStatements {
         defer { select.reset() }
         try select.bind(position.epoch.rawValue, at: 1)
         try select.bind(position.seq, at: 2)
-        // A batch may be older than a change of the settings: its stream then is not declared any more.
+        // The settings may have changed since the batch was written, so that its stream is no longer declared.
         guard try select.step(), let stream = select.text(at: 0).flatMap(streams.reference(named:)) else { return nil }
         return Outbox.Entry(position: position, stream: stream, payload: select.bytes(at: 1) ?? [])
     }
@@ -144,7 +146,7 @@ final class OutboxStatements {
         }
     }
 
-    /// Returns the boot id and the clock offset of the last run.
+    /// Returns the boot id and the clock offset in µs of the last run, or nil if unknown.
     func lastClock() throws -> (bootID: String, offset: Int64)? {
         guard let bootID = try database.text("SELECT max(value) FROM meta WHERE key = 'boot_id'") else { return nil }
         return (bootID, try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'clock_offset'"))
@@ -155,7 +157,7 @@ final class OutboxStatements {
         try setMeta("clock_offset", clock.offset)
     }
 
-    /// Returns the set that ``setUnpublished(_:)`` has written.
+    /// Returns the saved numbers of unpublished batches.
     func unpublished() throws -> SequenceSet {
         let text = try database.text("SELECT max(value) FROM meta WHERE key = 'unpublished'") ?? ""
         var batches = SequenceSet()
@@ -171,7 +173,7 @@ final class OutboxStatements {
         try setMeta("unpublished", ranges.joined(separator: " "))
     }
 
-    /// Returns the time at which the newest batch was written, in µs since 1970.
+    /// Returns the time at which the newest batch was written, in µs since 1970, or nil if the outbox is empty.
     func newestTime() throws -> Int64? {
         let query = try database.prepare("SELECT created FROM batches ORDER BY id DESC LIMIT 1")
         return try query.step() ? query.int64(at: 0) : nil

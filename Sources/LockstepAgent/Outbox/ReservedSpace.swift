@@ -1,7 +1,7 @@
 import Glibc
 
-/// A file that reserves disk space. On a full disk it is deleted, so that SQLite has space to delete batches: in WAL mode
-/// even a deletion needs space.
+/// A file that reserves disk space. On a full disk it is deleted, so that SQLite has space to delete batches: in WAL
+/// mode even a deletion needs space.
 struct ReservedSpace {
     private static let maxSize: Int64 = 4 << 20
     private static let minSize: Int64 = 64 << 10
@@ -26,7 +26,7 @@ struct ReservedSpace {
     /// Whether the disk has more free space than the file needs. Only meaningful while the file is deleted.
     var hasDiskSpace: Bool { Self.free(beside: path) >= 2 * max(size, Self.minSize) }
 
-    /// Returns the free space on the disk of a file in bytes.
+    /// Returns the free space on the file's disk, in bytes.
     private static func free(beside path: String) -> Int64 {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         var status = statvfs()

@@ -12,7 +12,7 @@ public struct LeaseRegistry: Sendable {
 
     private struct Lease {
         let rate: Double
-        /// µs of the boot clock.
+        /// The time of expiry, in µs of the boot clock.
         let until: Int64
     }
 
@@ -36,6 +36,7 @@ public struct LeaseRegistry: Sendable {
     }
 
     /// Removes expired leases.
+    /// - Parameter boot: the current time in µs of the boot clock.
     /// - Returns: whether a lease has expired.
     public mutating func expire(at boot: Int64) -> Bool {
         guard let nextExpiry, boot >= nextExpiry else { return false }
@@ -43,7 +44,7 @@ public struct LeaseRegistry: Sendable {
         return true
     }
 
-    /// The time at which the next lease expires, in µs of the boot clock.
+    /// The time at which the next lease expires, in µs of the boot clock, or nil if there is none.
     public var nextExpiry: Int64? { leases.values.map(\.until).min() }
 
     /// The fastest leased rate of each stream, in samples a second.
@@ -53,7 +54,8 @@ public struct LeaseRegistry: Sendable {
         }
     }
 
-    /// Returns all leases by client and stream. `timestamp` converts µs of the boot clock.
+    /// Returns all leases, sorted by client and stream.
+    /// - Parameter timestamp: converts a time in µs of the boot clock to wall time.
     func described(timestamp: (Int64) -> Timestamp) -> [AgentDescription.Lease] {
         leases.map { key, lease in
             AgentDescription.Lease(

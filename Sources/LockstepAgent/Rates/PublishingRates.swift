@@ -3,7 +3,7 @@ public import LockstepSensors
 
 /// The rates at which an agent publishes its streams in each phase.
 public struct PublishingRates: Sendable, Hashable {
-    /// The requests by stream. Streams without an entry use the default.
+    /// The requests in foreground by stream. Streams without an entry use the default.
     public var foreground: [SensorStream: SensorRequest]
     /// The requests in background by stream. Streams without an entry use the default.
     public var background: [SensorStream: SensorRequest]
@@ -18,6 +18,7 @@ public struct PublishingRates: Sendable, Hashable {
 
     /// Returns the requests to the sensors. A stream without an entry is not published.
     /// - Parameters:
+    ///   - phase: the phase of the agent. Streams are only published in `foreground` and `background`.
     ///   - leased: the fastest leased rate of each stream, in samples a second.
     ///   - streams: the available streams.
     public func requests(

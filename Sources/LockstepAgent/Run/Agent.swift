@@ -6,10 +6,10 @@ public import LockstepSupervision
 public import Logging
 public import ServiceLifecycle
 
-/// An agent: reads its sources, keeps every batch in its outbox until it is acknowledged, and publishes.
+/// A service that reads sensors, keeps every batch in an outbox until it is acknowledged, and publishes it over MQTT.
 ///
-/// ``run()`` ends when the surrounding task or service group shuts down, or when all sources have ended and all their
-/// samples are acknowledged.
+/// ``run()`` returns when its task is cancelled, when its service group shuts down, or when all sources have ended and
+/// all their samples are acknowledged.
 public final class Agent: Service {
     private let configuration: AgentConfiguration
     private let logger: Logger
@@ -27,11 +27,12 @@ public final class Agent: Service {
     }
 
     /// Sets the phase, which determines the rates and is published: `foreground`, `inactive` or `background`.
+    /// - Parameter reason: a short text that is published with the phase, such as `signal`.
     public func setPhase(_ phase: Phase, reason: String) { inbox.post(.phase(phase, reason: reason)) }
 
     /// Runs the agent.
-    /// - Throws: ``OutboxError`` if the outbox cannot be opened. The error of a source that failed, after the samples of the
-    ///   other sources have been delivered.
+    /// - Throws: ``OutboxError`` if the outbox cannot be opened, or the error of a failed source, after the samples of
+    ///   the other sources have been delivered.
     public func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for source in configuration.sources {
@@ -47,7 +48,7 @@ public final class Agent: Service {
                 }
             }
             defer {
-                // Without a loop, a source that waits for room would wait forever.
+                // Without a loop, a source that waits for space in the inbox would wait forever.
                 _ = inbox.close()
                 group.cancelAll()
             }

@@ -17,13 +17,13 @@ public struct AgentConfiguration: Sendable {
     public var address: DeviceAddress
     /// The broker to publish to.
     public var broker: BrokerAddress
-    /// The certificates for TLS.
+    /// The certificates for `mqtts://`.
     public var tls = TLSOptions()
-    /// The version of MQTT, or nil for 5 with a fallback to 3.1.1.
+    /// The MQTT version, or nil for version 5 with a fallback to 3.1.1.
     public var mqttVersion: MQTTVersion?
     /// The MQTT keep-alive interval in seconds, 5 to 65,535.
     public var keepAlive = 15
-    /// The first levels of all topics.
+    /// The prefix of all topics.
     public var root = TopicRoot.standard
     /// The sources of samples.
     public var sources: [any SensorSource]
@@ -33,19 +33,19 @@ public struct AgentConfiguration: Sendable {
     public var derived = DerivedOptions()
     /// The path of the outbox file.
     public var outboxPath: String
-    /// The limits beyond which the outbox drops batches.
+    /// The limits above which the outbox drops its oldest batches.
     public var outboxLimits = Outbox.Limits()
     /// Whether the outbox keeps every accepted batch in its journal.
     public var keepsJournal = false
     /// The encoding of new batches. Batches in the outbox keep theirs.
     public var encoding = BatchEncoding.json
-    /// The limits of a batch.
+    /// The limits of windows and batches.
     public var coalescing = Coalescer.Limits()
     /// The program whose acknowledgement removes a batch from the outbox.
     public var acknowledgedBy = AcknowledgedBy.collector
-    /// The maximum rate of backlog in bytes a second.
+    /// The maximum rate of backlog in bytes a second, in addition to live data.
     public var backlogRate = 262_144
-    /// The interval between presences without a change, in µs.
+    /// The interval between presence messages while nothing changes, in µs.
     public var heartbeat: Int64 = 30_000_000
 
     /// Creates a configuration with default values.

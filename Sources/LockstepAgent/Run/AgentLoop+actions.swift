@@ -6,7 +6,7 @@ import LockstepWire
 import Logging
 
 extension AgentLoop {
-    /// Carries out an action and returns its result to the state.
+    /// Carries out an action and passes its result to the state.
     /// - Parameter moment: the time of the event that led to the action.
     func perform(_ action: AgentState.Action, at moment: Moment) {
         switch action {
@@ -125,7 +125,7 @@ extension AgentLoop {
     }
 
     private func close(removing removable: [Epoch: SequenceSet], at time: Timestamp, deadline: Int64) {
-        // Saves the next start the work of publishing these batches again. A failure costs only that work.
+        // Otherwise the next start would publish these batches again. A failure has no other effect.
         if !removable.isEmpty { _ = try? outbox.commit(appending: [], removing: removable, at: time) }
         link.stop(until: .now + .microseconds(max(0, deadline - Moment.now().boot)))
     }

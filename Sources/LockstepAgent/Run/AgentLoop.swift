@@ -6,7 +6,8 @@ import LockstepSupervision
 import LockstepWire
 import Logging
 
-/// The single thread of an agent: reads the inbox, the link and the clocks, and carries out what ``AgentState`` decides.
+/// The single thread of an agent: reads the inbox, the link and the clocks, and carries out what ``AgentState``
+/// decides.
 final class AgentLoop {
     let configuration: AgentConfiguration
     let inbox: Inbox
@@ -47,7 +48,7 @@ final class AgentLoop {
                 "device": "\(configuration.address)", "epoch": "\(outbox.epoch)",
                 "outbox_batches": "\(state.delivery.unsentCount)",
             ])
-        if outbox.foundClockSet { logger.warning("clock was set since the last run, new epoch started") }
+        if outbox.wasClockSet { logger.warning("clock was set since the last run, new epoch started") }
         send(.started)
         while !state.isStopping {
             supervisor.didTurn(summary)
@@ -65,7 +66,7 @@ final class AgentLoop {
         link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
     }
 
-    /// Returns the time of the next turn in µs of the boot clock, unless something wakes the loop before.
+    /// Returns the time at which the next turn starts at the latest, in µs of the boot clock.
     func nextTurn(at boot: Int64) -> Int64 {
         // The inbox signals once for all its items, and a disconnect may have consumed that signal.
         inbox.isEmpty ? state.nextTurn(at: boot) : boot
@@ -82,7 +83,7 @@ final class AgentLoop {
         send(.stage(.completion), at: moment)
     }
 
-    /// Ends cleanly. See ``AgentState/Shutdown``.
+    /// Shuts down: writes and publishes the last samples, and disconnects. See ``AgentState/Shutdown``.
     private func finish() {
         send(.shutdownBegan(inbox.close()))
         send(.stage(.shutdown))
@@ -97,7 +98,7 @@ final class AgentLoop {
 
     private func receive(_ message: IncomingMessage) {
         if message.topic == configuration.root.topic(configuration.address, .command) {
-            // The first bytes of an oversized request are enough to recognise it.
+            // One byte above the limit is enough to recognise an oversized request.
             let payload = Data(message.payload.prefix(RequestJSON.maxBytes + 1))
             send(.request(payload, isRetained: message.isRetained))
             return
@@ -115,7 +116,7 @@ final class AgentLoop {
         send(.link(event, packetLimit: packetLimit))
     }
 
-    /// Passes an event to the state and carries out the resulting actions, including those that follow from their results.
+    /// Passes an event to the state and carries out the resulting actions, which may send further events.
     func send(_ event: AgentState.Event, at moment: Moment = .now()) {
         for action in state.handle(event, at: moment) { perform(action, at: moment) }
     }

@@ -7,6 +7,7 @@ import Synchronization
 ///
 /// Sources wait while it is full (back-pressure), so that a recording read at full speed does not exhaust the memory.
 final class Inbox: SampleSink {
+    /// An input of the loop.
     enum Item: Sendable {
         case samples(SampleBlock, SampleClock)
         case status(SourceStatus, source: String)
@@ -17,14 +18,17 @@ final class Inbox: SampleSink {
 
     private struct State {
         var items: [Item] = []
+        /// The number of samples in the items.
         var samples = 0
+        /// The sources that wait for space.
         var waiting: [CheckedContinuation<Void, Never>] = []
         var isClosed = false
 
         /// Whether a source may continue.
-        var hasRoom: Bool { isClosed || samples <= Inbox.maxSamples }
+        var hasSpace: Bool { isClosed || samples <= Inbox.maxSamples }
     }
 
+    /// The number of samples above which sources wait.
     private static let maxSamples = 4096
 
     private let state = Mutex(State())
@@ -36,7 +40,7 @@ final class Inbox: SampleSink {
         if post(.samples(samples, clock)) { return }
         await withCheckedContinuation { continuation in
             let canContinue = state.withLock { state in
-                if state.hasRoom { return true }
+                if state.hasSpace { return true }
                 state.waiting.append(continuation)
                 return false
             }
@@ -47,18 +51,18 @@ final class Inbox: SampleSink {
     func report(_ status: SourceStatus, from source: String) { post(.status(status, source: source)) }
 
     /// Adds an item, and wakes the loop if it is the first one: one signal covers all items.
-    /// - Returns: whether there is room for more samples.
+    /// - Returns: whether there is space for more samples.
     @discardableResult
     func post(_ item: Item) -> Bool {
-        let (isFirst, hasRoom) = state.withLock { state in
+        let (isFirst, hasSpace) = state.withLock { state in
             guard !state.isClosed else { return (false, true) }
             let isFirst = state.items.isEmpty
             if case .samples(let block, _) = item { state.samples += block.count }
             state.items.append(item)
-            return (isFirst, state.hasRoom)
+            return (isFirst, state.hasSpace)
         }
         if isFirst { wakeup.signal() }
-        return hasRoom
+        return hasSpace
     }
 
     /// Whether there are no items.
@@ -77,7 +81,7 @@ final class Inbox: SampleSink {
         return items
     }
 
-    /// Removes and returns all items. Later items are discarded, and sources do not wait any more.
+    /// Removes and returns all items. Later items are discarded, and sources no longer wait.
     func close() -> [Item] {
         state.withLock { $0.isClosed = true }
         return drain()

@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepWire
 import Logging
 
-/// Publishes the agent's presence and prepares the last will, in sessions that the outbox numbers.
+/// Publishes the agent's presence, and creates the last will of each session. The outbox numbers the sessions.
 final class PresencePublisher {
     private let configuration: AgentConfiguration
     private let outbox: Outbox
@@ -31,7 +31,7 @@ final class PresencePublisher {
     }
 
     /// Publishes the presence, with the batches that the outbox has dropped.
-    /// - Returns: the message id, or nil if there is no connection.
+    /// - Returns: the message id, or nil if the presence could not be published.
     func publish(_ report: PresenceReport, over link: BrokerLink) -> Int32? {
         var dropped = (try? outbox.allDroppedBatches()) ?? [:]
         let current = dropped.removeValue(forKey: outbox.epoch) ?? SequenceSet()
@@ -43,7 +43,7 @@ final class PresencePublisher {
         do {
             guard let id = try link.publish(message(presence)) else { return nil }
             published = id
-            // The batches dropped from earlier epochs are not retained: only a running collector needs them.
+            // Messages about earlier epochs are not retained, because only a running collector needs them.
             for (epoch, batches) in dropped {
                 var earlier = presence
                 earlier.epoch = epoch

@@ -3,8 +3,9 @@ import Logging
 
 /// Backlog: batches in the outbox that were not published live.
 extension AgentState {
+    /// Starts the backlog of this turn.
     mutating func beginBacklog(at boot: Int64) -> [Action] {
-        guard isConnected, contradiction == nil, boot >= backlogStart else { return [] }
+        guard isConnected, contradictingAck == nil, boot >= backlogStart else { return [] }
         backlogReads = 0
         return publishNextBacklog(at: boot)
     }
@@ -37,8 +38,7 @@ extension AgentState {
         }
     }
 
-    /// Reports that the outbox cannot be written. The backlog is published nevertheless: it can be read, and the collector
-    /// has room for it.
+    /// Reports that the outbox cannot be written. The backlog is published nevertheless, because it can still be read.
     mutating func reportBacklogNotRecorded(_ error: any Error) -> [Action] {
         guard problems.isNew("outbox") else { return [] }
         return [.log(.error, "cannot write outbox, backlog published nevertheless", ["error": "\(error)"])]

@@ -18,7 +18,7 @@ extension AgentState {
                 .log(
                     .info, "connected to broker", ["broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)"]),
                 .subscribe,
-                .publishPresence(presence.didConnect(at: line.timestamp(boot: moment.boot))),
+                .publishPresence(presence.didConnect(at: timeLine.timestamp(boot: moment.boot))),
             ]
         case .disconnected(let error, _): return didDisconnect(error)
         case .failed(let error, _):
@@ -41,9 +41,9 @@ extension AgentState {
         delivery.didDisconnect()
         backlogStart = .max
         var actions = [Action.stopBacklog]
-        // Only the link can tell a second agent from a broker that restarts often.
+        // Only the link can distinguish a second agent from a broker that restarts often.
         if error.code == .takenOver {
-            if problems.isNew("rival") {
+            if problems.isNew("takeover") {
                 actions.append(
                     .log(
                         .error, "another agent uses the same device id",
@@ -62,11 +62,13 @@ extension AgentState {
     private mutating func didSubscribe(isGranted: Bool, at boot: Int64) -> [Action] {
         backlogStart = min(backlogStart, boot + Self.acknowledgementDelay)
         guard !isGranted else { return [] }
-        // Retry: the access rights may be corrected, or a node of a cluster may have failed.
+        // Retry, because the access rights may be corrected, or a cluster node may just have failed.
         subscriptionRetry = boot + Self.subscriptionRetryInterval
         guard problems.isNew("subscription") else { return [] }
         return [
-            .log(.error, "subscription refused", ["hint": "allow this user to read its own topics ack and command"])
+            .log(
+                .error, "subscription refused",
+                ["hint": "allow this user to read the topics ack and command of the device"])
         ]
     }
 
@@ -96,8 +98,8 @@ extension AgentState {
     mutating func handle(_ ack: Acknowledgement, isNewerThanOutbox: Bool, at boot: Int64) -> [Action] {
         guard configuration.acknowledgedBy == .collector else { return [] }
         guard !isNewerThanOutbox else {
-            // The new epoch needs another connection, which must not be opened inside the callback for a message.
-            contradiction = ack
+            // The new epoch needs a new connection, which must not be opened inside the message callback.
+            contradictingAck = ack
             return []
         }
         delivery.handle(ack, at: boot)
@@ -126,7 +128,7 @@ extension AgentState {
         }
     }
 
-    /// Excludes a batch that the broker does not accept, so that it does not block the batches behind it.
+    /// Excludes a batch that is too large for the broker, so that it does not block the batches behind it.
     mutating func markTooLarge(_ position: BatchPosition) -> [Action] {
         delivery.markTooLarge(position)
         guard problems.isNew("too large") else { return [] }

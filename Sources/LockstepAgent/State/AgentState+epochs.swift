@@ -6,14 +6,14 @@ import Logging
 extension AgentState {
     mutating func beginTurn(at moment: Moment) -> [Action] {
         var actions: [Action] = []
-        if case .stepped(let step) = line.observe(moment) { actions += clockStepped(by: step, at: moment) }
-        actions += startNeededEpoch(at: moment.boot)
+        if case .stepped(let step) = timeLine.observe(moment) { actions += clockStepped(by: step, at: moment) }
+        actions += startRequiredEpoch(at: moment.boot)
         if let began = suspend.observe(moment), presence.phase == .foreground {
             // Report both phases with their own times: the suspend is known only after the wake.
             presence.setPhase(.background, reason: "suspend")
-            actions.append(.publishPresence(presence.report(at: line.timestamp(boot: began))))
+            actions.append(.publishPresence(presence.report(at: timeLine.timestamp(boot: began))))
             presence.setPhase(.foreground, reason: "wake")
-            actions.append(.publishPresence(presence.report(at: line.timestamp(boot: moment.boot))))
+            actions.append(.publishPresence(presence.report(at: timeLine.timestamp(boot: moment.boot))))
         }
         if leases.expire(at: moment.boot) { actions += updateRates(at: moment) }
         return actions
@@ -29,8 +29,9 @@ extension AgentState {
         return actions
     }
 
-    /// Retries until the epoch is written: an epoch must not continue across a step of the clock.
-    private mutating func startNeededEpoch(at boot: Int64) -> [Action] {
+    /// Starts the epoch that a clock step requires. Retries until it is written, because an epoch must not span a clock
+    /// step.
+    private mutating func startRequiredEpoch(at boot: Int64) -> [Action] {
         needsEpoch && problems.isRetryDue("epoch", at: boot) ? [.startEpoch] : []
     }
 
@@ -44,10 +45,10 @@ extension AgentState {
         problems.isNew("epoch") ? [.log(.error, "cannot start new epoch, retrying", ["error": "\(error)"])] : []
     }
 
-    /// Replaces the epoch if the outbox is older than the acknowledgement, which it may not be any more.
+    /// Replaces the epoch if the outbox is still older than the acknowledgement.
     mutating func didCompareOutbox(_ ack: Acknowledgement, isOlder: Bool, at boot: Int64) -> [Action] {
         guard isOlder else {
-            contradiction = nil
+            contradictingAck = nil
             return []
         }
         return problems.isRetryDue("restored", at: boot) ? [.replaceEpoch(after: ack)] : []
@@ -55,7 +56,7 @@ extension AgentState {
 
     mutating func didReplaceEpoch(_ epoch: Epoch, pending: [Epoch: SequenceSet]) -> [Action] {
         delivery = Delivery(pending: pending, waitsForCollector: configuration.acknowledgedBy == .collector)
-        contradiction = nil
+        contradictingAck = nil
         problems.resolve("restored")
         return [
             .log(.warning, "outbox was restored from an older copy, sending its samples again", ["epoch": "\(epoch)"])

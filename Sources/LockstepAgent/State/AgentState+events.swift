@@ -11,7 +11,7 @@ extension AgentState {
         case started
         /// A turn of the loop begins.
         case turnBegan
-        /// A source, a signal or the program left an item in the inbox.
+        /// A source, a signal or the program has posted an item to the inbox.
         case item(Inbox.Item)
         /// The state of the connection or of a message has changed.
         /// - Parameter packetLimit: the largest packet that the broker accepts, in bytes; nil if unknown.
@@ -19,12 +19,13 @@ extension AgentState {
         /// A message on the `command` topic.
         case request(Data, isRetained: Bool)
         /// A collector's acknowledgement.
-        /// - Parameter isNewerThanOutbox: whether it names batches that this outbox never published.
+        /// - Parameter isNewerThanOutbox: whether it lists batches that this outbox never published.
         case acknowledgement(Acknowledgement, isNewerThanOutbox: Bool)
+        /// A message on the `ack` topic that is not a valid acknowledgement.
         case unreadableAcknowledgement(any Error)
         /// A stage of the turn begins.
         case stage(Stage)
-        /// The loop ends. The items are those left in the inbox.
+        /// The loop ends. The items are the rest of the inbox.
         case shutdownBegan([Inbox.Item])
 
         // Results of actions.
@@ -34,42 +35,51 @@ extension AgentState {
         case written(Outbox.Accepted, droppedSamples: Int64)
         /// The outbox has written none of the blocks.
         case writeFailed([SampleBlock], any Error)
-        /// The blocks of a `flush` request were passed to the outbox as so many batches.
+        /// The blocks of a `flush` request were passed to the outbox.
+        /// - Parameter batches: the number of the blocks.
         case flushed(id: String?, batches: Int)
+        /// The result of publishing a live batch.
         case live(BatchPosition, PublishOutcome)
+        /// The result of publishing a batch of the backlog.
         case backlog(BatchPosition, PublishOutcome)
         /// The outbox could not record that backlog is about to be published.
         case backlogNotRecorded(any Error)
+        /// The presence was published as message `id`.
         case presencePublished(id: Int32)
-        /// A new epoch follows a step of the clock.
+        /// The outbox has started a new epoch after a step of the clock.
         case epochStarted(Epoch)
+        /// The outbox could not start a new epoch after a step of the clock.
         case epochFailed(any Error)
-        /// The outbox was compared with the acknowledgement that contradicted it.
+        /// The outbox was compared again with the acknowledgement that contradicts it.
         case outboxCompared(Acknowledgement, isOlder: Bool)
-        /// A new epoch replaces that of a restored outbox, which holds the pending batches.
+        /// The outbox, which was restored from an older copy, has started a new epoch.
+        /// - Parameter pending: the numbers of all batches in the outbox.
         case epochReplaced(Epoch, pending: [Epoch: SequenceSet])
+        /// The restored outbox could not start a new epoch.
         case epochReplacementFailed(any Error)
     }
 
     /// The stages of a turn, in order. The loop reads the link before the first one.
     enum Stage {
-        /// Start a new epoch if the outbox turned out to be an older copy.
+        /// Start a new epoch if an acknowledgement has shown that the outbox is an older copy.
         case restoredOutbox
         /// Retry a refused subscription.
         case subscription
         /// Answer requests, up to the limit of a turn.
         case requests
-        /// Answer one more request. Only as the result of an action.
+        /// Answer one more request. Sent only by ``Action/resume(_:)``.
         case nextRequest
         /// Write the batches of a finished window.
         case window
         /// Schedule lost batches for retransmission.
         case retransmission
+        /// Publish backlog.
         case backlog
+        /// Publish the presence if it is due.
         case presence
         /// Stop when all sources have ended and everything is delivered. The loop writes to the link before this stage.
         case completion
-        /// Only after the last turn.
+        /// Continue the shutdown. Only after the last turn.
         case shutdown
 
         static let beforeWrite: [Stage] = [
@@ -80,11 +90,11 @@ extension AgentState {
     /// The result of publishing a batch.
     enum PublishOutcome {
         case published(id: Int32, bytes: Int)
-        /// There is no connection, or no room for another message in flight.
+        /// There is no connection, or the maximum number of messages is in flight.
         case notPublished
         /// The broker does not accept messages of this size.
         case tooLarge
-        /// The outbox does not hold the batch any more.
+        /// The batch is no longer in the outbox.
         case missing
         case failed(any Error)
     }
@@ -100,12 +110,12 @@ extension AgentState {
         case publishLive(Outbox.Entry)
         /// Read a batch from the outbox and publish it as backlog. Results in `backlog`.
         case publishBacklog(BatchPosition)
-        /// Results in `presencePublished` if there is a connection.
+        /// Publish the presence. Results in `presencePublished` if there is a connection.
         case publishPresence(PresenceReport)
         case subscribe
         case reply(AgentReply)
-        /// Complete the description with the state of the outbox, and reply. Its `droppedSamples` are those that never
-        /// reached the outbox.
+        /// Complete the description with the state of the outbox, and reply. Until then, its `droppedSamples` counts
+        /// only samples that never reached the outbox.
         case describe(id: String?, AgentDescription)
         /// Start a new epoch after a step of the clock. Results in `epochStarted` or `epochFailed`.
         case startEpoch
@@ -113,11 +123,11 @@ extension AgentState {
         case compareOutbox(Acknowledgement)
         /// Replace the epoch of a restored outbox. Results in `epochReplaced` or `epochReplacementFailed`.
         case replaceEpoch(after: Acknowledgement)
-        /// Tell the outbox that no backlog is being published.
+        /// Record in the outbox that no backlog is being published.
         case stopBacklog
         /// Disconnect, and connect with a new session and last will.
         case reconnect
-        /// Return the event to the state after the actions before it.
+        /// Pass the event to the state after the preceding actions.
         indirect case resume(Event)
         /// Remove acknowledged batches from the outbox and disconnect before the deadline, in µs of the boot clock.
         case close(removing: [Epoch: SequenceSet], at: Timestamp, deadline: Int64)

@@ -5,7 +5,7 @@ import Logging
 /// Writes to the outbox.
 extension AgentState {
     /// Returns the action that writes the blocks, together with unsaved blocks and the removal of acknowledged batches.
-    /// - Parameter isForced: whether to write even if the last write failed just now.
+    /// - Parameter isForced: whether to write even before the retry time of a failed write.
     mutating func write(_ blocks: [SampleBlock], at moment: Moment, isForced: Bool = false) -> [Action] {
         let isRemovalDue = removalDeadline.map { moment.boot >= $0 } ?? false
         guard !blocks.isEmpty || !unsaved.isEmpty || isRemovalDue else { return [] }
@@ -16,7 +16,7 @@ extension AgentState {
         }
         let all = unsaved + blocks
         unsaved = []
-        return [.write(all, removing: removable, at: line.timestamp(boot: moment.boot))]
+        return [.write(all, removing: removable, at: timeLine.timestamp(boot: moment.boot))]
     }
 
     mutating func didWrite(
@@ -45,7 +45,7 @@ extension AgentState {
     }
 
     private mutating func writeFailure(_ error: any Error, at boot: Int64) -> [Action] {
-        // The failed write counts as a try: the next one follows a second later.
+        // The failed write counts as an attempt, so that the next one follows a second later.
         _ = problems.isRetryDue("outbox", at: boot)
         guard problems.isNew("outbox") else { return [] }
         return [.log(.error, "cannot write outbox, samples kept in memory", ["error": "\(error)"])]

@@ -6,7 +6,7 @@ import Logging
 
 /// Requests on the `command` topic.
 extension AgentState {
-    /// Keeps a request until it can be answered, outside the callback for a message.
+    /// Queues a request. It is answered in the next `requests` stage, outside the message callback.
     mutating func enqueueRequest(_ payload: Data, isRetained: Bool) -> [Action] {
         // A retained request would be carried out again on every connection.
         if !isRetained { requests.append(payload) }
@@ -73,7 +73,7 @@ extension AgentState {
                 to: request.id)
         }
         let actions = updateRates(at: moment)
-        let end = lease.rate > 0 ? line.timestamp(boot: moment.boot + Int64(lease.duration * 1e6)) : nil
+        let end = lease.rate > 0 ? timeLine.timestamp(boot: moment.boot + Int64(lease.duration * 1e6)) : nil
         return actions
             + reply(.leased(stream: lease.stream, rate: publishedRate(of: lease.stream), until: end), to: request.id)
     }
@@ -83,7 +83,7 @@ extension AgentState {
         AgentDescription(
             epoch: Epoch(unchecked: ""), phase: presence.phase,
             streams: graph.streams.map { .init(stream: $0, rate: publishedRate(of: $0)) },
-            leases: leases.described { line.timestamp(boot: $0) }, sources: presence.sources, outboxBatches: 0,
+            leases: leases.described { timeLine.timestamp(boot: $0) }, sources: presence.sources, outboxBatches: 0,
             outboxBytes: 0, droppedSamples: presence.unsavedDropped)
     }
 }

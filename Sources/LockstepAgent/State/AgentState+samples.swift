@@ -30,8 +30,8 @@ extension AgentState {
                 ]
             }
         }
-        let stamped = clock == .boot ? stamper.stamp(block, on: line) : block
-        let now = line.timestamp(boot: moment.boot)
+        let stamped = clock == .boot ? stamper.stamp(block, on: timeLine) : block
+        let now = timeLine.timestamp(boot: moment.boot)
         for output in graph.update(stamped) {
             let age = output.samples.times.first.map { now.microseconds - $0 } ?? 0
             coalescer.add(output.samples, at: moment.boot, age: age)
@@ -42,7 +42,7 @@ extension AgentState {
         return actions
     }
 
-    /// Moves the samples that filters and derived streams still hold into the window.
+    /// Adds the samples that filters and derived streams still hold to the window.
     mutating func finishGraph(at boot: Int64) {
         for output in graph.restart() { coalescer.add(output.samples, at: boot) }
     }
@@ -57,7 +57,7 @@ extension AgentState {
         } else {
             _ = presence.setStatus(.ended, of: source)
         }
-        // Write at once: no later sample may end the window.
+        // Write at once, because no further samples arrive in this window.
         if runningSources == 0 {
             finishGraph(at: moment.boot)
             actions += write(coalescer.takeAll(), at: moment)
@@ -70,7 +70,7 @@ extension AgentState {
         presence.setPhase(phase, reason: reason)
         return [
             .log(.info, "phase changed", ["phase": "\(phase.rawValue)", "reason": "\(reason)"]),
-            .publishPresence(presence.report(at: line.timestamp(boot: moment.boot))),
+            .publishPresence(presence.report(at: timeLine.timestamp(boot: moment.boot))),
         ] + updateRates(at: moment)
     }
 

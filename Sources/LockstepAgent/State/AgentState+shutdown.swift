@@ -2,18 +2,18 @@ import LockstepModel
 import LockstepSensors
 import Logging
 
-/// The clean end: pending samples are written and published, then the phase `terminated`, within five seconds.
+/// The shutdown: pending samples are written and published, then the phase `terminated`, within five seconds.
 extension AgentState {
-    /// The limit for the whole shutdown, in µs.
+    /// The maximum duration of the shutdown, in µs.
     static let shutdownLimit: Int64 = 5_000_000
-    /// The limit for the wait for acknowledgements, in µs: a running collector acknowledges within about a second.
+    /// The maximum wait for acknowledgements, in µs. A running collector acknowledges within about a second.
     static let acknowledgementLimit: Int64 = 1_500_000
-    /// The part of the limit that is kept for the phase `terminated`, in µs.
+    /// The time that is reserved for publishing the phase `terminated`, in µs.
     static let terminationReserve: Int64 = 1_000_000
     /// The maximum interval between two steps of the shutdown, in µs.
     static let shutdownInterval: Int64 = 100_000
 
-    /// The step of the shutdown. Deadlines are in µs of the boot clock.
+    /// The steps of the shutdown. Deadlines are in µs of the boot clock.
     enum Shutdown: Hashable {
         case running
         /// The last samples are being written.
@@ -27,7 +27,7 @@ extension AgentState {
         case finished
     }
 
-    /// Writes the samples that sources handed over before the stop: they count as accepted.
+    /// Writes the samples that sources handed over before the stop, because they must not be lost.
     mutating func beginShutdown(_ items: [Inbox.Item], at moment: Moment) -> [Action] {
         shutdown = .writing(deadline: moment.boot + Self.shutdownLimit)
         var actions: [Action] = []
@@ -36,7 +36,7 @@ extension AgentState {
         return actions + write(coalescer.takeAll(), at: moment, isForced: true)
     }
 
-    /// Continues as far as possible without waiting.
+    /// Continues until a step has to wait.
     mutating func continueShutdown(at moment: Moment) -> [Action] {
         let boot = moment.boot
         var actions: [Action] = []
@@ -60,7 +60,7 @@ extension AgentState {
             shutdown = .awaitingTermination(deadline: deadline)
             // The next step depends on whether the presence could be published.
             return actions + [
-                .publishPresence(presence.report(at: line.timestamp(boot: boot))), .resume(.stage(.shutdown)),
+                .publishPresence(presence.report(at: timeLine.timestamp(boot: boot))), .resume(.stage(.shutdown)),
             ]
         }
         if case .awaitingTermination(let deadline) = shutdown {

@@ -14,12 +14,12 @@ struct AgentState {
     static let maxBacklogReads = 100
     /// The maximum number of samples kept in memory while the outbox cannot be written.
     static let maxUnsavedSamples = 200_000
-    /// The maximum number of requests answered in a turn: the others wait, so that samples and batches are not delayed.
+    /// The maximum number of requests answered in a turn. The others wait, so that samples and batches are not delayed.
     static let maxAnswers = 20
     /// The maximum delay between an acknowledgement and the removal of its batches, in µs.
     static let removalDelay: Int64 = 2_000_000
-    /// The time that backlog waits after a subscription for the retained acknowledgement, in µs: that may make most of the
-    /// backlog unnecessary.
+    /// The delay from the subscription to the first backlog, in µs. The retained acknowledgement arrives in this time
+    /// and may list most of the backlog as stored.
     static let acknowledgementDelay: Int64 = 500_000
     /// The time until a refused subscription is retried, in µs.
     static let subscriptionRetryInterval: Int64 = 5_000_000
@@ -31,7 +31,7 @@ struct AgentState {
     let configuration: AgentConfiguration
 
     // Clocks.
-    var line: TimeLine
+    var timeLine: TimeLine
     var suspend: SuspendDetector
     var stamper = SampleStamper()
     /// Whether the clock was stepped and the outbox has not started a new epoch yet.
@@ -39,12 +39,14 @@ struct AgentState {
 
     // Samples and rates.
     var coalescer: Coalescer
-    /// The subscribers of each sensor. The agent itself is the subscriber `publisher`.
+    /// The subscribers of each sensor.
     var graph: SensorGraph
+    /// The agent's own subscription, for the published streams.
     let publisher: Subscriber
     var leases = LeaseRegistry()
-    /// The rates last set on the sources; nil before the first time.
+    /// The rates last set on the sources, in samples a second, or nil if none were set yet.
     var appliedRates: [SensorStream: Double]?
+    /// The number of sources that have not ended.
     var runningSources: Int
     /// The first error that ended a source.
     var sourceError: (any Error)?
@@ -57,14 +59,15 @@ struct AgentState {
     var isOutboxFailing = false
     /// Acknowledged batches that are still in the outbox.
     var removable: [Epoch: SequenceSet] = [:]
-    /// The deadline for their removal, in µs of the boot clock.
+    /// The deadline for the removal of these batches, in µs of the boot clock.
     var removalDeadline: Int64?
-    /// An acknowledgement of batches that this outbox never published: it may be an older copy.
-    var contradiction: Acknowledgement?
+    /// An acknowledgement of batches that this outbox never published. The outbox may be an older copy.
+    var contradictingAck: Acknowledgement?
 
     // Broker and collector.
     var isConnected = false
     var delivery: Delivery
+    /// The limit of the backlog's byte rate.
     var budget: ByteBudget
     /// The earliest time for backlog, in µs of the boot clock.
     var backlogStart = Int64.max
@@ -87,7 +90,7 @@ struct AgentState {
     ///   - moment: the current time.
     init(_ configuration: AgentConfiguration, pending: [Epoch: SequenceSet], at moment: Moment) {
         self.configuration = configuration
-        line = TimeLine(at: moment)
+        timeLine = TimeLine(at: moment)
         suspend = SuspendDetector(at: moment)
         coalescer = Coalescer(limits: configuration.coalescing)
         graph = SensorGraph(sources: configuration.sources, options: configuration.derived)
@@ -133,7 +136,7 @@ struct AgentState {
 
     private mutating func run(_ stage: Stage, at moment: Moment) -> [Action] {
         switch stage {
-        case .restoredOutbox: return contradiction.map { [.compareOutbox($0)] } ?? []
+        case .restoredOutbox: return contradictingAck.map { [.compareOutbox($0)] } ?? []
         case .subscription: return retrySubscription(at: moment.boot)
         case .requests: return answerRequests()
         case .nextRequest: return answerNextRequest(at: moment)
@@ -144,13 +147,13 @@ struct AgentState {
         case .backlog: return beginBacklog(at: moment.boot)
         case .presence:
             guard isConnected, presence.isDue(at: moment.boot) else { return [] }
-            return [.publishPresence(presence.report(at: line.timestamp(boot: moment.boot)))]
+            return [.publishPresence(presence.report(at: timeLine.timestamp(boot: moment.boot)))]
         case .completion: return stopWhenComplete()
         case .shutdown: return continueShutdown(at: moment)
         }
     }
 
-    /// Returns the time of the next turn in µs of the boot clock, unless the loop is woken before.
+    /// Returns the time at which the next turn starts at the latest, in µs of the boot clock.
     func nextTurn(at boot: Int64) -> Int64 {
         guard requests.isEmpty else { return boot }
         let deadline = min(

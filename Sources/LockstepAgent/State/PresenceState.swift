@@ -3,7 +3,7 @@ import LockstepSensors
 
 /// The content of the agent's presence and the time of its next publication.
 struct PresenceState {
-    /// The minimum interval between a change and its publication, in µs: several changes share one message.
+    /// The minimum interval between presence messages that publish changes, in µs. Several changes share one message.
     static let changeInterval: Int64 = 1_000_000
 
     private(set) var phase = Phase.foreground
@@ -16,12 +16,12 @@ struct PresenceState {
 
     private let heartbeat: Int64
     private var reason = "start"
-    /// µs of the boot clock.
+    /// The time of the last publication, in µs of the boot clock.
     private var publishedAt: Int64 = 0
     /// The message ids without a PUBACK.
     private var unacknowledged: Set<Int32> = []
 
-    /// - Parameter heartbeat: the interval between presences without a change, in µs.
+    /// - Parameter heartbeat: the interval between presence messages while nothing changes, in µs.
     init(heartbeat: Int64) { self.heartbeat = heartbeat }
 
     /// Whether the broker has acknowledged every published presence.
@@ -38,7 +38,7 @@ struct PresenceState {
         self.reason = reason
     }
 
-    /// Starts a connection: PUBACKs of an earlier one do not arrive any more.
+    /// Handles a new connection: PUBACKs of the previous one no longer arrive.
     /// - Returns: the presence to publish.
     mutating func didConnect(at time: Timestamp) -> PresenceReport {
         defer { if reason == "start" { reason = "reconnect" } }
@@ -46,7 +46,7 @@ struct PresenceState {
         return report(at: time)
     }
 
-    /// Returns whether a heartbeat is due, or a change is to be published.
+    /// Returns whether it is time to publish a heartbeat or a change.
     func isDue(at boot: Int64) -> Bool { boot - publishedAt >= (isChanged ? Self.changeInterval : heartbeat) }
 
     mutating func didPublish(id: Int32, at boot: Int64) {
@@ -58,7 +58,7 @@ struct PresenceState {
     mutating func didAcknowledge(id: Int32) { unacknowledged.remove(id) }
 
     /// Records the status of a source.
-    /// - Returns: whether the kind of status has changed; a change of its details alone is not worth a log entry.
+    /// - Returns: whether the kind of status has changed. A change of the details alone is not logged.
     mutating func setStatus(_ status: SourceStatus, of source: String) -> Bool {
         let text = status.description
         guard sources[source] != text else { return false }

@@ -11,19 +11,21 @@ struct AcknowledgementSchedule {
         let committedAt: Int64
     }
 
-    /// µs between two acknowledgements of one (device, epoch). It is shorter than an agent's publish window; otherwise
-    /// each acknowledgement would lag further behind its batch than the previous one.
+    /// The minimum time between two acknowledgements of one (device, epoch), in µs. It is shorter than an agent's
+    /// default window; otherwise each acknowledgement would lag further behind its batch than the previous one.
     static let minInterval: Int64 = 900_000
-    /// µs from a commit to its acknowledgement. The batches of one publish window arrive within this time.
+    /// The minimum time from a commit to its acknowledgement, in µs. The batches of one window arrive within this time.
     static let delay: Int64 = 100_000
-    /// µs between two scans of the queue.
+    /// The minimum time between two scans of the queue, in µs.
     private static let scanInterval: Int64 = 50_000
 
     private var pending: [DeviceEpoch: Pending] = [:]
     private var queue = DeadlineQueue<DeviceEpoch>()
+    /// The time of the last acknowledgement of each (device, epoch), in µs of the boot clock.
     private var sentAt: [DeviceEpoch: Int64] = [:]
     /// The size of `sentAt` at which expired entries are removed.
     private var pruneThreshold = 20_000
+    /// The earliest time of the next scan of the queue, in µs of the boot clock.
     private var nextScan: Int64 = 0
 
     /// Schedules an acknowledgement of the stored batches of (device, epoch).
@@ -48,7 +50,7 @@ struct AcknowledgementSchedule {
             expired.append((key.device, ack))
             sentAt[key] = boot
         }
-        // Epochs come and go. An entry older than the interval has no effect any more.
+        // Limit the memory: ended epochs would accumulate. An entry older than the interval no longer has an effect.
         if sentAt.count > pruneThreshold {
             sentAt = sentAt.filter { boot - $0.value < Self.minInterval }
             pruneThreshold = max(20_000, 2 * sentAt.count)

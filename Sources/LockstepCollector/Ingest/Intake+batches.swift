@@ -5,8 +5,8 @@ import LockstepWire
 
 extension Intake {
     /// Adds a batch of samples to the group.
-    /// - Throws: the reason for a rejection. Nothing of the batch is kept then, except its sequence number if the batch
-    ///   can never be stored.
+    /// - Throws: the reason for a rejection. In this case nothing of the batch is kept, except its sequence number if
+    ///   the batch can never be stored.
     mutating func ingestBatch(
         _ message: IncomingMessage, route: Int, _ registry: inout LifecycleRegistry, at moment: Moment
     ) throws {
@@ -43,8 +43,8 @@ extension Intake {
         guard let address = topics[route].address, let stream = topics[route].stream else {
             preconditionFailure("a route to samples has an address and a stream")
         }
-        // Reserve capacity only for topics of the previous group. With every topic ever seen, the reservations would
-        // add up to more than ever arrives at once.
+        // Reserve capacity only for topics of the previous group. Reservations for all known topics would take far more
+        // memory than the messages of one group.
         let isSteady = topics[route].group == groupNumber - 1
         topics[route].group = groupNumber
         topics[route].run = group.runs.count
@@ -102,12 +102,12 @@ extension Intake {
     }
 
     /// Passes live samples to the life cycle of their device, or keeps the newest timestamp for later if the samples
-    /// can't change the state.
+    /// cannot change the state.
     private mutating func recordLiveSamples(
         _ newest: Timestamp, of device: Int, _ registry: inout LifecycleRegistry, at moment: Moment
     ) {
         guard devices[device].settledInGroup != groupNumber else {
-            // Clamp to the present time here, as the life cycle would do now. A later call has a later present time.
+            // The life cycle limits timestamps to the current time, but receives this one later. Limit it now.
             devices[device].newest = max(devices[device].newest, min(newest, moment.wall))
             if !devices[device].isPending { pendingDevices.append(device) }
             devices[device].isPending = true
@@ -126,7 +126,8 @@ extension Intake {
         pendingDevices.removeAll(keepingCapacity: true)
     }
 
-    /// Reports the newest live samples of one device to its life cycle. Required before any other event of the device.
+    /// Reports the newest live samples of one device to its life cycle. Call it before any other event
+    /// of the device.
     mutating func reportNewest(of device: Int, _ registry: inout LifecycleRegistry, at moment: Moment) {
         devices[device].settledInGroup = 0
         guard devices[device].isPending else { return }

@@ -18,7 +18,7 @@ extension Intake {
             group.dropped.append(
                 DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet(presence.dropped)))
         }
-        // The broker publishes a last will. It is no sign of life of the device.
+        // A last will comes from the broker, so it does not show that the device is alive.
         if presence.phase != .lost {
             group.seen[device] = moment.wall
             droppedSamples[device] = presence.droppedSamples > 0 ? presence.droppedSamples : nil

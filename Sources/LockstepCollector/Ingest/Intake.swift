@@ -5,9 +5,9 @@ import LockstepWire
 
 /// Converts incoming messages into an ``IngestGroup`` for the store: validates, decodes, and updates the life cycles.
 ///
-/// This is the path of every message. It must not allocate per message.
+/// Every message passes through it, so it must not allocate memory per message.
 struct Intake {
-    /// The maximum distance of a sample into the collector's future, in µs.
+    /// The maximum time by which a sample may be ahead of the collector's clock, in µs.
     let maximumFuture: Int64
     let root: TopicRoot
     /// One reader per stream, shared by all topics of the stream.
@@ -19,7 +19,7 @@ struct Intake {
     var topics = TopicTable<Route>()
     var devices: [KnownDevice] = []
     /// The index of each device in `devices`.
-    private var numbers: [DeviceAddress: Int] = [:]
+    private var deviceIndices: [DeviceAddress: Int] = [:]
     /// The number of dropped samples that each agent last reported.
     var droppedSamples: [DeviceAddress: Int64] = [:]
     /// The messages since the last group was taken.
@@ -43,15 +43,18 @@ struct Intake {
         var device: Int?
         /// The index of this topic's run, valid in the group with the number `group`.
         var run = 0
+        /// The number of the last group with a run of this topic.
         var group = 0
-        /// The size of that run. The next run reserves the same capacity.
+        /// The number of batches in that run. The next run reserves the same capacity.
         var batches = 0
+        /// The number of samples in that run.
         var samples = 0
     }
 
+    /// A device in the store or in the current group.
     struct KnownDevice {
         let address: DeviceAddress
-        /// The number of the group in which further live samples can't change the device's state. In that group it is
+        /// The number of the group in which further live samples cannot change the device's state. In that group it is
         /// enough to report the newest samples once, at the end.
         var settledInGroup = 0
         /// The time of the newest live sample in that group.
@@ -104,7 +107,7 @@ struct Intake {
         registry.tick(at: moment, into: &group)
     }
 
-    /// Adds a message to the current group. A message that can't be accepted is added as rejected, with the reason.
+    /// Adds a message to the current group. A message that cannot be accepted is added as rejected, with the reason.
     mutating func ingest(_ message: IncomingMessage, _ registry: inout LifecycleRegistry, at moment: Moment) {
         do {
             let route = try route(of: message)
@@ -118,22 +121,21 @@ struct Intake {
         }
     }
 
-    /// Returns whether the topic's device is known, or adds it if there is room.
-    ///
-    /// The number is limited because a client could invent device ids.
+    /// Adds the topic's device if it is new. The number of devices is limited because a client could invent device ids.
+    /// - Returns: false if the limit is reached.
     mutating func admitDevice(of route: Int) -> Bool {
         if topics[route].device != nil { return true }
         guard let address = topics[route].address else { return false }
-        if numbers[address] == nil {
+        if deviceIndices[address] == nil {
             guard devices.count < maximumDevices else { return false }
             add(address)
         }
-        topics[route].device = numbers[address]
+        topics[route].device = deviceIndices[address]
         return true
     }
 
     private mutating func add(_ address: DeviceAddress) {
-        numbers[address] = devices.count
+        deviceIndices[address] = devices.count
         devices.append(KnownDevice(address: address))
     }
 
@@ -154,7 +156,7 @@ struct Intake {
     private mutating func reject(_ message: IncomingMessage, reason: String, at moment: Moment) {
         group.rejected.append(
             RejectedMessage(
-                // Limited in bytes: the reason may quote the payload, and one character can be as long as a payload.
+                // The limit is in bytes, because the reason may quote the payload and one character can be very long.
                 at: moment.wall, topic: String(decoding: message.topicBytes.prefix(256), as: UTF8.self),
                 reason: String(decoding: reason.utf8.prefix(1000), as: UTF8.self),
                 size: message.payload.count,
@@ -176,7 +178,7 @@ struct Intake {
                 .device(_, .clockPing), .device(_, .clockPong), .collector:
                 Route(destination: .ignored, address: nil, stream: nil, reader: nil)
             }
-        // Limited because a client could invent topics.
+        // The table is limited because a client could invent topics.
         if topics.count >= 200_000 { topics = TopicTable() }
         return topics.add(message.topicBytes, route)
     }

@@ -25,11 +25,12 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// The maximum number of queued groups. ``add(_:)`` blocks if there are more.
+    /// The maximum number of queued groups. ``add(_:)`` blocks while the queue is full.
     private static let maxPending = 2
 
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "lockstep.collector.store")
+    /// The number of queued work items.
     private let pending = Atomic<Int>(0)
     private let needsMaintenance = Atomic<Bool>(false)
 

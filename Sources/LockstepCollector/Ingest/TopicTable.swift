@@ -3,7 +3,7 @@ import Glibc
 /// A dictionary keyed by the raw bytes of a topic. Every message needs a lookup, and creating a `String` for it would
 /// cost more than the lookup itself.
 ///
-/// A hash table with linear probing. It uses Swift's `Hasher`, which is seeded per process, so that a client can't
+/// A hash table with linear probing. It uses Swift's `Hasher`, which is seeded per process, so that a client cannot
 /// choose topics that collide.
 struct TopicTable<Value> {
     private struct Entry {

@@ -6,12 +6,12 @@ public import LockstepModel
 public struct LifecycleMachine: Sendable {
     /// The timeouts of a life cycle.
     public struct Timing: Sendable, Hashable {
-        /// µs without a message after which a device is in background.
+        /// The time without messages after which a device counts as in background, in µs.
         public var silence: Int64
-        /// µs after which a resumed device becomes active without live samples.
+        /// The time after which a resumed device becomes active without live samples, in µs.
         public var settle: Int64
 
-        /// Creates the timeouts. The default silence is two and a half heartbeat intervals of an agent.
+        /// Creates the timeouts, in µs. The default silence is two and a half heartbeat intervals of an agent.
         public init(silence: Int64 = 75_000_000, settle: Int64 = 5_000_000) {
             self.silence = silence
             self.settle = settle
@@ -40,7 +40,7 @@ public struct LifecycleMachine: Sendable {
     /// Creates a life cycle.
     /// - Parameters:
     ///   - snapshot: the stored state, or an empty one for a new device.
-    ///   - moment: the present time; the silence timeout starts now.
+    ///   - moment: the current time, at which the timeouts start.
     public init(_ snapshot: LifecycleSnapshot = LifecycleSnapshot(), timing: Timing = Timing(), at moment: Moment) {
         self.snapshot = snapshot
         self.timing = timing
@@ -51,7 +51,7 @@ public struct LifecycleMachine: Sendable {
     /// The current state, or nil before the first transition.
     public var state: LifecycleState? { snapshot.last?.to }
 
-    /// The deadline of the next tick in µs of the boot clock, or nil if the passing of time has no effect.
+    /// The deadline of the next tick in µs of the boot clock, or nil if time alone does not change the state.
     public var nextTick: Int64? {
         switch state {
         case nil, .background, .terminated: nil
@@ -61,6 +61,7 @@ public struct LifecycleMachine: Sendable {
     }
 
     /// Processes an event.
+    /// - Parameter moment: the current time.
     /// - Returns: the resulting transition, or nil if the state does not change.
     public mutating func handle(_ event: Event, at moment: Moment) -> LifecycleTransition? {
         switch event {
@@ -70,7 +71,9 @@ public struct LifecycleMachine: Sendable {
         }
     }
 
-    /// Restarts the silence timer. While the collector itself is disconnected, it can't detect silent devices.
+    /// Restarts the timeouts. Call it when the collector has connected: without a connection, it cannot detect silent
+    /// devices.
+    /// - Parameter moment: the current time.
     public mutating func restartSilence(at moment: Moment) {
         lastMessageAt = moment.boot
         resumedAt = moment.boot
@@ -106,8 +109,8 @@ public struct LifecycleMachine: Sendable {
         case .active, .inactive: return nil
         case nil, .resumed: return move(to: .active, since: clamped(newest, to: moment), reason: "live-sample")
         case .background, .terminated:
-            // A device that declared itself in background still sends samples at background rates. They don't resume
-            // it.
+            // A device that declared itself in background still sends samples at background rates. They do not
+            // resume it.
             guard snapshot.phase != .background else { return nil }
             resumedAt = moment.boot
             return move(to: .resumed, since: clamped(newest, to: moment), reason: "live-sample")
@@ -127,19 +130,19 @@ public struct LifecycleMachine: Sendable {
         if isOfAnotherEpoch(presence) {
             guard presence.phase != .lost else { return true }
             if let after = presence.after, after == snapshot.epoch { return false }
-            // Session numbers come from a clock that was set in between. Only timestamps order the two epochs.
+            // The clock was set between the epochs, so session numbers, which are times, do not order them.
             guard let at = presence.at, let evidenceTime = snapshot.evidenceTime else { return false }
             return at <= evidenceTime
         }
         if let session = presence.session, let known = snapshot.session {
             if session != known { return session < known }
         }
-        // The time of a last will is the time of its connection, not of the loss.
+        // A last will has the time at which its connection started, not the time at which it was lost.
         guard presence.phase != .lost, let at = presence.at, let evidenceTime = snapshot.evidenceTime else {
             return false
         }
-        // A repeated message, such as a retained one, is no sign of life. A different phase is a new message, even with
-        // the same timestamp: an agent may publish both within one microsecond.
+        // A repeated message, such as a retained one, does not show that the device is alive. A different phase is a
+        // new message, even with the same timestamp: an agent may publish both within one microsecond.
         return at < evidenceTime
             || (at == evidenceTime && (presence.phase == snapshot.phase || snapshot.phase == .lost))
     }
@@ -171,6 +174,7 @@ public struct LifecycleMachine: Sendable {
         return transition
     }
 
-    /// Returns the device's own time, limited to the collector's present time.
+    /// Returns the device's own time, limited to the collector's current time. Without a time, returns the current
+    /// time.
     private func clamped(_ time: Timestamp?, to moment: Moment) -> Timestamp { min(time ?? moment.wall, moment.wall) }
 }

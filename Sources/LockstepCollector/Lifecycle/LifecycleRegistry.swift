@@ -9,7 +9,7 @@ struct LifecycleRegistry {
     /// The changed machines of the current transaction.
     private var uncommitted: [DeviceAddress: LifecycleMachine] = [:]
     private let timing: LifecycleMachine.Timing
-    /// The devices by their next tick, in µs of the boot clock. An entry is never later than the real deadline and
+    /// The devices by their next tick, in µs of the boot clock. An entry is never later than the actual deadline, and
     /// often earlier, because every message of a device postpones its deadline.
     private var queue = DeadlineQueue<DeviceAddress>()
     /// The valid queue entry of each device. Other entries of the device are stale.
@@ -59,7 +59,7 @@ struct LifecycleRegistry {
         }
     }
 
-    /// Restarts the silence timers of all devices. While the collector was disconnected it received no messages.
+    /// Restarts the timeouts of all devices, because the collector received no messages while it was disconnected.
     mutating func restartSilence(at moment: Moment) {
         for device in committed.keys {
             committed[device]?.restartSilence(at: moment)
@@ -68,13 +68,15 @@ struct LifecycleRegistry {
         for device in uncommitted.keys { uncommitted[device]?.restartSilence(at: moment) }
     }
 
+    /// Keeps the changes of the current transaction.
     mutating func commit() {
         committed.merge(uncommitted) { $1 }
         uncommitted.removeAll(keepingCapacity: true)
     }
 
+    /// Reverts the changes of the current transaction.
     mutating func rollback() {
-        // The effect of a tick is reverted, but it has consumed the queue entry: check these devices again.
+        // A reverted tick has already consumed its queue entry. Check these devices again at the next tick.
         for device in uncommitted.keys { enqueue(device, deadline: .min) }
         uncommitted.removeAll(keepingCapacity: true)
     }

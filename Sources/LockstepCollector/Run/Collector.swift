@@ -10,8 +10,8 @@ import Synchronization
 /// A service that receives the batches of agents, stores every sample once, acknowledges after the commit, and
 /// publishes the life-cycle state of each device.
 public final class Collector: Service {
-    /// The state transitions of all devices, each after it is on disk. The newest 10,000 are buffered for a slow
-    /// reader.
+    /// The state transitions of all devices. Each is published here after it is on disk. A slow reader loses all but
+    /// the newest 10,000.
     public let transitions: AsyncStream<DeviceTransition>
 
     private let configuration: CollectorConfiguration
@@ -22,7 +22,7 @@ public final class Collector: Service {
     private let isStopping = Mutex(false)
     private let continuation: AsyncStream<DeviceTransition>.Continuation
 
-    /// Creates a collector. It does nothing before ``run()``.
+    /// Creates a collector, which starts with ``run()``.
     /// - Parameters:
     ///   - supervisor: receives the status from the collector's loop.
     ///   - makeStore: opens the store, on the collector's own thread.

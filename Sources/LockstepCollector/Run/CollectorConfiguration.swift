@@ -14,25 +14,26 @@ public struct CollectorConfiguration: Sendable {
     public var mqttVersion: MQTTVersion?
     /// The MQTT keep-alive interval in seconds, 5 to 65,535.
     public var keepAlive = 15
-    /// The first levels of all topics.
+    /// The prefix of all topics.
     public var root = TopicRoot.standard
     /// The groups to collect, or empty for all.
     public var groups: [GroupID] = []
-    /// The limits of a payload. A message beyond them is rejected.
+    /// The limits of a payload. A message that exceeds them is rejected.
     public var limits = PayloadLimits()
     /// The maximum number of devices. Messages of further devices are rejected.
     public var maximumDevices = 100_000
-    /// The maximum distance of a sample into the future, in µs.
+    /// The maximum time by which a sample may be ahead of the collector's clock, in µs.
     public var maximumFuture: Int64 = 86_400_000_000
     /// The timeouts of the life cycles.
     public var timing = LifecycleMachine.Timing()
+    /// The limits of a turn.
     var turn = TurnLimits()
     /// The MQTT 5 receive maximum: how many unacknowledged messages the broker may send. The default covers two turns,
     /// so that the broker can keep sending while a turn ends.
     public var receiveMaximum = UInt16(clamping: 2 * TurnLimits().messages)
     /// The program version in the published health, or nil to omit it.
     public var version: String?
-    /// The interval between two publishes of the collector's health, in µs.
+    /// The interval at which the collector publishes its health, in µs.
     public var healthInterval: Int64 = 10_000_000
 
     /// Creates a configuration with default values.

@@ -38,7 +38,7 @@ extension CollectorLoop {
             rollBack()
             return .rolledBack
         case .abandonConnection:
-            handle(link.abandon(MQTTError(.other, "the store can't be written")))
+            handle(link.abandon(MQTTError(.other, "the store cannot be written")))
             return .abandoned
         case .publish(let states, let acknowledgements):
             publish(states: states, acknowledgements: acknowledgements)

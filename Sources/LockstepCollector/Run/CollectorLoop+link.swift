@@ -28,13 +28,13 @@ extension CollectorLoop {
             logger.error(
                 "message refused by broker",
                 metadata: [
-                    "error": "\(refusal)", "hint": "allow this user to write state, ack and $collector topics",
+                    "error": "\(refusal)", "hint": "allow this user to publish to the state, ack and $collector topics",
                 ])
         }
     }
 
     /// Passes an event to the machine and carries out its action.
-    /// - Returns: whether to connect. Only the answer to ``TurnMachine/LinkEvent/reconnectDue(hasTrialGroup:)`` matters.
+    /// - Returns: whether to connect. Only meaningful for ``TurnMachine/LinkEvent/reconnectDue(hasTrialGroup:)``.
     @discardableResult
     func handle(_ event: TurnMachine.LinkEvent) -> Bool { perform(machine.handle(event, at: .now)) }
 

@@ -28,7 +28,7 @@ final class CollectorLoop {
     var readResult = TurnMachine.ReadResult()
     /// The time at which the current messages were read. It is shared by all messages of one read.
     var moment = Moment.now()
-    /// The devices whose states are published after a connect.
+    /// The devices whose states are published after a connect, in portions.
     var announcedDevices: [DeviceAddress] = []
 
     init(
@@ -97,7 +97,7 @@ final class CollectorLoop {
     var summary: String {
         (link.isUp ? "connected to \(configuration.broker)" : "no connection to \(configuration.broker)")
             + "; \(registry.deviceCount) devices"
-            + (report.isStalled ? "; the store can't be written" : "")
+            + (report.isStalled ? "; the store cannot be written" : "")
     }
 
     var fleet: HealthReport.Fleet {

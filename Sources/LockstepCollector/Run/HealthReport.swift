@@ -7,10 +7,10 @@ import Logging
 
 /// Counts what the collector stored and rejected, and publishes its health.
 final class HealthReport {
-    /// Figures of all devices.
+    /// Totals over all devices.
     struct Fleet {
         let devices: Int
-        /// Samples that agents had to drop.
+        /// The number of samples that agents dropped.
         let droppedSamples: Int64
     }
 
@@ -24,12 +24,13 @@ final class HealthReport {
     private var duplicates = 0
     private var conflicts = 0
     private var rejected = 0
-    /// Why the store can't be written, or nil if it can.
+    /// The reason why the store cannot be written, or nil if it is writable.
     private var problem: String?
     /// The time of the last published health, in µs of the boot clock.
     private var publishedAt: Int64 = 0
-    /// Rejected messages since the start of the current minute, and that start in µs of wall time.
+    /// The number of messages rejected since `minuteStart`.
     private var minuteRejections = 0
+    /// The start of the current minute, in µs since 1970.
     private var minuteStart: Int64 = 0
 
     init(configuration: CollectorConfiguration, logger: Logger) {
@@ -37,13 +38,13 @@ final class HealthReport {
         self.logger = logger
     }
 
-    /// Whether the store can't be written.
+    /// Whether the store cannot be written.
     var isStalled: Bool { problem != nil }
     var status: CollectorHealth.Status { isStalled ? .stalled : .online }
 
     /// Returns the options of a connection, with the current health in the last will.
     func connectionOptions(version: MQTTVersion) -> MQTTOptions {
-        // While the store is stalled, the collector drops its connection again and again. The last will must not
+        // While the store is stalled, the collector repeatedly drops its connection. The last will must not
         // replace the reason with 'offline'.
         let will = CollectorHealth(status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem)
         return MQTTOptions(
@@ -68,7 +69,7 @@ final class HealthReport {
         for message in messages { log(message) }
     }
 
-    /// Records why the store can't be written. Nothing is acknowledged until it can.
+    /// Records why the store cannot be written. Nothing is acknowledged until it is writable again.
     func stall(_ problem: String) {
         if self.problem != problem {
             logger.error("store not writable, acknowledgements suspended", metadata: ["error": "\(problem)"])

@@ -10,15 +10,15 @@ struct CommitLinger {
     static let interval = Duration.milliseconds(10)
     /// The delay of a probe. A probe finds out whether the window is larger than known.
     static let probeDuration = Duration.milliseconds(40)
-    /// The time between two probes. It doubles from the minimum to the maximum. The maximum is shorter than `memory`,
-    /// so that the result of one probe is still known at the next one.
+    /// The time between two probes. It doubles from the minimum to the maximum. The maximum is shorter than
+    /// `memoryPeriod`, so that the result of one probe is still known at the next one.
     private static let minProbeInterval = Duration.milliseconds(200)
     private static let maxProbeInterval = Duration.seconds(20)
     /// The period over which messages are counted to estimate their rate.
     private static let ratePeriod = Duration.milliseconds(100)
-    /// The minimum time for which a turn's message count is remembered. The window can shrink, because it can depend on
-    /// what the broker has to send.
-    private static let memory = Duration.seconds(30)
+    /// The minimum time for which a turn's message count is remembered. Older counts are forgotten, because the window
+    /// can shrink.
+    private static let memoryPeriod = Duration.seconds(30)
 
     /// The maximum number of messages of a turn, in the current memory period and in the previous one.
     private var maxMessages = 0
@@ -35,7 +35,7 @@ struct CommitLinger {
     init(at now: ContinuousClock.Instant) {
         ratePeriodEnd = now + Self.ratePeriod
         nextProbe = ratePeriodEnd
-        memoryEnd = now + Self.memory
+        memoryEnd = now + Self.memoryPeriod
     }
 
     /// The known minimum size of the broker's in-flight window, in messages.
@@ -43,12 +43,12 @@ struct CommitLinger {
 
     /// Records the messages of a turn.
     /// - Parameters:
-    ///   - messages: those that need an acknowledgement.
-    ///   - retained: those of them that are retained. Some brokers send retained messages outside of the window.
+    ///   - messages: the number of messages that need an acknowledgement.
+    ///   - retained: the number of retained messages among them. Some brokers send these outside of the window.
     mutating func record(_ messages: Int, retained: Int = 0, at now: ContinuousClock.Instant) {
         if now >= memoryEnd {
             (maxMessages, previousMaxMessages) = (0, maxMessages)
-            memoryEnd = now + Self.memory
+            memoryEnd = now + Self.memoryPeriod
         }
         if now >= ratePeriodEnd {
             (count, previousCount) = (0, count)
@@ -59,7 +59,9 @@ struct CommitLinger {
     }
 
     /// Returns the time until which to delay the next read, or nil to read at once. May begin a probe.
-    /// - Parameter start: the start of the last turn.
+    /// - Parameters:
+    ///   - start: the start of the last turn.
+    ///   - now: the current time.
     mutating func begin(after start: ContinuousClock.Instant, now: ContinuousClock.Instant) -> ContinuousClock.Instant?
     {
         let end = start + Self.interval

@@ -5,11 +5,11 @@
 /// number of messages every time, so the gap is skipped at the number at which the last wait was futile.
 struct IdleGap {
     private let limits: TurnLimits
-    /// The rest of this turn's waiting time.
+    /// The remaining waiting time of this turn.
     private var remaining = Duration.zero
     /// The number of messages at which this turn last waited.
     private var waitedAt: Int?
-    /// The number of messages at which a turn last waited in vain.
+    /// The number of messages at which a turn last waited and nothing arrived.
     private var futileAt: Int?
 
     init(_ limits: TurnLimits) { self.limits = limits }
@@ -21,8 +21,8 @@ struct IdleGap {
     }
 
     /// Returns how long to wait for more messages, or nil if the turn should end.
-    /// - Parameter messages: the turn's messages that need an acknowledgement. If this number has not changed since the
-    ///   last wait, only other messages arrived, and the turn does not wait again.
+    /// - Parameter messages: the number of messages of this turn that need an acknowledgement. If it has not changed
+    ///   since the last wait, only other messages arrived, and the turn does not wait again.
     mutating func begin(after messages: Int) -> Duration? {
         guard messages >= limits.burst, messages != waitedAt, messages != futileAt, remaining > .zero else {
             return nil
@@ -32,7 +32,9 @@ struct IdleGap {
     }
 
     /// Records the end of a wait.
-    /// - Parameter isReadable: whether something arrived.
+    /// - Parameters:
+    ///   - waited: the duration of the wait.
+    ///   - isReadable: whether something arrived.
     mutating func end(waited: Duration, isReadable: Bool) {
         remaining -= waited
         if !isReadable { futileAt = waitedAt }

@@ -6,14 +6,14 @@ struct PendingCommit {
     private(set) var transitions: [DeviceTransition] = []
     /// The rejected messages to report after the commit.
     private(set) var rejected: [RejectedMessage] = []
-    /// Samples of the first group since the last successful commit. If that commit fails, they are written again to
-    /// test whether the store has recovered. This is safe because none of them was acknowledged.
+    /// The samples of the first group since the last successful commit. If the next commit fails, they are written
+    /// again to test whether the store has recovered. This is safe because none of them was acknowledged.
     private(set) var trialGroup: IngestGroup?
 
     /// Whether there are samples to test the store with.
     var hasTrialGroup: Bool { trialGroup?.isEmpty == false }
 
-    /// Adds a group that is handed to the store.
+    /// Adds the results of a group that is handed to the store.
     mutating func add(_ group: IngestGroup) {
         transitions += group.transitions
         rejected += group.rejected

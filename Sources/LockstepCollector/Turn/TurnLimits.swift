@@ -8,10 +8,11 @@ struct TurnLimits: Sendable {
     var messages = 30_000
     /// The maximum number of samples of a turn. A small message can hold many samples.
     var samples = 300_000
-    /// The minimum number of messages, or samples, of a part. Smaller parts are inefficient to insert.
+    /// The minimum number of messages of a part. Smaller parts are inefficient to insert.
     var partMessages = 3000
+    /// The number of pending samples that are enough for a part, regardless of the number of messages.
     var partSamples = 20_000
-    /// The minimum number of messages after which a turn waits in an idle gap for more messages.
+    /// The minimum number of messages after which a turn waits for more messages (idle gap).
     var burst = 100
     /// The maximum length of one idle gap.
     var idleGap = Duration.milliseconds(10)
@@ -20,16 +21,16 @@ struct TurnLimits: Sendable {
     /// The maximum duration of reading. It bounds the acknowledgement delay when the disk is slow.
     var duration = Duration.milliseconds(250)
 
-    /// Returns whether the pending messages are enough for a part: at least half of the messages, or half of the time,
-    /// that the turn had left after the previous part.
+    /// Returns whether the pending messages are enough for a part: they have used up half of the messages, or half of
+    /// the time, that the turn had left after the previous part.
     ///
     /// A larger part costs less per message, but the turn ends only when its last part is written.
     /// - Parameters:
-    ///   - pending: messages since the previous part.
-    ///   - handedOver: messages up to the previous part.
-    ///   - elapsed: time since the previous part.
-    ///   - remaining: time that was left at the previous part.
-    func isPart(_ pending: Int, after handedOver: Int, elapsed: Duration, of remaining: Duration) -> Bool {
+    ///   - pending: the number of messages since the previous part.
+    ///   - handedOver: the number of messages up to the previous part.
+    ///   - elapsed: the time since the previous part.
+    ///   - remaining: the time that was left at the previous part.
+    func isPartReady(_ pending: Int, after handedOver: Int, elapsed: Duration, of remaining: Duration) -> Bool {
         pending >= partMessages && (2 * pending >= messages - handedOver || elapsed >= remaining / 2)
     }
 }

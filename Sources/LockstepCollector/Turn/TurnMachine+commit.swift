@@ -1,7 +1,7 @@
-// The second half of a turn: commit, and what follows its success or failure.
+// The second half of a turn: commit, then settle or roll back, then publish.
 
 extension TurnMachine {
-    /// Returns whether anything has to be written now.
+    /// Returns whether a commit is necessary now.
     mutating func isCommitDue(_ urgency: GroupUrgency, at now: Instant) -> Bool {
         if hasHandedOver { return true }
         switch urgency {
@@ -21,7 +21,7 @@ extension TurnMachine {
         return .settle
     }
 
-    /// Nothing of this turn may be acknowledged. The broker has to deliver it again.
+    /// Rolls back: no message of this turn may be acknowledged, so that the broker delivers them again.
     mutating func didFailToCommit() -> Action {
         hasHandedOver = false
         deferredSince = nil
@@ -29,7 +29,7 @@ extension TurnMachine {
         return .rollBack
     }
 
-    /// Publishes the next portion of the pending states together with everything that is due.
+    /// Publishes the next portion of the pending states, and the acknowledgements and health that are due.
     mutating func publish() -> Action {
         guard isConnected else { return .publish(states: 0..<0, acknowledgements: false) }
         let portion = pendingStates.prefix(Self.maxStatesPerTurn)

@@ -1,14 +1,19 @@
 import LockstepMQTT
 
-// The connection to the broker: what follows its events, and when to connect while the store is stalled.
+// The reaction to connection events, and the decision when to connect while the store is stalled.
 
 extension TurnMachine {
-    /// Something that happened to the connection.
+    /// An event of the connection to the broker.
     enum LinkEvent {
+        /// A connection was established.
         /// - Parameter devices: the number of devices whose states the broker may have lost.
         case connected(devices: Int)
+        /// The connection was lost.
+        /// - Parameter isTakenOver: whether another client has connected with the same client id.
         case disconnected(isTakenOver: Bool)
+        /// A connection attempt failed.
         case failed(MQTTError.Code)
+        /// The broker refused the subscription.
         case subscriptionRefused
         /// A QoS 1 publish was queued.
         case queued(id: Int32)
@@ -17,14 +22,14 @@ extension TurnMachine {
         /// The wait before the next connection attempt is over.
         /// - Parameter hasTrialGroup: whether there are samples to test the store with.
         case reconnectDue(hasTrialGroup: Bool)
-        /// The samples to test the store with were committed, or not.
+        /// The attempt to commit the samples to test the store with has ended.
         case triedCommit(succeeded: Bool)
     }
 
-    /// What the loop has to do about it.
+    /// The action that the loop carries out after a connection event.
     enum LinkAction: Equatable {
         case ignore
-        /// Subscribe, restart the silence timers, and publish the collector's health.
+        /// Subscribe, restart the timeouts of all life cycles, and publish the collector's health.
         case startSession
         /// Log that another client uses the same client id.
         case reportTakeover
@@ -34,15 +39,15 @@ extension TurnMachine {
         case reportFailure
         /// Log that the broker refused the subscription.
         case reportRefusedSubscription
-        /// Connect, with a last will that tells whether the store is stalled.
+        /// Connect, with a last will that reports whether the store is stalled.
         case connect
         /// Commit the samples to test the store with.
         case tryCommit
         case stayDisconnected
     }
 
-    /// The time after which a refused subscription is retried. The access rights may have been corrected, or a cluster
-    /// may just have lost a node.
+    /// The time after which a refused subscription is retried. Until then, the access rights may have been corrected,
+    /// or a failed cluster node may have recovered.
     static let resubscribeInterval = Duration.seconds(5)
 
     /// Processes a connection event.
@@ -71,8 +76,9 @@ extension TurnMachine {
         case .queued(let id): inFlight.insert(id)
         case .acknowledged(let id): inFlight.remove(id)
         case .reconnectDue(let hasTrialGroup):
-            // While the store is stalled, a connection would only receive messages that can't be stored. One connection
-            // is made to report the stall. After that, the collector connects when the store is writable again.
+            // While the store is stalled, a connection would only receive messages that cannot be stored. One
+            // connection is made to report the stall. After that, the collector connects when the store is writable
+            // again.
             let needsTrial = isStalled && isStallReported && !hasHandedOver && hasTrialGroup
             return needsTrial ? .tryCommit : connect()
         case .triedCommit(let succeeded):

@@ -28,7 +28,7 @@ extension TurnMachine {
         retained += result.retained
         pendingSamples = result.pendingSamples
         lastRead = now
-        // Without the connection, nothing more that was read from it can be acknowledged.
+        // Messages of a lost connection can no longer be acknowledged, so stop reading.
         guard isConnected, now < readEnd else { return endReading(at: now) }
         let isPartFull = pendingSamples >= limits.partSamples
         // A read that ended at a limit may leave data that no poll reports: OpenSSL buffers the rest of a record.
@@ -53,9 +53,9 @@ extension TurnMachine {
         return readMore(at: now)
     }
 
-    /// Hands over what was read if it is enough for a part, or reads more.
+    /// Hands over the current group if it is large enough for a part, or reads more.
     private mutating func continueReading(isStoreIdle: Bool, at now: Instant) -> Action {
-        let isPart = limits.isPart(
+        let isPart = limits.isPartReady(
             messages - handedOverMessages, after: handedOverMessages, elapsed: lastRead - partStart,
             of: readEnd - partStart)
         guard pendingSamples >= limits.partSamples || (isPart && isStoreIdle) else { return readMore(at: now) }
@@ -64,8 +64,8 @@ extension TurnMachine {
     }
 
     private mutating func readMore(at now: Instant) -> Action {
-        let hasRoom = messages < limits.messages && handedOverSamples + pendingSamples < limits.samples
-        return hasRoom ? .read : endReading(at: now)
+        let isBelowLimits = messages < limits.messages && handedOverSamples + pendingSamples < limits.samples
+        return isBelowLimits ? .read : endReading(at: now)
     }
 
     private mutating func endReading(at now: Instant) -> Action {

@@ -1,6 +1,6 @@
 import LockstepMQTT
 
-/// The decisions of the collector's main loop: when to read, wait, hand over, commit, acknowledge and roll back.
+/// The decisions of the collector's main loop: when to read, wait, hand over groups, commit, acknowledge and roll back.
 ///
 /// A state machine without I/O. The loop passes it an event, carries out the returned action, and passes the result of
 /// the action as the next event, until the turn ends. It reads no clock; the time is a parameter.
@@ -8,18 +8,18 @@ import LockstepMQTT
 /// One event covers up to ``readLimit`` messages, so that the machine adds no cost per message. No event or action
 /// allocates memory.
 ///
-/// The order of a turn guarantees that nothing is acknowledged before it is on disk: libmosquitto queues the
-/// acknowledgements of what was read, and only ``Action/flush`` sends them. A flush follows a successful commit, or a
-/// review that found nothing to store except heartbeats.
+/// The order of a turn guarantees that no message is acknowledged before it is on disk: libmosquitto queues the
+/// acknowledgements of the messages it has read, and only ``Action/flush`` sends them. A flush follows a successful
+/// commit, or a review that found nothing to store except heartbeats.
 struct TurnMachine {
     typealias Instant = ContinuousClock.Instant
 
-    /// What happened, with the results of the action that caused it.
+    /// An input of the machine: a wake-up, or the result of the last action.
     enum Event {
         /// The loop woke up: the link is readable, a deadline passed, or another thread signalled.
-        /// - Parameter hasUnsentData: whether the socket did not accept everything that was written.
+        /// - Parameter hasUnsentData: whether the socket has not accepted all outgoing data yet.
         case wokeUp(isReadable: Bool, hasUnsentData: Bool)
-        /// The collector is stopping. This starts the last turn.
+        /// The collector is stopping, and the last turn starts.
         case stopping
         case lingered
         case read(ReadResult)
@@ -37,13 +37,13 @@ struct TurnMachine {
         case flushed
     }
 
-    /// What the loop has to do next.
+    /// The next step of the loop.
     enum Action: Equatable {
-        /// Leave everything unread until the given time.
+        /// Read nothing until the given time.
         case linger(until: Instant)
         /// Read up to ``readLimit`` messages.
         case read
-        /// Wait for more to read, but at most for the given time.
+        /// Wait until the link is readable, but at most for the given time.
         case waitToRead(Duration)
         /// Hand the current group to the store, which writes it in parallel.
         case handOver
@@ -62,7 +62,7 @@ struct TurnMachine {
         /// Publish the states of a range of the devices that were known at connect, the acknowledgements whose deadline
         /// has passed, and the collector's health.
         case publish(states: Range<Int>, acknowledgements: Bool)
-        /// Send the queued packets, including the MQTT acknowledgements of everything read.
+        /// Send the queued packets, including the MQTT acknowledgements of all messages read.
         case flush
         /// Start the next turn. Before that, let the store do its maintenance if requested.
         case endTurn(maintenance: Bool)
@@ -70,33 +70,36 @@ struct TurnMachine {
 
     /// The result of one read.
     struct ReadResult {
-        /// Messages of this read, those of them that need an MQTT acknowledgement, and the retained ones of the latter.
+        /// The number of messages of this read.
         var messages = 0
+        /// The number of messages of this read that need an MQTT acknowledgement.
         var unacknowledged = 0
+        /// The number of retained messages among the unacknowledged ones.
         var retained = 0
-        /// Connection events of this read.
+        /// The number of connection events of this read.
         var linkEvents = 0
-        /// Samples in the current group.
+        /// The number of samples in the current group.
         var pendingSamples = 0
         /// Whether the store has written all parts that were handed over.
         var isStoreIdle = true
     }
 
-    /// How soon the current group has to be committed.
+    /// The urgency of committing the current group.
     enum GroupUrgency {
         /// The group is empty.
         case none
         /// The group holds only heartbeats. They can wait for the next commit: with thousands of devices, each
         /// heartbeat would otherwise cost a commit. If a crash loses one, the next heartbeat replaces it.
         case deferrable
+        /// The group has to be committed now.
         case urgent
     }
 
     /// The maximum number of messages of one read.
     static let readLimit = 100
-    /// The time for which heartbeats wait for another reason to commit.
+    /// The maximum time for which heartbeats wait for another reason to commit.
     static let maxDeferral = Duration.seconds(1)
-    /// The time between two turns if nothing happens.
+    /// The maximum time between two turns, if nothing wakes the loop.
     static let maxIdle = Duration.milliseconds(500)
     /// The maximum number of states published in one turn. One call of libmosquitto reads as many packets as there are
     /// publishes in flight, regardless of the read limit.
@@ -109,21 +112,27 @@ struct TurnMachine {
     var idleGap: IdleGap
 
     // The current turn.
-    /// The time at which reading started, and at which it has to end.
+    /// The time at which reading started.
     var readStart: Instant
+    /// The time at which reading has to end.
     var readEnd: Instant
-    /// The time of the last read, and of the read after which the last part was handed over.
+    /// The time of the last read.
     var lastRead: Instant
+    /// The time of the read after which the last part was handed over.
     var partStart: Instant
+    /// Whether the collector stops after this turn.
     var isLastTurn = false
-    /// Messages of this turn, and the number of them at the last hand-over.
+    /// The number of messages of this turn.
     var messages = 0
+    /// The number of messages of this turn that were handed over to the store.
     var handedOverMessages = 0
-    /// Messages of this turn that need an MQTT acknowledgement, and the retained ones of them.
+    /// The number of messages of this turn that need an MQTT acknowledgement.
     var unacknowledged = 0
+    /// The number of retained messages among the unacknowledged ones.
     var retained = 0
-    /// Samples in the current group, and samples that this turn has handed over.
+    /// The number of samples in the current group.
     var pendingSamples = 0
+    /// The number of samples of this turn that were handed over to the store.
     var handedOverSamples = 0
 
     // The store.
@@ -143,7 +152,7 @@ struct TurnMachine {
     var resubscribeAt: Instant?
     /// The devices whose states have to be published after a connect, as indices into the list made at connect.
     var pendingStates = 0..<0
-    /// QoS 1 publishes that the broker has not acknowledged.
+    /// The ids of the QoS 1 publishes that the broker has not acknowledged.
     var inFlight: Set<Int32> = []
     /// The last reported reason of a failed connection attempt.
     var lastReportedFailure: MQTTError.Code?
@@ -162,8 +171,8 @@ struct TurnMachine {
     var isPublishingStates: Bool { !pendingStates.isEmpty || inFlight.count > Self.minBrokerWindow }
 
     /// Returns the maximum time to wait for the next turn.
-    /// - Parameter acknowledgement: the time until the next acknowledgement is due. It is ignored without a connection:
-    ///   acknowledgements stay due, and the loop would spin.
+    /// - Parameter acknowledgement: the time until the next acknowledgement is due. It is ignored without a connection,
+    ///   because an acknowledgement that cannot be sent would make the loop spin.
     func maxWait(untilAcknowledgement acknowledgement: Duration?) -> Duration {
         guard isConnected, let acknowledgement else { return Self.maxIdle }
         return max(.zero, min(Self.maxIdle, acknowledgement))

@@ -32,13 +32,13 @@ struct CoalescerTests {
     }
 
     @Test(
-        "the age of the first sample shortens the window by up to a tenth",
-        arguments: [(age: Int64(30), due: Int64(1070)), (100, 1000), (5000, 1000), (-7, 1100)])
-    func age(_ example: (age: Int64, due: Int64)) {
+        "the age of the first sample shortens the window by at most a tenth",
+        arguments: [(age: Int64(30), deadline: Int64(1070)), (100, 1000), (5000, 1000), (-7, 1100)])
+    func age(_ example: (age: Int64, deadline: Int64)) {
         var coalescer = Coalescer(limits: .init(window: 1000))
         coalescer.add(block([1]), at: 100, age: example.age)
         coalescer.add(block([2]), at: 150, age: 90)
-        #expect(coalescer.nextDeadline == example.due)
+        #expect(coalescer.nextDeadline == example.deadline)
     }
 
     @Test(
@@ -67,14 +67,14 @@ struct CoalescerTests {
         var coalescer = Coalescer(limits: .init(window: 1000, samples: 2))
         coalescer.add(block([1, 2]), at: 100)
         #expect(coalescer.takeReady(at: 100).count == 1)
-        let due = coalescer.nextDeadline
+        let emptyDeadline = coalescer.nextDeadline
         coalescer.add(block([3]), at: 900)
-        let next = coalescer.nextDeadline
-        #expect(due == nil)
-        #expect(next == 1900)
+        let nextDeadline = coalescer.nextDeadline
+        #expect(emptyDeadline == nil)
+        #expect(nextDeadline == 1900)
     }
 
-    @Test("no batch exceeds the packet limit of the broker", arguments: [800, 1500, 3000, 20_000])
+    @Test("no batch with several samples exceeds the packet limit of the broker", arguments: [800, 1500, 3000, 20_000])
     func packetLimit(_ size: Int) {
         for stream in SensorStream.builtIn {
             var coalescer = Coalescer(limits: .init(window: 1_000_000, samples: 1000))
@@ -116,7 +116,7 @@ struct CoalescerTests {
         #expect(coalescer.takeAll().map(\.times) == [[1, 2, 3], [2, 4], [4], [4, 5]])
     }
 
-    @Test("no sample is lost, and batches keep the order of a stream and the limits")
+    @Test("no sample is lost, the samples of a stream keep their order, and batches keep the limits")
     func randomized() {
         var (random, seed) = seeded("coalescer")
         for _ in 0..<100 {

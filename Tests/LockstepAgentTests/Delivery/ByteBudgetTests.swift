@@ -25,7 +25,7 @@ struct ByteBudgetTests {
         #expect(budget.isOpen(at: 3_600_000_000) == false)
     }
 
-    @Test("the average rate is kept")
+    @Test("the average rate is the configured rate")
     func rate() {
         var (random, seed) = seeded("byte budget")
         var budget = ByteBudget(rate: 10_000, at: 0)

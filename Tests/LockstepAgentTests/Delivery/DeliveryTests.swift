@@ -32,7 +32,7 @@ struct DeliveryTests {
     }
 
     @Test("a batch is unsent, then in flight, then awaits its acknowledgement")
-    func lifeOfABatch() {
+    func states() {
         var delivery = Delivery(pending: [:])
         #expect(delivery.isEmpty && !delivery.hasBacklog)
         delivery.enqueue(at(1))
@@ -78,7 +78,7 @@ struct DeliveryTests {
         #expect(delivery.isEmpty)
     }
 
-    @Test("a lost connection makes exactly the batches in flight backlog")
+    @Test("when the connection is lost, exactly the batches in flight become backlog")
     func disconnect() {
         var delivery = Delivery(pending: [epoch: [1...1]])
         delivery.deliver(2...3)
@@ -109,7 +109,7 @@ struct DeliveryTests {
         #expect(delivery.isEmpty)
     }
 
-    @Test("batches that the outbox does not hold are forgotten")
+    @Test("batches that are no longer in the outbox can be removed")
     func forget() {
         var delivery = Delivery(pending: [epoch: [1...3]])
         delivery.didPublish(at(1), as: 1)

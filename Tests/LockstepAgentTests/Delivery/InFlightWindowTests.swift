@@ -3,13 +3,13 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("The window of backlog in flight")
-struct BacklogWindowTests {
+@Suite("The in-flight window")
+struct InFlightWindowTests {
     private let epoch = Epoch(unchecked: "e")
 
     /// Fills the window, and acknowledges it after a queueing delay of `delay` µs and the hold time of the collector.
     /// - Returns: the number of batches.
-    private func round(_ window: inout InFlightWindow, delay: Int64, held: Int64? = 700_000) -> Int64 {
+    private func fillAndAcknowledge(_ window: inout InFlightWindow, delay: Int64, held: Int64? = 700_000) -> Int64 {
         var count: Int64 = 0
         while window.isOpen {
             count += 1
@@ -23,7 +23,7 @@ struct BacklogWindowTests {
     @Test("the window grows while delays are short, up to its maximum")
     func grows() {
         var window = InFlightWindow()
-        let counts = (0..<40).map { _ in round(&window, delay: 200_000) }
+        let counts = (0..<40).map { _ in fillAndAcknowledge(&window, delay: 200_000) }
         #expect(counts.first == Int64(InFlightWindow.initialSize))
         #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 < $1 || $1 == Int64(InFlightWindow.maxSize) })
         #expect(counts.last == Int64(InFlightWindow.maxSize))
@@ -32,14 +32,14 @@ struct BacklogWindowTests {
     @Test("the window halves when delays are long, down to its minimum", arguments: [nil, 0, 900_000])
     func shrinks(held: Int64?) {
         var window = InFlightWindow()
-        for _ in 0..<40 { _ = round(&window, delay: 200_000, held: held) }
-        let counts = (0..<20).map { _ in round(&window, delay: 800_000, held: held) }
+        for _ in 0..<40 { _ = fillAndAcknowledge(&window, delay: 200_000, held: held) }
+        let counts = (0..<20).map { _ in fillAndAcknowledge(&window, delay: 800_000, held: held) }
         #expect(counts[1] == Int64(InFlightWindow.maxSize / 2))
         #expect(counts.last == Int64(InFlightWindow.minSize))
-        let after = (0..<8).map { _ in round(&window, delay: 200_000, held: held) }
-        #expect(after == [4, 5, 6, 7, 8, 10, 12, 15], "it grows more slowly than at the start")
-        let between = (0..<3).map { _ in round(&window, delay: 400_000, held: held) }
-        #expect(Set(between).count == 1, "it stays the same for medium delays")
+        let after = (0..<8).map { _ in fillAndAcknowledge(&window, delay: 200_000, held: held) }
+        #expect(after == [4, 5, 6, 7, 8, 10, 12, 15], "the window grows more slowly than at the start")
+        let between = (0..<3).map { _ in fillAndAcknowledge(&window, delay: 400_000, held: held) }
+        #expect(Set(between).count == 1, "the window does not change for medium delays")
     }
 
     @Test("the newest acknowledged batch determines the delay, including live batches")
@@ -62,10 +62,10 @@ struct BacklogWindowTests {
         #expect(window.size == 8, "live batches alone do not change the window")
     }
 
-    @Test("the window does not grow while it is mostly unused")
+    @Test("the window does not grow while most of it is unused")
     func unused() {
         var window = InFlightWindow()
-        for _ in 0..<4 { _ = round(&window, delay: 0) }
+        for _ in 0..<4 { _ = fillAndAcknowledge(&window, delay: 0) }
         let size = window.size
         for seq in 1001...1010 as ClosedRange<Int64> {
             window.didPublish(BatchPosition(epoch: epoch, seq: seq), isBacklog: true, at: 0)
@@ -81,7 +81,7 @@ struct BacklogWindowTests {
             window.didPublish(BatchPosition(epoch: epoch, seq: seq), isBacklog: true, at: 0)
             window.confirm(BatchPosition(epoch: epoch, seq: seq), at: duration)
         }
-        let counts = (0..<3).map { _ in round(&window, delay: 800_000) }
+        let counts = (0..<3).map { _ in fillAndAcknowledge(&window, delay: 800_000) }
         #expect(counts[1] > counts[0] && counts[2] > counts[1])
     }
 
@@ -136,7 +136,7 @@ struct BacklogWindowTests {
         #expect(!delivery.hasBacklog)
     }
 
-    @Test("the window waits for the collector, not for the broker, and forgotten batches make room")
+    @Test("a batch stays in the window until the collector acknowledges it or it is forgotten")
     func waits() {
         var delivery = Delivery(pending: [epoch: SequenceSet([1...100])])
         var sent: [BatchPosition] = []

@@ -18,24 +18,26 @@ struct LossyDeliveryTests {
                 left -= 1
             }
             #expect(world.delivery.isEmpty, "seed \(seed)")
-            #expect(world.received == world.made, "seed \(seed)")
+            #expect(world.received == world.produced, "seed \(seed)")
         }
     }
 }
 
-/// An agent, its broker and a collector, in steps of 200 ms.
+/// A simulation of an agent, a broker and a collector, in steps of 200 ms.
 private struct World {
     var random: SeededGenerator
     let gapLimit: Int
     var delivery = Delivery(pending: [:])
-    var made: [Epoch: SequenceSet] = [:]
+    /// The numbers of all batches that the agent has produced.
+    var produced: [Epoch: SequenceSet] = [:]
+    /// The numbers of the batches that the collector has stored.
     var received: [Epoch: SequenceSet] = [:]
 
     private var epoch = Epoch(unchecked: "e0")
     private var boot: Int64 = 0
     private var isUp = false
     private var nextID: Int32 = 1
-    /// Messages that have not reached the broker.
+    /// The messages that have not reached the broker yet.
     private var wire: [(id: Int32, position: BatchPosition)] = []
     private var broker: [BatchPosition] = []
     private var pendingAcknowledgements: Set<Epoch> = []
@@ -45,6 +47,8 @@ private struct World {
         self.gapLimit = gapLimit
     }
 
+    /// Advances the time by 200 ms.
+    /// - Parameter isCalm: whether nothing is produced, lost or refused.
     mutating func step(isCalm: Bool) {
         boot += 200_000
         if isUp, !isCalm, chance(0.01) { disconnect() }
@@ -77,10 +81,10 @@ private struct World {
     }
 
     private mutating func produce() {
-        if chance(0.003) { epoch = Epoch(unchecked: "e\(made.count)") }
+        if chance(0.003) { epoch = Epoch(unchecked: "e\(produced.count)") }
         for _ in 0..<Int.random(in: 0...2, using: &random) {
-            let position = BatchPosition(epoch: epoch, seq: (made[epoch]?.last ?? 0) + 1)
-            made[epoch, default: SequenceSet()].insert(position.seq)
+            let position = BatchPosition(epoch: epoch, seq: (produced[epoch]?.last ?? 0) + 1)
+            produced[epoch, default: SequenceSet()].insert(position.seq)
             if isUp, delivery.inFlightCount < 20 { publish(position) } else { delivery.enqueue(position) }
         }
     }

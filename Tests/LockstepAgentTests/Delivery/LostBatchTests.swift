@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepAgent
 
-@Suite("Batches that await their acknowledgement")
+@Suite("Lost batches")
 struct LostBatchTests {
     @Test("a missing batch is sent again if a batch published after it is stored")
     func missing() {
@@ -76,7 +76,7 @@ struct LostBatchTests {
         #expect(!delivery.hasBacklog && !delivery.isEmpty)
     }
 
-    @Test("a batch is sent again at once three times, then with backoff")
+    @Test("a lost batch is sent again at once three times, then with backoff")
     func neverStored() {
         var delivery = Delivery(pending: [:])
         delivery.deliver(1...2)
@@ -98,8 +98,8 @@ struct LostBatchTests {
         #expect(delivery.isEmpty)
     }
 
-    @Test("and was held back goes at once when another of its kind is stored")
-    func storedInTheEnd() {
+    @Test("when a retried batch is stored, all other batches in backoff are sent again at once")
+    func retriedBatchStored() {
         var delivery = Delivery(pending: [:])
         delivery.deliver(1...21)
         for followers in 22...25 as ClosedRange<Int64> {
@@ -156,7 +156,7 @@ struct RetryDelayTests {
         return delivery
     }
 
-    @Test("the ten lowest batches are sent again after some seconds")
+    @Test("the ten lowest batches are sent again after the first delay")
     func probe() {
         #expect((2 * second...20 * second).contains(first))
         var delivery = delivery(awaiting: 25)
@@ -210,7 +210,7 @@ struct RetryDelayTests {
         #expect(delivery.unsentCount == 10)
     }
 
-    @Test("the delay of a batch starts with its publication, even after an idle time")
+    @Test("after an idle time, the delay starts with the publication of the next batch")
     func idle() {
         var delivery = Delivery(pending: [:])
         delivery.didConnect(at: 0)

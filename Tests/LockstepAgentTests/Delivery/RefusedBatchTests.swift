@@ -24,7 +24,7 @@ struct RefusedBatchTests {
         #expect(delivery.backlog == Array(1...10))
     }
 
-    @Test("refused batches are retried in turn")
+    @Test("refused batches are retried in turn, ten at a time")
     func turns() {
         var delivery = delivery(refusing: 1...25)
         var tried: [[Int64]] = []
@@ -54,7 +54,7 @@ struct RefusedBatchTests {
         #expect(waits.prefix(8) == [5, 10, 20, 40, 80, 160, 300, 300])
     }
 
-    @Test("all batches are sent again as soon as one is accepted")
+    @Test("all refused batches are sent again as soon as one is accepted")
     func accepted() {
         var delivery = delivery(refusing: 1...25)
         delivery.tick(at: first)

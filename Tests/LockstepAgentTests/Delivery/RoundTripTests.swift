@@ -6,7 +6,7 @@ import Testing
 struct RoundTripTests {
     private let minute: Int64 = 60_000_000
 
-    @Test("the minimum of all measurements is returned, or nil without one")
+    @Test("the minimum is that of all measurements, or nil if there are none")
     func minimum() {
         var trip = RoundTrip()
         #expect(trip.minimum == nil)

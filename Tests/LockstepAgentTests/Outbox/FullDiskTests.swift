@@ -10,10 +10,10 @@ import Testing
 struct FullDiskTests {
     private var reservedSpacePath: String { TemporaryFolder.path + "/outbox-ballast" }
 
-    /// Returns batches of some kilobytes.
+    /// Returns blocks of some kilobytes.
     private func blocks(_ numbers: Range<Int64>) -> [SampleBlock] { numbers.map { block($0 * 1000..<$0 * 1000 + 200) } }
 
-    /// Returns an outbox with batches 1 to 60 that cannot grow.
+    /// Returns an outbox that holds batches 1 to 60 and whose file cannot grow.
     private func full() throws -> Outbox {
         let outbox = try openOutbox()
         for number in 1...60 as ClosedRange<Int64> {
@@ -67,7 +67,7 @@ struct FullDiskTests {
     }
 
     @Test("the outbox grows again when the disk has space again")
-    func roomAgain() throws {
+    func spaceAgain() throws {
         let outbox = try full()
         outbox.hasDiskSpace = { true }
         let accepted = try outbox.accept(blocks(61..<161), at: time(61))

@@ -18,7 +18,7 @@ struct OutboxClockTests {
         try Outbox(path: TemporaryFolder.path + "/outbox", limits: .init(age: Self.week), clock: clock)
     }
 
-    @Test("the clock is steady on the same boot with the same offset, within the slew")
+    @Test("the clock is steady if boot id and offset are the same, within the step threshold")
     func steady() {
         let limit = TimeLine.stepThreshold
         let now = clock("a", offset: 1000)
@@ -39,25 +39,25 @@ struct OutboxClockTests {
         #expect(second.change(since: (first.bootID, first.offset), newest: first.wall.microseconds) == .steady)
     }
 
-    @Test("a clock that was set starts an epoch and drops no batch", arguments: [month, -month])
+    @Test("after the clock was set, a new epoch starts and no batch is dropped", arguments: [month, -month])
     func wasSet(_ step: Int64) throws {
         let old: Epoch
         do {
             let outbox = try open(clock("a", offset: 0))
             old = outbox.epoch
-            #expect(!outbox.foundClockSet)
+            #expect(!outbox.wasClockSet)
             _ = try outbox.commit(appending: [block([1])], at: time(0))
         }
         do {
             let outbox = try open(clock("a", offset: step, at: step))
-            #expect(outbox.foundClockSet && outbox.epoch != old)
+            #expect(outbox.wasClockSet && outbox.epoch != old)
             let (entries, dropped) = try outbox.commit(appending: [block([1])], at: time(step + 10))
             #expect(dropped == Outbox.Dropped())
             #expect(entries.map(\.position.seq) == [1])
         }
         // The clock is steady from then on.
         let outbox = try open(clock("a", offset: step, at: step + 20))
-        #expect(!outbox.foundClockSet)
+        #expect(!outbox.wasClockSet)
         #expect(try outbox.commit(appending: [], at: time(step + 30)).dropped == Outbox.Dropped())
         #expect(try outbox.pending() == [old: [1...1], outbox.epoch: [1...1]])
     }
@@ -71,7 +71,7 @@ struct OutboxClockTests {
             _ = try outbox.commit(appending: [block([1])], at: time(0))
         }
         let outbox = try open(clock("b", offset: 5 * Self.month, at: Self.month))
-        #expect(outbox.epoch == epoch && !outbox.foundClockSet)
+        #expect(outbox.epoch == epoch && !outbox.wasClockSet)
         _ = try outbox.commit(appending: [block([2])], at: time(Self.month))
         let dropped = try outbox.commit(appending: [], at: time(Self.month + Self.week + 1)).dropped
         #expect(dropped == Outbox.Dropped())
@@ -80,9 +80,9 @@ struct OutboxClockTests {
         #expect(aged.batches == [epoch: [2...2]])
     }
 
-    @Test("a clock that went back over a restart starts an epoch")
+    @Test("after a restart with an earlier clock, a new epoch starts")
     func wentBack() throws {
         do { _ = try open(clock("a", offset: 0)).commit(appending: [block([1])], at: time(0)) }
-        #expect(try open(clock("b", offset: 0, at: -Self.month)).foundClockSet)
+        #expect(try open(clock("b", offset: 0, at: -Self.month)).wasClockSet)
     }
 }

@@ -16,11 +16,11 @@ struct OutboxErrorTests {
         } catch let error as OutboxError {
             return error
         }
-        Issue.record("it was opened")
+        Issue.record("the outbox was opened")
         return OutboxError(path: path, CancellationError())
     }
 
-    @Test("an outbox in use names the other process and what to do")
+    @Test("the error for an outbox in use names the other process and what to do")
     func second() throws {
         let path = TemporaryFolder.path + "/outbox"
         let first = try Outbox(path: path)

@@ -9,11 +9,12 @@ import Testing
 
 /// Opens the outbox in the test's folder. Its lock ends with the scope.
 ///
-/// This is not `withOutbox { }`, because Swift 6.3 confuses the closures of macros inside a closure.
+/// It is not a `withOutbox { }` function, because Swift 6.3 may run the wrong closure of macros inside a closure.
 func openOutbox(limits: Outbox.Limits = .init(), keepsJournal: Bool = false) throws -> Outbox {
     try Outbox(path: TemporaryFolder.path + "/outbox", limits: limits, keepsJournal: keepsJournal)
 }
 
+/// Returns the wall time `microseconds` after `start`.
 func time(_ microseconds: Int64) -> Timestamp { Timestamp(microseconds: start + microseconds) }
 
 @Suite("The outbox", .temporaryFolder)
@@ -61,7 +62,7 @@ struct OutboxTests {
         }
     }
 
-    @Test("a new epoch numbers from 1 and keeps the batches of the old one")
+    @Test("a new epoch numbers its batches from 1 and keeps the batches of the old epoch")
     func epochs() throws {
         let old: Epoch
         let new: Epoch

@@ -21,8 +21,8 @@ struct RestoredOutboxTests {
         for seq in batches { outbox.didPublish(BatchPosition(epoch: outbox.epoch, seq: seq)) }
     }
 
-    @Test("an acknowledgement of future numbers shows that the outbox is older")
-    func future() throws {
+    @Test("an acknowledgement of numbers not assigned yet shows that the outbox is older")
+    func unassignedNumbers() throws {
         let outbox = try outbox(holding: 5)
         publish(1...5, of: outbox)
         #expect(outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 6)))

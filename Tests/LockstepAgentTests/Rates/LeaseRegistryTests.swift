@@ -3,7 +3,7 @@ import LockstepModel
 import Testing
 
 @Suite("Leases of sampling rates")
-struct LeaseTests {
+struct LeaseRegistryTests {
     private var registry = LeaseRegistry()
 
     private mutating func lease(_ stream: SensorStream, _ rate: Double, for seconds: Double, by client: String) -> Bool
@@ -11,7 +11,7 @@ struct LeaseTests {
         registry.add(RateLease(stream: stream, rate: rate, duration: seconds), of: client, at: 1_000_000)
     }
 
-    @Test("the fastest lease of a stream counts until it expires")
+    @Test("the rate of a stream is that of its fastest lease until the lease expires")
     mutating func fastest() {
         let taken = [
             lease(.gyroscope, 50, for: 10, by: "a"), lease(.gyroscope, 200, for: 5, by: "b"),

@@ -11,16 +11,16 @@ struct PublishingRatesTests {
         rates.requests(in: phase, leased: leased, streams: SensorStream.builtIn)
     }
 
-    @Test("in foreground, streams have the rate of their source, and device motion and heading their default rate")
+    @Test("in foreground, device motion and heading have a default rate, and other streams the rate of their source")
     func foreground() {
-        let asked = requests(in: .foreground)
-        #expect(asked.count == SensorStream.builtIn.count)
-        #expect(asked[.deviceMotion] == SensorRequest(rate: 50))
-        #expect(asked[.heading] == SensorRequest(rate: 10))
-        #expect(asked.filter { $0.key.defaultRate == nil }.values.allSatisfy { $0 == .everything })
+        let requested = requests(in: .foreground)
+        #expect(requested.count == SensorStream.builtIn.count)
+        #expect(requested[.deviceMotion] == SensorRequest(rate: 50))
+        #expect(requested[.heading] == SensorRequest(rate: 10))
+        #expect(requested.filter { $0.key.defaultRate == nil }.values.allSatisfy { $0 == .everything })
     }
 
-    @Test("in background, only steps and significant changes of the location are published")
+    @Test("in background, steps and battery continue, location and pressure are reduced, and other streams are off")
     func background() {
         #expect(
             requests(in: .background) == [
@@ -49,11 +49,11 @@ struct PublishingRatesTests {
         #expect(background[.steps] == .everything)
         #expect(background[.accelerometer] == SensorRequest(rate: 1))
         #expect(background[.location] == nil)
-        let quiet = PublishingRates(foreground: [.steps: SensorRequest(rate: 0)])
-        #expect(requests(quiet, in: .background)[.steps] == nil)
+        let withoutSteps = PublishingRates(foreground: [.steps: SensorRequest(rate: 0)])
+        #expect(requests(withoutSteps, in: .background)[.steps] == nil)
     }
 
-    @Test("a lease raises a rate and never lowers it, in any phase")
+    @Test("a lease raises a rate and never lowers it, in foreground and background")
     func leased() {
         let rates = PublishingRates(foreground: [.accelerometer: SensorRequest(rate: 20)])
         let slower = requests(rates, in: .foreground, leased: [.accelerometer: 10, .deviceMotion: 100])

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The agent", .temporaryFolder)
 struct AgentTests {
-    @Test("an agent whose outbox cannot be opened ends with the reason, even if a source waits for room")
+    @Test("an agent whose outbox cannot be opened ends with the error, even if a source waits for space in the inbox")
     func noOutbox() async throws {
         let configuration = AgentConfiguration(
             address: DeviceAddress(group: .standard, device: DeviceID(unchecked: "pi")),
@@ -36,7 +36,7 @@ private final class End: Sendable {
     let reason = Mutex<String?>(nil)
 }
 
-/// A recording read at full speed, with more samples than the inbox has room for.
+/// A source that delivers more samples at once than the inbox accepts.
 private struct FloodingSource: SensorSource {
     let name = "flood"
     let streams = [SensorStream.accelerometer]

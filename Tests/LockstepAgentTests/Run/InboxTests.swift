@@ -31,8 +31,8 @@ struct InboxTests {
         await source.value
     }
 
-    @Test("a source continues at once while there is room")
-    func room() async {
+    @Test("a source does not wait while there is space")
+    func space() async {
         let inbox = Inbox(wakeup: Wakeup())
         await inbox.accept(block(0..<4096), clock: .own)
         #expect(inbox.drain().count == 1)
@@ -54,11 +54,11 @@ struct InboxTests {
         #expect(inbox.drain().isEmpty)
     }
 
-    @Test("one signal covers all items until they are removed")
+    @Test("only the first item since the last removal signals the loop")
     func signals() async {
         let wakeup = Wakeup()
         let inbox = Inbox(wakeup: wakeup)
-        /// Each signal is a byte in the pipe.
+        /// Returns the number of signals. Each signal is a byte in the pipe.
         func signals() -> Int32 {
             var count: Int32 = -1
             #expect(ioctl(wakeup.readEnd, UInt(FIONREAD), &count) == 0)
@@ -116,7 +116,7 @@ struct ProblemLogTests {
         #expect(log.isNew("outbox") == true)
     }
 
-    @Test("a problem may be retried once a second")
+    @Test("an operation may be retried once a second")
     func retrying() {
         var log = ProblemLog()
         #expect(log.isRetryDue("outbox", at: 0) == true)

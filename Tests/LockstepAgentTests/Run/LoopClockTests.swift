@@ -29,8 +29,8 @@ struct LoopClockTests {
                 loop.link.wait(until: .now + .milliseconds(20))
                 loop.step(at: moment)
             }
-            func presences(_ part: String) throws -> [Presence] {
-                try client.messages.map { try PresenceJSON.decode(Data($0.payload)) }.filter { $0.reason == part }
+            func presences(_ reason: String) throws -> [Presence] {
+                try client.messages.map { try PresenceJSON.decode(Data($0.payload)) }.filter { $0.reason == reason }
             }
             try await expectEventually {
                 turn()
@@ -70,7 +70,7 @@ struct LoopClockTests {
         #expect(loop.outbox.epoch == epoch)
         try other.execute("DROP TRIGGER trap")
         pass(100_000)
-        #expect(loop.outbox.epoch == epoch, "it was retried at once")
+        #expect(loop.outbox.epoch == epoch, "the epoch is not retried within the same second")
         pass(1_000_000)
         #expect(loop.outbox.epoch != epoch)
     }

@@ -46,7 +46,7 @@ struct BacklogTests {
         #expect(stopped == "stop backlog" && disconnected.isEmpty && connected.isEmpty)
     }
 
-    @Test("an acknowledgement that arrives with the end of the connection starts no backlog")
+    @Test("an acknowledgement that is handled after the connection was lost starts no backlog")
     mutating func lateAcknowledgement() {
         loop = FakeLoop(pending: [1...5])
         loop.connect()
@@ -68,7 +68,7 @@ struct BacklogTests {
         #expect(loop.state.delivery.inFlightCount == 0)
     }
 
-    @Test("backlog uses only a part of the messages in flight")
+    @Test("backlog leaves room for live batches in flight")
     mutating func room() {
         loop = FakeLoop(pending: [1...1000]) {
             $0.acknowledgedBy = .broker
@@ -81,7 +81,7 @@ struct BacklogTests {
     }
 
     @Test("backlog waits while the outbox seems to be an older copy")
-    mutating func contradiction() {
+    mutating func olderCopy() {
         loop = FakeLoop(pending: [1...5])
         loop.connect()
         loop.acknowledge(through: 0)
@@ -92,7 +92,7 @@ struct BacklogTests {
         #expect(published().isEmpty)
     }
 
-    @Test("a turn reads at most 100 batches and keeps to the byte rate")
+    @Test("a turn reads at most 100 batches and does not exceed the byte rate")
     mutating func limits() {
         loop = FakeLoop(pending: [1...1000]) {
             $0.acknowledgedBy = .broker
@@ -118,7 +118,7 @@ struct BacklogTests {
         #expect(missing == AgentState.maxBacklogReads)
     }
 
-    @Test("a batch that is missing or too large does not block those behind it; other failures end the turn")
+    @Test("a missing or too large batch does not block the next ones; another failure ends the backlog of the turn")
     mutating func failures() {
         func position(_ seq: Int64) -> BatchPosition { BatchPosition(epoch: Epoch(unchecked: "e"), seq: seq) }
         loop.outcomes = [position(1): .missing, position(2): .tooLarge, position(3): .tooLarge]

@@ -29,7 +29,7 @@ struct ConnectionTests {
         #expect(limited == 5000 && loop.state.coalescer.packetLimit == nil)
     }
 
-    @Test("each lost connection is logged, a failure to connect once until there is a connection")
+    @Test("each lost connection is logged; a failure to connect is logged once per reason until the next connection")
     mutating func logging() {
         func fail(_ code: MQTTError.Code, _ loop: inout FakeLoop) {
             loop.send(.link(.failed(MQTTError(code, "test"), retryIn: .zero), packetLimit: nil))
@@ -54,7 +54,7 @@ struct ConnectionTests {
     }
 
     @Test("another agent with the same id is reported once, and only if the link has detected it")
-    mutating func rival() {
+    mutating func takeover() {
         for _ in 0..<20 {
             loop.connect()
             loop.disconnect(.connectionLost)
@@ -70,7 +70,7 @@ struct ConnectionTests {
         #expect(!taken.contains { $0.contains("connection lost") })
     }
 
-    @Test("a refused subscription is retried after five seconds while there is a connection, and logged once")
+    @Test("a refused subscription is logged once, and retried after five seconds if there is a connection")
     mutating func refusedSubscription() {
         loop.connect()
         loop.subscribed(isGranted: false)

@@ -115,7 +115,7 @@ struct EpochTests {
         #expect(!loop.state.isConnected && loop.state.delivery.unsentCount == 3 && loop.take().isEmpty)
     }
 
-    @Test("the epoch stays if the outbox is not older any more")
+    @Test("the epoch is kept if the outbox is no longer older")
     mutating func notOlder() {
         loop.isOutboxOlder = false
         loop.send(newerAck(loop))

@@ -42,7 +42,7 @@ struct OutboxWriteTests {
         loop.turn()
         let actions = loop.take()
         #expect(actions.filter { $0.hasPrefix("live") }.count == 100)
-        #expect(actions.filter { $0.hasPrefix("no room") }.count == 5)
+        #expect(actions.filter { $0.hasPrefix("not live") }.count == 5)
         #expect(loop.state.delivery.unsentCount == 5)
     }
 
@@ -86,12 +86,12 @@ struct OutboxWriteTests {
         let succeeded = loop.take()
         #expect(failed == ["write 1", "error: cannot write outbox, samples kept in memory"])
         #expect(waiting.isEmpty)
-        #expect(retried == ["write 2"], "logged once")
+        #expect(retried == ["write 2"], "the failure is logged once")
         #expect(succeeded == ["write 3", "live 1", "live 2", "live 3"])
         #expect(loop.state.unsaved.isEmpty)
         #expect(
             loop.written.flatMap(\.times) == [10_000_001, 11_000_002, 12_000_003].map { start + $0 },
-            "the order is kept")
+            "the order of the samples is kept")
     }
 
     @Test("a failure is logged again after a successful write")
@@ -127,7 +127,7 @@ struct OutboxWriteTests {
     }
 
     @Test("at most 200,000 samples wait in memory: the oldest are dropped and counted")
-    mutating func cap() {
+    mutating func memoryLimit() {
         loop.writeError = outboxError
         for number in 0..<250 as Range<Int64> {
             loop.send(.writeFailed([block(number * 1000..<(number + 1) * 1000, .gyroscope)], outboxError))
@@ -165,7 +165,7 @@ struct OutboxWriteTests {
         #expect(wake == 12_000_000)
     }
 
-    @Test("batches stay to be removed when a write fails, and do not wake the loop")
+    @Test("after a failed write, acknowledged batches are removed with the next write and do not wake the loop")
     mutating func removalFailure() {
         loop.writeError = outboxError
         loop.acknowledge(through: 3)
@@ -176,6 +176,7 @@ struct OutboxWriteTests {
         loop.writeError = nil
         loop.turn(after: 1_000_000)
         #expect(writes() == ["write 1, removing e 1-3"])
+        // The next turn was at the maximum interval, not at the removal deadline.
         #expect(wake == loop.boot)
     }
 

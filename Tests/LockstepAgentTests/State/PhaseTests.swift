@@ -44,7 +44,7 @@ struct PhaseTests {
         #expect(loop.presences.last?.sources == ["a": "running"])
     }
 
-    @Test("the presence is published as a heartbeat, and only while there is a connection")
+    @Test("the presence is published at each heartbeat interval, but only while there is a connection")
     mutating func heartbeat() {
         loop.turn(after: 60_000_000)
         let disconnected = loop.take()
@@ -59,7 +59,7 @@ struct PhaseTests {
         #expect(loop.take().isEmpty)
     }
 
-    @Test("the samples of a source that ends are written at once")
+    @Test("when the last source ends, its samples are written at once")
     mutating func sourceEnded() {
         loop.add([1])
         loop.send(.item(.sourceEnded(source: "a", nil)))
@@ -95,7 +95,7 @@ struct PhaseTests {
         #expect(loop.take().isEmpty)
     }
 
-    @Test("the agent does not stop while samples wait in memory")
+    @Test("the agent does not stop while samples in memory are not written")
     mutating func unsaved() {
         loop.writeError = outboxError
         loop.add([1])
@@ -114,7 +114,7 @@ struct PhaseTests {
         #expect(loop.state.sourceError is First && loop.state.presence.sources.count == 2)
     }
 
-    @Test("stop ends the loop")
+    @Test("a stop item ends the loop")
     mutating func stop() {
         loop.send(.item(.stop))
         #expect(loop.state.isStopping && loop.take().isEmpty)

@@ -8,7 +8,7 @@ import Testing
 struct PresenceStateTests {
     private var presence = PresenceState(heartbeat: 30_000_000)
 
-    @Test("a presence is acknowledged when all its messages are, and a new connection forgets earlier ones")
+    @Test("the presence is acknowledged when all its messages are; a new connection discards earlier messages")
     mutating func acknowledgement() {
         presence.didPublish(id: 1, at: 0)
         presence.didPublish(id: 2, at: 0)

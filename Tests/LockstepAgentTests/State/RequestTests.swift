@@ -111,7 +111,7 @@ struct RequestTests {
         #expect(reply == AgentReply(id: "a", outcome: .flushed(batches: 1)))
     }
 
-    @Test("a flush tries a failing outbox at once, and fails if samples are still in memory")
+    @Test("a flush retries a failed write at once, and fails if samples are still in memory")
     mutating func failingFlush() {
         loop.writeError = outboxError
         loop.add([1])
@@ -144,7 +144,7 @@ struct RequestTests {
         #expect(loop.take() == ["info: phase changed command", "presence background (command)", "set rates", "reply"])
     }
 
-    @Test("a description has phase, streams, leases, sources and the samples dropped before the outbox")
+    @Test("a description has phase, streams, leases, sources and the samples dropped before they reached the outbox")
     mutating func describe() {
         loop.send(.item(.status(.running, source: "gyro")))
         _ = answer(#"{"client":"me","rate":{"stream":"motion/gyroscope","hz":200,"lease_s":10}}"#)

@@ -38,7 +38,7 @@ struct ShutdownTests {
         #expect(loop.state.nextShutdownStep(at: loop.boot) == nil)
     }
 
-    @Test("the shutdown waits 1.5 s for the collector, 4 s for the broker, and 5 s in all")
+    @Test("the shutdown waits for the collector until 1.5 s, for PUBACKs until 4 s, and ends after 5 s")
     mutating func deadlines() {
         loop.connect()
         loop.add([1])
@@ -59,7 +59,7 @@ struct ShutdownTests {
         #expect([untilAcknowledged, untilPublished, untilTerminated] == [11_500_000, 14_000_000, 15_000_000])
     }
 
-    @Test("the shutdown waits for the collector only as long as batches are unacknowledged")
+    @Test("the shutdown waits for the collector's acknowledgement even after the PUBACK, but for at most 1.5 s")
     mutating func published() {
         loop.connect()
         loop.add([1])
@@ -68,7 +68,7 @@ struct ShutdownTests {
         loop.acknowledgeMessages()
         let waiting = shutDown(after: 1_499_999)
         let terminated = shutDown(after: 1)
-        #expect(waiting.isEmpty, "the collector has not acknowledged it")
+        #expect(waiting.isEmpty, "the collector has not acknowledged the batch")
         #expect(terminated == ["info: unacknowledged batches kept in outbox", "presence terminated (stop)"])
     }
 
@@ -84,7 +84,7 @@ struct ShutdownTests {
             ])
     }
 
-    @Test("a connection that is lost ends the wait")
+    @Test("a lost connection ends the wait")
     mutating func lost() {
         loop.connect()
         loop.add([1])
@@ -95,7 +95,7 @@ struct ShutdownTests {
         #expect(shutDown().last == "info: agent stopped")
     }
 
-    @Test("the last write is tried although the outbox failed just now, and lost samples are logged")
+    @Test("the last write is attempted even just after a failed write, and lost samples are logged")
     mutating func failingOutbox() {
         loop.writeError = outboxError
         loop.add([1])
@@ -107,7 +107,7 @@ struct ShutdownTests {
         #expect(shutDown().first == "error: samples lost, outbox cannot be written")
     }
 
-    @Test("the reason is 'source-failed' if a source has failed")
+    @Test("the reason of the phase 'terminated' is 'source-failed' if a source has failed")
     mutating func sourceFailed() {
         loop.send(.item(.sourceEnded(source: "a", outboxError)))
         loop.send(.shutdownBegan([]))

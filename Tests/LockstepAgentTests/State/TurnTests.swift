@@ -7,7 +7,7 @@ import Testing
 struct TurnTests {
     private var loop = FakeLoop(pending: [1...5])
 
-    @Test("a turn follows after a second at the latest")
+    @Test("a turn follows after at most one second")
     func idle() { #expect(loop.state.nextTurn(at: 10_000_000) == 11_000_000) }
 
     @Test("a turn follows at the end of the window")

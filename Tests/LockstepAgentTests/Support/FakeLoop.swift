@@ -14,8 +14,9 @@ struct FakeLoop {
     var state: AgentState
     /// The current time in µs of the boot clock.
     var boot: Int64 = 10_000_000
-    /// The offset of the wall clock in µs, and the time asleep.
+    /// The offset of the wall clock in µs.
     var wallOffset: Int64 = 0
+    /// The time for which the machine was suspended, in µs.
     var asleep: Int64 = 0
     /// The actions since the last call of ``take()``.
     private(set) var actions: [String] = []
@@ -25,15 +26,19 @@ struct FakeLoop {
     /// The samples of each successful write.
     private(set) var written: [SampleBlock] = []
 
-    /// The results of actions.
+    // The results of actions.
+
+    /// The error of writes, or nil if they succeed.
     var writeError: OutboxError?
     /// The number of blocks that a write accepts before the disk is full.
     var writeLimit = Int.max
+    /// The batches that each write drops.
     var dropped = Outbox.Dropped()
     var wasDiskFull = false
+    /// The error of starting or replacing an epoch, or nil if it succeeds.
     var epochError: OutboxError?
     var isOutboxOlder = true
-    var isPublishing = true
+    /// The results of publishing batches that differ from success.
     var outcomes: [BatchPosition: AgentState.PublishOutcome] = [:]
 
     private(set) var epoch = Epoch(unchecked: "e")
@@ -68,7 +73,7 @@ struct FakeLoop {
         for action in state.handle(event, at: now) { perform(action) }
     }
 
-    /// Runs a turn, without reading.
+    /// Advances the time by `microseconds`, and runs a turn without reading the link.
     mutating func turn(after microseconds: Int64 = 0) {
         boot += microseconds
         send(.turnBegan)
@@ -97,6 +102,7 @@ struct FakeLoop {
         send(.acknowledgement(Acknowledgement(epoch: epoch, through: seq), isNewerThanOutbox: false))
     }
 
+    /// Adds samples with the given times in µs after the current time.
     mutating func add(_ times: some Sequence<Int64>, _ stream: SensorStream = .gyroscope) {
         send(.item(.samples(block(times.map { start + boot + $0 }, stream), .own)))
     }
@@ -121,7 +127,7 @@ struct FakeLoop {
         case .publishPresence(let report):
             presences.append(report)
             actions.append("presence \(report.phase.rawValue) (\(report.reason))")
-            if isPublishing, state.isConnected {
+            if state.isConnected {
                 lastID += 1
                 send(.presencePublished(id: lastID))
             }
@@ -163,14 +169,14 @@ struct FakeLoop {
     }
 
     private mutating func publishLive(_ entry: Outbox.Entry) {
-        let isRoom = state.canPublishLive
-        actions.append(isRoom ? "live \(entry.position.seq)" : "no room for \(entry.position.seq)")
-        send(.live(entry.position, isRoom ? outcome(of: entry.position) : .notPublished))
+        let canPublish = state.canPublishLive
+        actions.append(canPublish ? "live \(entry.position.seq)" : "not live \(entry.position.seq)")
+        send(.live(entry.position, canPublish ? outcome(of: entry.position) : .notPublished))
     }
 
     private mutating func outcome(of position: BatchPosition) -> AgentState.PublishOutcome {
         if let outcome = outcomes[position] { return outcome }
-        guard isPublishing, state.isConnected else { return .notPublished }
+        guard state.isConnected else { return .notPublished }
         lastID += 1
         return .published(id: lastID, bytes: 1000)
     }
@@ -205,5 +211,5 @@ struct FakeSource: SensorSource {
     func run(into sink: any SampleSink) async throws {}
 }
 
-/// Any error of an outbox.
+/// An error of the outbox, for tests in which its kind does not matter.
 let outboxError = OutboxError(path: "/nowhere", CancellationError())

@@ -15,20 +15,20 @@ struct AcknowledgementScheduleTests {
     func empty() {
         var schedule = AcknowledgementSchedule()
         #expect(schedule.nextDeadline == nil)
-        let due = schedule.takeExpired(at: begin)
-        #expect(due.isEmpty)
+        let acks = schedule.takeExpired(at: begin)
+        #expect(acks.isEmpty)
     }
 
-    @Test("the next deadline is not in the past")
+    @Test("the next deadline is at most 100 ms after the commit")
     func nextDeadline() {
         var schedule = AcknowledgementSchedule()
         schedule.schedule(key, received: SequenceSet([1...1]), at: begin)
-        let due = schedule.nextDeadline ?? .max
-        #expect(due <= begin + 100_000)
-        #expect(due >= begin)
+        let deadline = schedule.nextDeadline ?? .max
+        #expect(deadline <= begin + 100_000)
+        #expect(deadline >= begin)
     }
 
-    @Test("the first acknowledgement is sent after a short delay, and covers the batches of that time")
+    @Test("the first acknowledgement is sent after a short delay, and covers all batches stored until then")
     func first() {
         var schedule = AcknowledgementSchedule()
         schedule.schedule(key, received: SequenceSet([1...1]), at: begin)
@@ -64,7 +64,7 @@ struct AcknowledgementScheduleTests {
         #expect(at <= begin + 22 * second)
     }
 
-    @Test("each publish window of an agent is acknowledged with the same delay, even if the collector checks late")
+    @Test("each window of an agent is acknowledged with the same delay, even if the collector checks late")
     func windows() {
         var schedule = AcknowledgementSchedule()
         for window in 0..<60 as Range<Int64> {
@@ -107,7 +107,7 @@ struct AcknowledgementScheduleTests {
         #expect(rest.map(\.ack) == [Acknowledgement(epoch: epoch, through: 2, held: then - begin - 300_000)])
     }
 
-    /// Calls the schedule at its deadlines until it returns acknowledgements.
+    /// Takes acknowledgements at the deadlines of the schedule until there are some.
     private func next(
         _ schedule: inout AcknowledgementSchedule, from boot: Int64
     ) -> (at: Int64, acks: [(device: DeviceAddress, ack: Acknowledgement)]) {
@@ -118,7 +118,7 @@ struct AcknowledgementScheduleTests {
             let acks = schedule.takeExpired(at: now)
             if !acks.isEmpty { return (now, acks) }
         }
-        Issue.record("no acknowledgement became due")
+        Issue.record("the schedule returned no acknowledgement")
         return (now, [])
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepCollector
 
 @Suite("Rejection of messages")
-struct RejectionTests {
+struct IntakeRejectionTests {
     private var intake = Intake.standard
     private var registry = LifecycleRegistry([:], timing: .init(), at: moment(0))
 
@@ -41,7 +41,7 @@ struct RejectionTests {
     }
 
     @Test(
-        "a payload that is too large is rejected, and 256 bytes of it are kept",
+        "a payload that is too large is rejected, and its first 256 bytes are kept",
         arguments: [IntakeTests.topic, "lockstep/lab/pi/presence"])
     mutating func tooLarge(_ topic: String) {
         intake.ingest(topic, Array(repeating: UInt8(ascii: " "), count: 2001), &registry, 11)
@@ -59,7 +59,7 @@ struct RejectionTests {
         #expect((900...1010).contains(intake.group.rejected.first?.reason.utf8.count ?? 0))
     }
 
-    @Test("messages of a device beyond the limit are rejected, and the agent keeps its batches")
+    @Test("messages of devices beyond the limit are rejected, and their agents keep the batches")
     mutating func tooManyDevices() {
         let reason = "too many devices: the limit of 3 is reached; raise the collector's --max-devices to accept more"
         for name in ["a", "b", "c", "d"] {
@@ -67,7 +67,7 @@ struct RejectionTests {
                 "lockstep/lab/\(name)/motion/accelerometer", BatchJSON.encode(IntakeTests.batch(at: 10)), &registry, 11)
         }
         intake.ingest("lockstep/lab/e/presence", Array(#"{"phase":"foreground"}"#.utf8), &registry, 11)
-        // A known device is still accepted. An invalid message does not use up the limit.
+        // A known device is still accepted. An invalid message does not count towards the limit.
         intake.ingest("lockstep/lab/f/steps", Array("{".utf8), &registry, 11)
         intake.ingest("lockstep/lab/a/presence", Array(#"{"phase":"background"}"#.utf8), &registry, 11)
         #expect(intake.group.batches.map(\.device.device.rawValue) == ["a", "b", "c"])
@@ -85,10 +85,9 @@ struct RejectionTests {
         #expect(intake.group.rejected.map(\.reason) == ["51 samples: a batch has at most 50"])
     }
 
-    @Test(
-        "samples in the far future are rejected, and the agent keeps its batch because the collector's clock may be wrong"
-    )
+    @Test("samples in the far future are rejected, and the agent keeps its batch")
     mutating func farFuture() {
+        // The agent keeps the batch, because the collector's clock may be wrong.
         intake.ingest(IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 60)), &registry, 0)
         #expect(intake.group.rejected.isEmpty)
         _ = intake.takeGroup(&registry, at: moment(11))
@@ -104,7 +103,7 @@ struct RejectionTests {
     }
 
     @Test("the sequence number of an invalid batch is recorded, so that the agent does not resend it forever")
-    mutating func numbered() {
+    mutating func invalid() {
         intake.ingest(
             IntakeTests.topic, Array(#"{"epoch":"e1","seq":9,"t":1,"x":[null],"y":[1],"z":[1]}"#.utf8), &registry, 11)
         #expect(intake.group.rejected.map(\.reason) == ["'x' has a null"])

@@ -22,7 +22,7 @@ struct IntakeTests {
     private var registry = LifecycleRegistry([:], timing: .init(), at: moment(0))
 
     @Test("a valid batch is added to the group and activates its device")
-    mutating func good() {
+    mutating func validBatch() {
         let batch = Self.batch(at: 10)
         intake.ingest(Self.topic, BatchJSON.encode(batch), &registry, 11)
         let group = intake.takeGroup(&registry, at: moment(11))
@@ -35,7 +35,7 @@ struct IntakeTests {
         #expect(rest.isEmpty)
     }
 
-    @Test("batches of one device and stream share a run, in whatever encoding")
+    @Test("batches of one device and stream share a run, in any encoding")
     mutating func sharedRun() throws {
         let batches = (1...4).map { Self.batch(at: Double(2 * $0), seq: Int64($0)) }
         for (number, batch) in batches.enumerated() {
@@ -55,18 +55,18 @@ struct IntakeTests {
     }
 
     @Test("a rejected batch does not affect the batches around it")
-    mutating func badAmongGood() {
-        let good = [Self.batch(at: 10, seq: 1), Self.batch(at: 12, seq: 3)]
-        intake.ingest(Self.topic, BatchJSON.encode(good[0]), &registry, 11)
+    mutating func rejectedBatch() {
+        let valid = [Self.batch(at: 10, seq: 1), Self.batch(at: 12, seq: 3)]
+        intake.ingest(Self.topic, BatchJSON.encode(valid[0]), &registry, 11)
         intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: 99, seq: 2)), &registry, 11)
         intake.ingest(
             Self.topic, Array(#"{"v":1,"epoch":"e1","seq":2,"t":1,"x":[1],"y":[1,2],"z":[1]}"#.utf8), &registry, 11)
-        intake.ingest(Self.topic, BatchJSON.encode(good[1]), &registry, 11)
-        #expect(intake.group.batches.map(\.batch) == good)
+        intake.ingest(Self.topic, BatchJSON.encode(valid[1]), &registry, 11)
+        #expect(intake.group.batches.map(\.batch) == valid)
         #expect(intake.group.rejected.count == 2 && intake.pendingSamples == 4)
     }
 
-    @Test("the newest of many live batches is the evidence for the state")
+    @Test("the newest of many live batches sets the evidence time")
     mutating func newest() {
         intake.ingest("lockstep/lab/pi/presence", PresenceJSON.encode(Self.foreground), &registry, 1)
         for seconds in [10, 12, 11] {
@@ -77,8 +77,8 @@ struct IntakeTests {
         #expect(group.transitions.map(\.transition.to) == [.active])
     }
 
-    @Test("presence messages and batches of one group take effect in their order")
-    mutating func turns() {
+    @Test("presence messages and batches of one group take effect in order of arrival")
+    mutating func order() {
         let messages: [(Double, Phase)] = [(1, .foreground), (14, .background), (16, .foreground)]
         for (seconds, phase) in messages {
             let presence = Presence(epoch: epoch, session: 1, phase: phase, at: time(seconds))
@@ -92,7 +92,9 @@ struct IntakeTests {
         #expect(group.lifecycles[device]?.evidenceTime == time(16.75))
     }
 
-    @Test("the transitions equal those of a life cycle that receives every message at once, in any order and grouping")
+    @Test(
+        "the transitions equal those of a life cycle that receives each message individually, in any order and grouping"
+    )
     mutating func equivalence() {
         let seed = UInt64.random(in: 0...9999)
         var random = SeededGenerator(seed: seed, lane: 0, index: 0)
@@ -102,7 +104,7 @@ struct IntakeTests {
         var seconds = 1.0
         for _ in 0..<2000 {
             seconds += .random(in: 0...0.3, using: &random)
-            // Late or early.
+            // The timestamp may be late or early.
             let sentAt = seconds + .random(in: -0.5...0.2, using: &random)
             let event: LifecycleMachine.Event
             if Int.random(in: 0..<10, using: &random) > 0 {
@@ -125,7 +127,7 @@ struct IntakeTests {
         #expect(reported == transitions && transitions.count > 100, "seed \(seed)")
     }
 
-    @Test("a discarded group leaves no trace in the life cycles")
+    @Test("a discarded group does not affect the life cycles")
     mutating func discarding() {
         for seconds in [10.0, 12, 14] {
             intake.ingest(Self.topic, BatchJSON.encode(Self.batch(at: seconds)), &registry, 15)

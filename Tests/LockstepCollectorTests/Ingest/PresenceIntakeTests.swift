@@ -26,7 +26,7 @@ struct PresenceIntakeTests {
         #expect(group.rejected.isEmpty && group.dropped.isEmpty)
     }
 
-    @Test("a heartbeat without changes is the only message that can wait for a commit")
+    @Test("only a heartbeat without changes can wait for a commit")
     mutating func deferrable() {
         let first = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
         #expect(!first.canWait)
@@ -37,7 +37,7 @@ struct PresenceIntakeTests {
     }
 
     @Test(
-        "a message with new information can't wait, even if the state stays the same",
+        "a message with new information cannot wait, even if the state stays the same",
         arguments: [(1, .background), (2, .lost), (2, .background)] as [(Int64, Phase)])
     mutating func newWithoutTransition(session: Int64, phase: Phase) {
         _ = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
@@ -47,7 +47,7 @@ struct PresenceIntakeTests {
         #expect(next.transitions.isEmpty && !next.canWait)
     }
 
-    @Test("a last will is no sign of life")
+    @Test("a last will does not count as a message of the device")
     mutating func will() {
         let group = ingest(Presence(epoch: epoch, session: 1, phase: .lost, at: time(10)))
         #expect(group.seen.isEmpty)
@@ -77,7 +77,7 @@ struct PresenceIntakeTests {
     }
 
     @Test("the sum of dropped samples saturates instead of overflowing")
-    mutating func absurdlyDropped() {
+    mutating func saturation() {
         let maximum: Int64 = 1 << 53 - 1
         // The sum exceeds 64 bits.
         intake = Intake(root: .standard, limits: PayloadLimits(), maximumFuture: 0, maximumDevices: 5000, devices: [])

@@ -30,7 +30,7 @@ struct StoreWriterTests {
         #expect(record.committed.withLock { $0 } == [time(1)])
     }
 
-    @Test("a failure is returned once, later groups are skipped until the commit, and the next turn works")
+    @Test("a failure is returned once, groups are skipped until the commit, and the next transaction succeeds")
     func failure() throws {
         let writer = StoreWriter(RecordingStore(record))
         record.failsAt.withLock { $0 = time(2) }
@@ -42,19 +42,19 @@ struct StoreWriterTests {
     }
 
     @Test("the store's maintenance runs once after each commit that requests it")
-    func upkeep() async throws {
+    func maintenance() async throws {
         let writer = StoreWriter(RecordingStore(record))
         writer.performMaintenance()
         _ = try writer.commit(adding: group(1)).get()
         writer.performMaintenance()
         #expect(try writer.commit(adding: IngestGroup()).get().devices.isEmpty)
-        #expect(record.upkeeps.withLock { $0 } == 0)
+        #expect(record.maintenanceCount.withLock { $0 } == 0)
         record.needsMaintenance.withLock { $0 = true }
         _ = try writer.commit(adding: group(2)).get()
         writer.performMaintenance()
         writer.performMaintenance()
         await expectEventually { writer.isIdle }
-        #expect(record.upkeeps.withLock { $0 } == 1)
+        #expect(record.maintenanceCount.withLock { $0 } == 1)
     }
 
     private func group(_ number: Int) -> IngestGroup { IngestGroup(seen: [device: time(Double(number))]) }
@@ -65,9 +65,10 @@ private final class RecordingStore: SampleStore {
     final class Record: Sendable {
         /// The times of the groups in the last transaction.
         let committed = Mutex<[Timestamp]>([])
+        /// The time of the group that cannot be written.
         let failsAt = Mutex<Timestamp?>(nil)
         let needsMaintenance = Mutex(false)
-        let upkeeps = Mutex(0)
+        let maintenanceCount = Mutex(0)
     }
 
     private let record: Record
@@ -78,7 +79,7 @@ private final class RecordingStore: SampleStore {
     func add(_ group: IngestGroup) throws {
         if let time = record.failsAt.withLock({ $0 }), group.seen.values.contains(time) {
             added = []
-            throw StoreError(.other, "broken on purpose")
+            throw StoreError(.other, "test failure")
         }
         added += group.seen.values
     }
@@ -91,7 +92,7 @@ private final class RecordingStore: SampleStore {
 
     var needsMaintenance: Bool { record.needsMaintenance.withLock { $0 } }
 
-    func performMaintenance() { record.upkeeps.withLock { $0 += 1 } }
+    func performMaintenance() { record.maintenanceCount.withLock { $0 += 1 } }
 
     func lifecycles() -> [DeviceAddress: LifecycleSnapshot] { [:] }
 }

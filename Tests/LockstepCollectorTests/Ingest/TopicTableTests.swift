@@ -8,7 +8,7 @@ struct TopicTableTests {
         Array(text.utf8).withUnsafeBytes { body($0) }
     }
 
-    @Test("every added topic is found, and no other")
+    @Test("every added topic is found, and no other topic is")
     func finding() {
         var table = TopicTable<Int>()
         let topics = (0..<5000).map { "lockstep/lab/device-\($0)/motion/accelerometer" }

@@ -17,7 +17,7 @@ struct LifecycleEpochTests {
     }
 
     @Test("session numbers are compared only within an epoch")
-    func takesOver() {
+    func session() {
         var machine = ahead
         #expect(machine.move(message("b", .foreground, 2, session: 3), 2) == Move(.resumed, "foreground"))
         #expect(machine.snapshot.epoch == Epoch(unchecked: "b") && machine.snapshot.session == 3)
@@ -34,7 +34,7 @@ struct LifecycleEpochTests {
         #expect(machine.snapshot == before)
     }
 
-    @Test("an epoch that names its predecessor takes over, whatever its clock says")
+    @Test("an epoch that names the current one as its predecessor replaces it, even if its clock is behind")
     func follows() {
         var machine = ahead
         func message(_ phase: Phase, _ seconds: Double, after: String) -> LifecycleMachine.Event {
@@ -49,7 +49,7 @@ struct LifecycleEpochTests {
         #expect(machine.snapshot.epoch == Epoch(unchecked: "b") && machine.snapshot.evidenceTime == time(-3600))
         #expect(machine.move(live(-3599), 3) == Move(.active, "live-sample"))
         #expect(machine.move(message(.background, -3598, after: "a"), 4) == Move(.background, "background"))
-        // A last will never takes over from another epoch.
+        // A last will never starts an epoch.
         #expect(
             machine.move(
                 .presence(

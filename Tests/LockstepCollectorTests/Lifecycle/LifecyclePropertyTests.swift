@@ -6,29 +6,31 @@ import Testing
 
 @Suite("Life-cycle properties")
 struct LifecyclePropertyTests {
+    /// A transition without its time, reason and number.
     private struct Step: Hashable {
         let from: LifecycleState?
         let to: LifecycleState
     }
 
-    /// The transitions of the table in the design document.
+    /// The transitions of the table in docs/guarantees.md.
     private static let table: Set<Step> = [
         Step(from: nil, to: .active), Step(from: .active, to: .inactive), Step(from: .inactive, to: .active),
         Step(from: .active, to: .background), Step(from: .inactive, to: .background),
         Step(from: .background, to: .resumed), Step(from: .terminated, to: .resumed), Step(from: .resumed, to: .active),
         Step(from: nil, to: .terminated), Step(from: .active, to: .terminated), Step(from: .inactive, to: .terminated),
         Step(from: .background, to: .terminated), Step(from: .resumed, to: .terminated),
+        Step(from: .resumed, to: .background),
     ]
 
-    /// Transitions that the design document does not list: a device that is first seen in another phase, that is
-    /// interrupted or goes to background while it resumes, or that comes back interrupted or in background.
+    /// Transitions that the table does not list: a device is first seen as inactive or in background, is interrupted
+    /// while it resumes, or returns as inactive or in background.
     private static let unlisted: Set<Step> = [
         Step(from: nil, to: .inactive), Step(from: nil, to: .background), Step(from: .resumed, to: .inactive),
-        Step(from: .resumed, to: .background), Step(from: .background, to: .inactive),
+        Step(from: .background, to: .inactive),
         Step(from: .terminated, to: .inactive), Step(from: .terminated, to: .background),
     ]
 
-    @Test("transitions are listed, numbered and ordered in time, and a replay gives the same ones")
+    @Test("random events lead only to known transitions, numbered and ordered in time, and a replay repeats them")
     func transitions() {
         var (random, seed) = seeded("life cycle")
         for _ in 0..<300 {
@@ -47,7 +49,7 @@ struct LifecyclePropertyTests {
         }
     }
 
-    @Test("a restart of the collector changes no transition that does not depend on time")
+    @Test("a restart of the collector does not change transitions, except those caused by timeouts")
     func restarts() {
         var (random, seed) = seeded("life cycle over restarts")
         for _ in 0..<100 {

@@ -12,7 +12,7 @@ struct LifecycleRegistryTests {
         LifecycleRegistry(snapshots, timing: .init(), at: moment(0))
     }
 
-    @Test("changes are added to the group and visible after the commit")
+    @Test("changes are added to the group at once, and become visible after the commit")
     func commit() {
         var registry = makeRegistry()
         var group = IngestGroup()
@@ -27,12 +27,12 @@ struct LifecycleRegistryTests {
         #expect(registry.deviceCount == 1)
     }
 
-    @Test("a tick covers a device that is not committed yet")
+    @Test("a tick includes a device that is not committed yet")
     func uncommitted() {
         var registry = makeRegistry()
         var group = IngestGroup()
         registry.handle(presence(.foreground, 1), of: device, at: moment(1), into: &group)
-        // The first tick finds a queue entry that is earlier than the real deadline.
+        // The first tick finds a queue entry that is earlier than the actual deadline.
         registry.restartSilence(at: moment(1))
         registry.tick(at: moment(2), into: &group)
         registry.commit()
@@ -108,9 +108,11 @@ struct LifecycleRegistryTests {
         #expect(again.transitions.first?.transition.seq == 2)
     }
 
-    @Test("restored devices keep their state, and their silence starts at the connect")
+    @Test("restored devices keep their state, and their silence timeout starts with the connection")
     func restored() {
-        var registry = makeRegistry([device: Way.active.machine.snapshot, other: Way.terminated.machine.snapshot])
+        var registry = makeRegistry([
+            device: Scenario.active.machine.snapshot, other: Scenario.terminated.machine.snapshot,
+        ])
         #expect(registry.deviceCount == 2 && registry.states.count == 2)
         var group = IngestGroup()
         registry.tick(at: moment(4000), into: &group)
@@ -122,8 +124,8 @@ struct LifecycleRegistryTests {
         #expect(group.transitions.map(\.device) == [device])
     }
 
-    @Test("restarting the silence covers a device with uncommitted changes")
-    func listeningAgain() {
+    @Test("restarting the silence timeout includes a device with uncommitted changes")
+    func restartedSilence() {
         var registry = makeRegistry()
         var group = IngestGroup()
         registry.handle(presence(.foreground, 1), of: device, at: moment(1), into: &group)
@@ -137,7 +139,7 @@ struct LifecycleRegistryTests {
         #expect(group.transitions.map(\.transition.to) == [.active, .background])
     }
 
-    @Test("the transitions equal those of individual state machines, through commits and rollbacks")
+    @Test("the transitions equal those of individual state machines, across commits and rollbacks")
     func manyDevices() {
         let devices = (0..<20).map { DeviceAddress(group: device.group, device: DeviceID(unchecked: "d\($0)")) }
         var machines = Dictionary(uniqueKeysWithValues: devices.map { ($0, LifecycleMachine(at: moment(0))) })

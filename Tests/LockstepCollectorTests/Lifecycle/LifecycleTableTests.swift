@@ -2,40 +2,40 @@ import LockstepCollector
 import LockstepModel
 import Testing
 
-/// Tests of the rows in the table "Life cycle" of the design document.
+/// Tests of the rows of the table "Life cycle" in docs/guarantees.md.
 @Suite("Life-cycle table")
 struct LifecycleTableTests {
-    @Test("a device starts as active with a presence message or a live sample")
+    @Test("a new device becomes active with a presence message or a live sample")
     func beginning() {
         var present = LifecycleMachine(at: moment(0))
         #expect(present.state == nil)
         #expect(present.move(presence(.foreground, 5, reason: "start"), 5) == Move(.active, "start"))
-        var foreign = LifecycleMachine(at: moment(0))
-        #expect(foreign.move(live(5), 5) == Move(.active, "live-sample"))
+        var sampled = LifecycleMachine(at: moment(0))
+        #expect(sampled.move(live(5), 5) == Move(.active, "live-sample"))
     }
 
     @Test("an interrupted device is inactive, and active again afterwards")
     func interruption() {
-        var machine = Way.active.machine
+        var machine = Scenario.active.machine
         #expect(machine.move(presence(.inactive, 101), 101) == Move(.inactive, "inactive"))
         #expect(machine.move(presence(.foreground, 102), 102) == Move(.active, "foreground"))
     }
 
-    @Test("a device goes to background when its agent reports it", arguments: [Way.active, .inactive, .resumed])
-    func background(_ way: Way) {
-        var machine = way.machine
+    @Test("a device goes to background when its agent reports it", arguments: [Scenario.active, .inactive, .resumed])
+    func background(_ scenario: Scenario) {
+        var machine = scenario.machine
         #expect(machine.move(presence(.background, 101), 101) == Move(.background, "background"))
     }
 
-    @Test("a device goes to background when its connection is lost", arguments: [Way.active, .inactive, .resumed])
-    func lost(_ way: Way) {
-        var machine = way.machine
+    @Test("a device goes to background when its connection is lost", arguments: [Scenario.active, .inactive, .resumed])
+    func lost(_ scenario: Scenario) {
+        var machine = scenario.machine
         #expect(machine.move(presence(.lost, 0, reason: "whatever"), 101) == Move(.background, "connection-lost"))
     }
 
-    @Test("a device goes to background after the silence timeout", arguments: [Way.active, .inactive])
-    func silence(_ way: Way) {
-        var machine = way.machine
+    @Test("a device goes to background after the silence timeout", arguments: [Scenario.active, .inactive])
+    func silence(_ scenario: Scenario) {
+        var machine = scenario.machine
         #expect(machine.nextTick == moment(99 + 75).boot)
         #expect(machine.move(.tick, 99 + 74.999_999) == nil)
         #expect(machine.move(.tick, 99 + 75) == Move(.background, "silent"))
@@ -43,45 +43,45 @@ struct LifecycleTableTests {
     }
 
     @Test(
-        "a device in background resumes with a foreground message",
-        arguments: [Way.declaredBackground, .lost, .silent, .terminated])
-    func resumedByPresence(_ way: Way) {
-        var machine = way.machine
+        "a device in background or terminated resumes with a foreground message",
+        arguments: [Scenario.declaredBackground, .lost, .silent, .terminated])
+    func resumedByPresence(_ scenario: Scenario) {
+        var machine = scenario.machine
         #expect(machine.move(presence(.foreground, 101, reason: "wake"), 101) == Move(.resumed, "wake"))
     }
 
-    @Test("a device resumes with a live sample", arguments: [Way.lost, .silent, .terminated])
-    func resumedBySample(_ way: Way) {
-        var machine = way.machine
+    @Test("a device resumes with a live sample", arguments: [Scenario.lost, .silent, .terminated])
+    func resumedBySample(_ scenario: Scenario) {
+        var machine = scenario.machine
         #expect(machine.move(live(101), 101) == Move(.resumed, "live-sample"))
     }
 
     @Test("a device resumes with a restart in the same epoch")
     func resumedByRestart() {
-        var machine = Way.terminated.machine
+        var machine = Scenario.terminated.machine
         #expect(machine.move(presence(.foreground, 101, session: 2, reason: "start"), 101) == Move(.resumed, "start"))
     }
 
-    @Test("a resumed device becomes active with the first later live sample")
+    @Test("a resumed device becomes active with the next live sample")
     func settledBySample() {
-        var machine = Way.resumed.machine
+        var machine = Scenario.resumed.machine
         #expect(machine.move(live(99), 99.5) == nil)
         #expect(machine.move(live(99.000_001), 99.6) == Move(.active, "live-sample"))
     }
 
     @Test("a resumed device becomes active after the settle time")
     func settledByTime() {
-        var machine = Way.resumed.machine
+        var machine = Scenario.resumed.machine
         #expect(machine.nextTick == moment(99 + 5).boot)
         #expect(machine.move(presence(.foreground, 103), 103) == nil)
         #expect(machine.move(.tick, 103.999_999) == nil)
         #expect(machine.move(.tick, 104) == Move(.active, "settled"))
     }
 
-    @Test("a clean stop terminates a device in any state", arguments: Way.allCases.filter { $0 != .terminated })
-    func terminated(_ way: Way) {
-        var machine = way.machine
-        #expect(machine.state == way.state)
+    @Test("a clean stop terminates a device in any state", arguments: Scenario.allCases.filter { $0 != .terminated })
+    func terminated(_ scenario: Scenario) {
+        var machine = scenario.machine
+        #expect(machine.state == scenario.state)
         #expect(machine.move(presence(.terminated, 101, reason: "stop"), 101) == Move(.terminated, "stop"))
         #expect(machine.nextTick == nil)
     }

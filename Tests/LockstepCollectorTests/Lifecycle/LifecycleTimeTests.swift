@@ -5,23 +5,23 @@ import Testing
 @Suite("Time in the life cycle")
 struct LifecycleTimeTests {
     @Test(
-        "a restart of the collector keeps state, number, session and evidence",
-        arguments: Way.allCases)
-    func restart(_ way: Way) {
-        let before = way.machine.snapshot
+        "a restart of the collector keeps state, transition number, session and evidence time",
+        arguments: Scenario.allCases)
+    func restart(_ scenario: Scenario) {
+        let before = scenario.machine.snapshot
         var machine = LifecycleMachine(before, at: moment(1000))
-        #expect(machine.state == way.state)
+        #expect(machine.state == scenario.state)
         #expect(machine.move(presence(.lost, 0, session: 0), 1001) == nil)
         #expect(machine.move(live(0), 1001) == nil)
         #expect(machine.move(presence(.inactive, -1), 1001) == nil)
         #expect(machine.snapshot == before)
         let next = machine.handle(presence(.terminated, 1002), at: moment(1002))
-        #expect(next?.seq == (way == .terminated ? nil : (before.last?.seq ?? 0) + 1))
+        #expect(next?.seq == (scenario == .terminated ? nil : (before.last?.seq ?? 0) + 1))
     }
 
     @Test("silence counts only while the collector is connected")
     func silenceAfterRestart() {
-        var machine = LifecycleMachine(Way.active.machine.snapshot, at: moment(1000))
+        var machine = LifecycleMachine(Scenario.active.machine.snapshot, at: moment(1000))
         machine.restartSilence(at: moment(5000))
         #expect(machine.move(.tick, 5074) == nil)
         #expect(machine.move(.tick, 5075) == Move(.background, "silent"))
@@ -29,7 +29,7 @@ struct LifecycleTimeTests {
 
     @Test("settle time counts only while the collector is connected")
     func settlingAfterRestart() {
-        var machine = LifecycleMachine(Way.resumed.machine.snapshot, at: moment(1000))
+        var machine = LifecycleMachine(Scenario.resumed.machine.snapshot, at: moment(1000))
         machine.restartSilence(at: moment(5000))
         #expect(machine.move(.tick, 5004) == nil)
         #expect(machine.move(.tick, 5005) == Move(.active, "settled"))
@@ -54,7 +54,7 @@ struct LifecycleTimeTests {
 
     @Test("a sample with a future timestamp does not make later messages look outdated")
     func futureSample() {
-        var machine = Way.active.machine
+        var machine = Scenario.active.machine
         #expect(machine.move(live(90_000), 101) == nil)
         #expect(machine.move(presence(.inactive, 102), 102) == Move(.inactive, "inactive"))
         #expect(machine.snapshot.last?.since == time(102))

@@ -28,7 +28,7 @@ struct HealthReportTests {
         #expect(!report.isStalled)
     }
 
-    @Test("while the store can't be written, the last will reports the reason")
+    @Test("while the store cannot be written, the last will reports the reason")
     func stalled() throws {
         report.stall("the disk is full")
         #expect(report.isStalled)

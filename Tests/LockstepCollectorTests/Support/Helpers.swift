@@ -5,7 +5,7 @@ import LockstepWire
 @testable import LockstepCollector
 @testable import LockstepMQTT
 
-/// 2023-11-14T22:13:20Z.
+/// The start of all tests, in µs since 1970: 2023-11-14T22:13:20Z.
 let start: Int64 = 1_700_000_000_000_000
 let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "pi"))
 let epoch = Epoch(unchecked: "e1")
@@ -19,11 +19,13 @@ func moment(_ seconds: Double) -> Moment {
     return Moment(wall: time(seconds), boot: boot, awake: boot)
 }
 
+/// A presence message with the time `seconds` after ``start``.
 func presence(_ phase: Phase, _ seconds: Double?, session: Int64? = 1, reason: String? = nil) -> LifecycleMachine.Event
 {
     .presence(Presence(epoch: epoch, session: session, phase: phase, at: seconds.map(time), reason: reason))
 }
 
+/// A live batch whose newest sample is `seconds` after ``start``.
 func live(_ seconds: Double) -> LifecycleMachine.Event { .liveSamples(newest: time(seconds)) }
 
 extension LifecycleMachine {
@@ -33,12 +35,13 @@ extension LifecycleMachine {
         for (seconds, event) in events { _ = handle(event, at: moment(seconds)) }
     }
 
-    /// Processes an event, and returns the new state and its reason, or nil if nothing changed.
+    /// Processes an event, and returns the new state and its reason, or nil if the state has not changed.
     mutating func move(_ event: Event, _ seconds: Double) -> Move? {
         handle(event, at: moment(seconds)).map { Move(to: $0.to, reason: $0.reason) }
     }
 }
 
+/// The new state and the reason of a transition.
 struct Move: Equatable {
     let to: LifecycleState
     let reason: String
@@ -51,8 +54,8 @@ struct Move: Equatable {
     init(_ to: LifecycleState, _ reason: String) { self.init(to: to, reason: reason) }
 }
 
-/// The ways into each state.
-enum Way: CaseIterable {
+/// The scenarios that lead to each state.
+enum Scenario: CaseIterable {
     case active, inactive, declaredBackground, lost, silent, terminated, resumed
 
     var state: LifecycleState {
@@ -65,7 +68,7 @@ enum Way: CaseIterable {
         }
     }
 
-    /// A machine that entered the state at 99 s.
+    /// A machine that has entered the state, 99 s after the start.
     var machine: LifecycleMachine {
         let begin = (0.0, presence(.foreground, 0))
         switch self {
@@ -84,6 +87,7 @@ enum Way: CaseIterable {
 }
 
 extension LifecycleRegistry {
+    /// The last committed transition of each device.
     var states: [DeviceTransition] {
         devices.compactMap { device in
             lastTransition(of: device).map { DeviceTransition(device: device, transition: $0) }
@@ -92,6 +96,7 @@ extension LifecycleRegistry {
 }
 
 extension Intake {
+    /// An intake with limits of 2000 bytes, 50 samples, one minute and three devices.
     static var standard: Intake {
         Intake(
             root: .standard, limits: .init(bytes: 2000, samples: 50), maximumFuture: 60_000_000, maximumDevices: 3,

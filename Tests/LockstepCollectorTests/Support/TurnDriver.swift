@@ -2,7 +2,7 @@ import Testing
 
 @testable import LockstepCollector
 
-/// Drives a turn machine with a clock of its own, and checks its actions.
+/// Drives a turn machine with a simulated clock, and checks its actions.
 struct TurnDriver {
     private(set) var now = ContinuousClock.now
     var machine: TurnMachine
@@ -47,7 +47,7 @@ struct TurnDriver {
     /// Passes the result of a read.
     /// - Parameters:
     ///   - samples: the samples in the current group.
-    ///   - unacknowledged: nil if all messages need an acknowledgement.
+    ///   - unacknowledged: the number of messages that need an acknowledgement, or nil for all.
     mutating func read(
         messages: Int, samples: Int = 0, unacknowledged: Int? = nil, retained: Int = 0, linkEvents: Int = 0,
         isStoreIdle: Bool = true, expecting action: TurnMachine.Action,
@@ -59,7 +59,7 @@ struct TurnDriver {
         send(.read(result), expecting: action, sourceLocation: sourceLocation)
     }
 
-    /// Runs the rest of a turn after its review, without a commit, or after a commit.
+    /// Runs the rest of a turn, from the event before its publication.
     mutating func endTurn(after event: TurnMachine.Event = .reviewed(.none)) {
         _ = machine.handle(event, at: now)
         _ = machine.handle(.published, at: now)

@@ -12,7 +12,7 @@ struct CommitLingerTests {
         #expect(linger.begin(after: now, now: now + CommitLinger.interval) == nil)
     }
 
-    @Test("a stream that is not limited by acknowledgements is committed in few turns", arguments: [200, 1000, 10_000])
+    @Test("a stream that does not fill the window is committed in few turns", arguments: [200, 1000, 10_000])
     func stream(rate: Double) {
         let stream = Stream(window: 60_000) { Int(rate * $0) }
         #expect(stream.run().turns < 110 * Stream.seconds)
@@ -39,11 +39,13 @@ struct CommitLingerTests {
         #expect(stream.run().behind < stream.run(lingers: false).behind + CommitLinger.probeDuration * 10)
     }
 
-    @Test("a steady stream lingers all the time, whatever came before it", arguments: [60, 65, 70, 75, 80, 85])
+    @Test(
+        "the collector lingers almost all the time in a steady stream, after any earlier traffic",
+        arguments: [60, 65, 70, 75, 80, 85])
     func steady(seconds: Int) {
         var now = ContinuousClock.now
         var linger = CommitLinger(at: now)
-        // A backlog in small windows, in which no probe finds a larger window.
+        // First a backlog in small windows, during which no probe finds a larger window.
         let begin = now + .seconds(seconds)
         while now < begin {
             let end = linger.begin(after: now, now: now)
@@ -64,7 +66,7 @@ struct CommitLingerTests {
         #expect(lingered > (end - begin) * 0.95)
     }
 
-    @Test("retained messages don't count as part of the window")
+    @Test("retained messages do not count as part of the window")
     func retained() {
         let now = ContinuousClock.now
         var linger = CommitLinger(at: now)
@@ -95,13 +97,13 @@ private struct Stream {
     let window: Int
     /// The number of messages that have arrived at the broker, by time in seconds.
     let sent: (Double) -> Int
-    /// The time between two messages that waited for an acknowledgement.
+    /// The time between two messages that the broker sends after an acknowledgement.
     private let step = Duration.microseconds(100)
 
     struct Outcome {
         var messages = 0
         var turns = 0
-        /// The total time for which messages waited that a turn had left unread.
+        /// The total waiting time of messages that a turn had left unread.
         var behind = Duration.zero
         /// The maximum number of waiting messages.
         var maxBehind = 0

@@ -12,7 +12,7 @@ struct IdleGapTests {
         gap.beginTurn(hasLingered: false)
     }
 
-    @Test("a turn waits after a burst, and again if more arrived")
+    @Test("a turn waits after a burst, and again if more messages have arrived")
     mutating func burst() {
         #expect(gap.begin(after: limits.burst - 1) == nil)
         #expect(gap.begin(after: limits.burst) == limits.idleGap)
@@ -34,7 +34,7 @@ struct IdleGapTests {
         }
     }
 
-    @Test("all waits of a turn are bounded together")
+    @Test("the total waiting time of a turn is limited")
     mutating func steady() {
         gap.end(waited: limits.totalIdleGap - .milliseconds(1), isReadable: true)
         #expect(gap.begin(after: limits.burst) == .milliseconds(1))

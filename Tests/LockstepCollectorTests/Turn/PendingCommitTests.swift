@@ -20,7 +20,7 @@ struct PendingCommitTests {
             rejected: [rejection], transitions: [transition], seen: [device: time(seconds)])
     }
 
-    @Test("collects the transitions and rejections of all parts")
+    @Test("the transitions and rejections of all parts are collected")
     mutating func parts() {
         pending.add(Self.group(1))
         pending.add(Self.group(2))
@@ -28,7 +28,7 @@ struct PendingCommitTests {
         #expect(pending.rejected == [Self.rejection, Self.rejection])
     }
 
-    @Test("keeps only the samples of the first part for testing the store")
+    @Test("only the samples of the first part are kept to test the store with")
     mutating func trialGroup() {
         #expect(!pending.hasTrialGroup)
         pending.add(IngestGroup(rejected: [Self.rejection], seen: [device: time(0)]))
@@ -41,7 +41,7 @@ struct PendingCommitTests {
         #expect(pending.trialGroup?.seen == [:])
     }
 
-    @Test("dropped batches alone are enough for testing the store")
+    @Test("dropped batches alone are enough to test the store with")
     mutating func dropped() {
         let dropped = DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet([1...2]))
         pending.add(IngestGroup(dropped: [dropped]))
@@ -49,7 +49,7 @@ struct PendingCommitTests {
         #expect(pending.hasTrialGroup)
     }
 
-    @Test("a rollback discards the results and keeps the samples for testing the store")
+    @Test("a rollback discards the results and keeps the samples to test the store with")
     mutating func rollback() {
         pending.add(Self.group(1))
         pending.rollBack()

@@ -63,7 +63,7 @@ struct TurnMachineLingerTests {
         driver.wakeUp(expecting: .read)
     }
 
-    @Test("the window learned from a turn is forgotten with a new connection")
+    @Test("a new connection discards the window size learned before")
     mutating func newConnection() {
         driver.connect()
         turnWithMessages()
@@ -75,7 +75,7 @@ struct TurnMachineLingerTests {
         driver.wakeUp(expecting: .read)
     }
 
-    @Test("messages of a turn that was rolled back don't count for the window")
+    @Test("messages of a turn that was rolled back do not count for the window")
     mutating func rolledBack() {
         driver.connect()
         driver.wakeUp(expecting: .read)
@@ -89,7 +89,7 @@ struct TurnMachineLingerTests {
         driver.wakeUp(expecting: .read)
     }
 
-    @Test("retained messages don't count for the window")
+    @Test("retained messages do not count for the window")
     mutating func retained() {
         driver.connect()
         driver.wakeUp(expecting: .read)
@@ -98,7 +98,7 @@ struct TurnMachineLingerTests {
         driver.wakeUp(expecting: .read)
     }
 
-    @Test("retained messages of an earlier turn don't affect the window")
+    @Test("retained messages of an earlier turn do not affect the window")
     mutating func earlierRetained() {
         driver.connect()
         driver.wakeUp(expecting: .read)

@@ -7,7 +7,7 @@ import Testing
 struct TurnMachineLinkTests {
     private var driver = TurnDriver()
 
-    @Test("a connect starts a session and publishes the states of all devices in portions")
+    @Test("a new connection starts a session and publishes the states of all devices in portions")
     mutating func portions() {
         driver.connect(devices: 1200)
         for portion in [0..<500, 500..<1000, 1000..<1200, 1200..<1200] { driver.turn(publishing: portion) }
@@ -23,7 +23,7 @@ struct TurnMachineLinkTests {
         driver.turn(publishing: 0..<500)
     }
 
-    @Test("a rolled-back turn publishes no states; the next one continues")
+    @Test("a rolled-back turn publishes no states; the next turn continues")
     mutating func rollBack() {
         driver.connect(devices: 600)
         driver.turn(publishing: 0..<500)
@@ -36,7 +36,7 @@ struct TurnMachineLinkTests {
         driver.turn(publishing: 500..<600)
     }
 
-    @Test("states are being published until none is pending and few are in flight")
+    @Test("the publication of states lasts until none are pending and few are in flight")
     mutating func publishingStates() {
         #expect(!driver.machine.isPublishingStates)
         driver.connect(devices: 501)
@@ -108,7 +108,7 @@ struct TurnMachineLinkTests {
         driver.link(.disconnected(isTakenOver: true), expecting: .reportTakeover)
     }
 
-    @Test("repeated failures to connect are reported once for each reason, and again after a connect")
+    @Test("repeated failures to connect are reported once for each reason, and again after a connection")
     mutating func failures() {
         let failures: [(MQTTError.Code, TurnMachine.LinkAction)] = [
             (.unreachable, .reportFailure), (.unreachable, .ignore), (.tls, .reportFailure), (.tls, .ignore),

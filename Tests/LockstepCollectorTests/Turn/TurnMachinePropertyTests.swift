@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Turn machine: properties")
 struct TurnMachinePropertyTests {
-    @Test("in any course of events, nothing is acknowledged before it is committed, and every turn ends")
-    func randomCourse() {
+    @Test("with random events, no message is acknowledged before it is committed, and every turn ends")
+    func randomEvents() {
         var (random, seed) = seeded("turns of a collector")
         for _ in 0..<200 {
             var simulation = Simulation(random: random)
@@ -19,7 +19,7 @@ struct TurnMachinePropertyTests {
     }
 }
 
-/// A link and a store that behave at random, and the checks of what the machine does with them.
+/// A simulation of a link and a store with random results, which checks the actions of the machine.
 private struct Simulation {
     var random: SeededGenerator
     private var now = ContinuousClock.now
@@ -28,9 +28,9 @@ private struct Simulation {
     private(set) var flushes = 0
 
     private var isConnected = false
-    /// Messages that were read and are not on disk.
+    /// The number of messages that were read and are not on disk.
     private var uncommitted = 0
-    /// Those of them in the current group.
+    /// The number of uncommitted messages in the current group.
     private var grouped = 0
     private var hasHeartbeat = false
 

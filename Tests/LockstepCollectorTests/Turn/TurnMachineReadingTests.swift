@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Turn machine: reading")
 struct TurnMachineReadingTests {
-    /// Limits at which every rule shows after a few reads.
+    /// Limits that are reached after a few reads.
     private static let limits = TurnLimits(
         messages: 1000, samples: 5000, partMessages: 300, partSamples: 2000, burst: 100, idleGap: .milliseconds(10),
         totalIdleGap: .milliseconds(40), duration: .milliseconds(250))
@@ -68,7 +68,7 @@ struct TurnMachineReadingTests {
         driver.read(messages: 100, samples: 1999, isStoreIdle: false, expecting: .read)
     }
 
-    @Test("a new turn starts with its own parts and its own idle gap")
+    @Test("the parts and the idle gap of a turn do not depend on the previous turn")
     mutating func nextParts() {
         begin()
         for _ in 0..<4 { driver.read(messages: 100, expecting: .read) }
@@ -110,7 +110,7 @@ struct TurnMachineReadingTests {
         driver.read(messages: 100, expecting: .handOver)
     }
 
-    @Test("half of the remaining time makes a part of fewer messages")
+    @Test("after half of the remaining time, fewer messages are enough for a part")
     mutating func partByTime() {
         begin()
         for _ in 0..<3 { driver.read(messages: 100, expecting: .read) }
@@ -126,7 +126,7 @@ struct TurnMachineReadingTests {
         driver.read(messages: 0, linkEvents: 100, expecting: .handOver)
     }
 
-    @Test("a turn that handed something over commits, whatever the last group holds")
+    @Test("a turn that has handed over a part commits, even if the last group is empty")
     mutating func commitAfterHandOver() {
         begin()
         driver.read(messages: 1, samples: 2000, expecting: .handOver)
@@ -168,7 +168,7 @@ struct TurnMachineReadingTests {
         driver.send(.waited(isReadable: false, isStoreIdle: true), expecting: .review(advancingTime: true))
     }
 
-    @Test("messages without an acknowledgement don't count for the idle gap")
+    @Test("messages that need no acknowledgement do not count for the idle gap")
     mutating func qos0() {
         begin()
         driver.read(messages: 90, unacknowledged: 0, expecting: .review(advancingTime: true))

@@ -26,7 +26,7 @@ struct TurnMachineTests {
         driver.send(.reviewed(.none), expecting: .publish(states: 0..<0, acknowledgements: true))
     }
 
-    @Test("without a connection, the life cycles get no time and nothing is acknowledged")
+    @Test("without a connection, the life cycles do not advance and nothing is acknowledged")
     mutating func disconnected() {
         driver.wakeUp(expecting: .read)
         driver.read(messages: 0, expecting: .review(advancingTime: false))
@@ -34,7 +34,7 @@ struct TurnMachineTests {
         driver.send(.published, expecting: .flush)
     }
 
-    @Test("after a lost connection, what was read is still committed")
+    @Test("after a lost connection, the messages already read are still committed")
     mutating func lostConnection() {
         driver.connect()
         driver.wakeUp(expecting: .read)
@@ -57,7 +57,7 @@ struct TurnMachineTests {
         driver.send(.abandoned, expecting: .endTurn(maintenance: false))
     }
 
-    @Test("after a failed commit without a connection, there is none to drop")
+    @Test("after a failed commit without a connection, the turn ends after the rollback")
     mutating func failedCommitWithoutConnection() {
         driver.wakeUp(expecting: .read)
         driver.read(messages: 0, expecting: .review(advancingTime: false))
@@ -66,7 +66,7 @@ struct TurnMachineTests {
         driver.send(.rolledBack, expecting: .endTurn(maintenance: false))
     }
 
-    @Test("heartbeats wait up to a second for another reason to commit")
+    @Test("heartbeats wait at most one second for another reason to commit")
     mutating func deferral() {
         driver.connect()
         driver.turn(.deferrable, commits: false)
@@ -122,7 +122,7 @@ struct TurnMachineTests {
     }
 
     @Test(
-        "the loop waits for the next acknowledgement, but at most half a second, and not for a past deadline",
+        "the loop waits until the next acknowledgement is due, but for at most half a second",
         arguments: [(nil, 500), (200, 200), (700, 500), (-30, 0)] as [(Int?, Int)])
     mutating func maxWait(acknowledgement: Int?, expected: Int) {
         let next = acknowledgement.map { Duration.milliseconds($0) }
