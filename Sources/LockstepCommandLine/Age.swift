@@ -27,7 +27,7 @@ extension Timestamp {
 /// - Throws: ``CommandFailure`` if the text has none of these forms.
 public func time(_ text: String, now: Timestamp) throws -> Timestamp {
     if text == "now" { return now }
-    if text.hasPrefix("-"), let before = try? span(String(text.dropFirst())) { return now - before }
+    if text.hasPrefix("-"), let before = try? parseDuration(String(text.dropFirst())) { return now - before }
     guard let time = Timestamp(text) else {
         throw CommandFailure(
             "'\(text)' is not a time: use 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m"

@@ -5,7 +5,7 @@ public import LockstepMQTT
 public struct BrokerOptions: ParsableArguments {
     /// The names of the settings behind these options.
     ///
-    /// The password has no option, because every user of a machine can read the command lines of its processes.
+    /// The password has no option, because every user of a machine can read the command line of every process.
     public static let names = [
         "broker", "mqtt", "keep-alive", "user", "password-file", "password", "ca-file", "cert-file", "key-file",
     ]
@@ -21,8 +21,8 @@ public struct BrokerOptions: ParsableArguments {
     /// The value of `--keep-alive`.
     @Option(
         help: """
-            MQTT keep-alive interval. A dead connection is detected within twice this time by the client and within \
-            1.5 times by the broker (default: 15s).
+            MQTT keep-alive interval (default: 15s). The client detects a dead connection within twice this time, the \
+            broker within 1.5 times this time.
             """)
     public var keepAlive: String?
 
@@ -35,7 +35,9 @@ public struct BrokerOptions: ParsableArguments {
     public var passwordFile: String?
 
     /// The value of `--ca-file`.
-    @Option(name: .customLong("ca-file"), help: "PEM file with the trusted CA certificates (default: the system's).")
+    @Option(
+        name: .customLong("ca-file"),
+        help: "PEM file with the trusted CA certificates (default: those of the operating system).")
     public var authorityFile: String?
 
     /// The value of `--cert-file`.
@@ -48,7 +50,7 @@ public struct BrokerOptions: ParsableArguments {
         help: "PEM file with the private key of the client certificate, readable only by its owner.")
     public var keyFile: String?
 
-    /// Makes options without values.
+    /// Creates options without values.
     public init() {}
 
     /// Returns the address of the broker with the user's credentials.
@@ -61,7 +63,7 @@ public struct BrokerOptions: ParsableArguments {
         if let user = try settings.value("user", user, parse: { $0 }) { address.user = user }
         if let password = try password(settings) { address.password = password }
         guard address.password == nil || address.user != nil else {
-            throw CommandFailure("a password without a user name: add --user")
+            throw CommandFailure("a password requires a user name: add --user")
         }
         return address
     }
@@ -82,9 +84,11 @@ public struct BrokerOptions: ParsableArguments {
     /// - Throws: ``CommandFailure`` for an interval outside 5 s to 65,535 s.
     public func keepAlive(_ settings: Settings) throws -> Int? {
         try settings.value("keep-alive", keepAlive) { text in
-            let seconds = try span(text) / 1_000_000
-            // libmosquitto sets the lower limit, MQTT the upper one.
-            guard (5...65_535).contains(seconds) else { throw CommandFailure("'\(text)' is not from 5s to 65535s") }
+            let seconds = try parseDuration(text) / 1_000_000
+            // The lower limit is that of libmosquitto, the upper one that of MQTT.
+            guard (5...65_535).contains(seconds) else {
+                throw CommandFailure("'\(text)' is not a keep-alive interval: use 5s to 65535s")
+            }
             return Int(seconds)
         }
     }
@@ -100,7 +104,7 @@ public struct BrokerOptions: ParsableArguments {
         guard (options.certificateFile == nil) == (options.keyFile == nil) else {
             throw CommandFailure("--cert-file and --key-file must be used together")
         }
-        // Ignoring the files would suggest a protection that mqtt:// does not have.
+        // If the files were ignored, the user would believe that the connection is encrypted.
         guard try options == TLSOptions() || address(settings).usesTLS else {
             throw CommandFailure("--ca-file, --cert-file and --key-file require TLS: use mqtts:// in --broker")
         }
@@ -108,16 +112,16 @@ public struct BrokerOptions: ParsableArguments {
     }
 
     private func password(_ settings: Settings) throws -> String? {
-        let inFile = try settings.value("password-file", passwordFile, parse: SecretFile.password(in:))
-        let given = try settings.value("password", nil) { $0 }
-        guard inFile == nil || given == nil else {
-            throw CommandFailure("two passwords: use either password-file or LOCKSTEP_PASSWORD")
+        let fromFile = try settings.value("password-file", passwordFile, parse: SecretFile.password(in:))
+        let direct = try settings.value("password", nil) { $0 }
+        guard fromFile == nil || direct == nil else {
+            throw CommandFailure("the password is set twice: use either password-file or LOCKSTEP_PASSWORD")
         }
-        if given != nil { try checkSecrecy("password", nil, settings) }
-        return inFile ?? given
+        if direct != nil { try checkSecrecy("password", nil, settings) }
+        return fromFile ?? direct
     }
 
-    /// Throws if other users can read the password at the place where it was set.
+    /// Throws if other users can read the password where it is set.
     private func checkSecrecy(_ name: String, _ commandLine: String?, _ settings: Settings) throws {
         switch settings.place(of: name, commandLine) {
         case .commandLine:

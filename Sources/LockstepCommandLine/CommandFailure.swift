@@ -2,6 +2,6 @@
 public struct CommandFailure: Error, CustomStringConvertible {
     /// The text for the user.
     public let description: String
-    /// Makes an error with this text.
+    /// Creates an error with this text.
     public init(_ description: String) { self.description = description }
 }

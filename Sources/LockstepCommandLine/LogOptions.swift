@@ -13,23 +13,28 @@ public struct LogOptions: ParsableArguments {
 
     /// The value of `--log-format`.
     @Option(
-        help: "Log format: text, or json with one object per line (default: text). The journal always receives text.")
+        help: """
+            Log format: text, or json with one object per line (default: text). The systemd journal always receives \
+            text.
+            """
+    )
     public var logFormat: String?
 
     private enum Format: String, CaseIterable { case text, json }
 
-    /// Makes options without values.
+    /// Creates options without values.
     public init() {}
 
-    /// Sets up logging to standard error for the whole process.
+    /// Sets up logging to standard error for the whole process, and returns a logger. Call it once.
     ///
-    /// If standard error is connected to the journal, log lines carry priorities instead of times.
+    /// If standard error is connected to the systemd journal, lines have a priority instead of a time.
     /// - Throws: ``CommandFailure`` for an unknown level or format.
     public func makeLogger(_ label: String, _ settings: Settings) throws -> Logger {
         let level =
             try settings.value("log-level", logLevel) { text in
                 guard let level = Logger.Level(rawValue: text) else {
-                    throw CommandFailure("'\(text)' is not a log level: use debug, info, warning or error")
+                    throw CommandFailure(
+                        "'\(text)' is not a log level: use trace, debug, info, notice, warning, error or critical")
                 }
                 return level
             } ?? .info
@@ -46,7 +51,7 @@ public struct LogOptions: ParsableArguments {
 }
 
 extension Logger {
-    /// A logger for libraries whose routine events are irrelevant to the user: it logs errors only.
+    /// A logger that logs only errors, for libraries whose other events do not matter to the user.
     public static var quiet: Logger {
         var logger = Logger(label: "lockstep")
         logger.logLevel = .error

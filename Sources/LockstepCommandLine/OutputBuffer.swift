@@ -1,12 +1,12 @@
 /// Collects output and writes it to standard output in large pieces.
 ///
-/// It is our own because `lockstep query` writes millions of numbers: making a `String` of each would cost more than
-/// the rest of a row.
+/// Numbers are converted directly to bytes: `lockstep query` writes millions of them, and creating a `String` for each
+/// would cost more than the rest of a row.
 public struct OutputBuffer {
     /// The bytes that are not yet written.
     public private(set) var bytes: [UInt8] = []
 
-    /// Makes an empty buffer.
+    /// Creates an empty buffer.
     public init() { bytes.reserveCapacity(Self.limit + 4096) }
 
     private static let limit = 65_536

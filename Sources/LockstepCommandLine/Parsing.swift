@@ -10,7 +10,7 @@ public func wholeNumber(_ text: String, in range: ClosedRange<Int>) throws -> In
 /// Parses a duration: a number with a unit (`250ms`, `30s`, `5m`, `2h`, `7d`), or a number of seconds.
 /// - Returns: the duration in µs.
 /// - Throws: ``CommandFailure`` for any other text.
-public func span(_ text: String) throws -> Int64 {
+public func parseDuration(_ text: String) throws -> Int64 {
     let number = text.prefix { $0.isNumber || $0 == "." }
     let units: [String: Double] = ["ms": 1e3, "": 1e6, "s": 1e6, "m": 60e6, "h": 3600e6, "d": 86_400e6]
     guard let value = Double(number), let unit = units[String(text.dropFirst(number.count))], value * unit < 1e17 else {
@@ -51,7 +51,7 @@ public func degrees(_ text: String) throws -> Double {
     return value * .pi / 180
 }
 
-/// Parses the raw value of a case.
+/// Parses an enumeration case by its raw value.
 /// - Throws: ``CommandFailure`` for any other text; it lists the valid values.
 public func choice<Choice: RawRepresentable & CaseIterable>(_ text: String, of type: Choice.Type) throws -> Choice
 where Choice.RawValue == String {

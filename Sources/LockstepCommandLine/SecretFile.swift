@@ -1,11 +1,11 @@
 import FoundationEssentials
 import Glibc
 
-/// Files with keys and passwords, which only their owner may read.
+/// Checks and reads files with keys and passwords, which only their owner may access.
 public enum SecretFile {
     /// Checks that a file is readable, and that its group and others have no access to it.
     /// - Returns: the path, unchanged.
-    /// - Throws: ``CommandFailure`` with the command that corrects the permissions.
+    /// - Throws: ``CommandFailure``. If the permissions are wrong, its text has the command that corrects them.
     @discardableResult
     public static func check(_ path: String) throws -> String {
         var status = stat()
@@ -15,13 +15,14 @@ public enum SecretFile {
         guard status.st_mode & 0o077 == 0 else {
             let mode = String(status.st_mode & 0o777, radix: 8)
             throw CommandFailure(
-                "\(path) contains a secret but other users can access it (mode \(mode)): chmod 600 \(path)")
+                "\(path) contains a secret, but other users can access it (mode \(mode)): run 'chmod 600 \(path)'")
         }
         return path
     }
 
     /// Reads the password on the first line of a file.
-    /// - Throws: ``CommandFailure``. Its text never contains the password.
+    /// - Throws: ``CommandFailure`` if the file is unreadable, empty or accessible to other users. Its text never
+    ///   contains the password.
     public static func password(in path: String) throws -> String {
         try check(path)
         let text: String

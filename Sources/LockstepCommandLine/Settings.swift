@@ -6,24 +6,27 @@ public import LockstepModel
 /// The setting `backlog-rate` is the option `--backlog-rate`, the environment variable `LOCKSTEP_BACKLOG_RATE` and the
 /// key `backlog-rate` of the file.
 ///
-/// It is our own because swift-configuration reads YAML with Yams, which imports all of Foundation.
+/// It replaces swift-configuration, which reads YAML with Yams and therefore imports all of Foundation.
 public struct Settings: Sendable {
     /// The origin of a setting.
     public enum Place: Hashable, Sendable {
+        /// An option on the command line.
         case commandLine
+        /// An environment variable.
         case environment
         /// The YAML file with this path.
         case file(String)
     }
 
-    private struct Found {
+    /// The text of a setting (or the texts of a list) and its origin.
+    private struct Entry {
         let texts: [String]
         let origin: String
         let place: Place
     }
 
-    private var environment: [String: Found] = [:]
-    private var file: [String: Found] = [:]
+    private var environment: [String: Entry] = [:]
+    private var file: [String: Entry] = [:]
     private var streamSettings: (settings: StreamSettings, file: String)?
 
     /// The built-in streams and the streams declared in the section `streams` of the file.
@@ -48,11 +51,11 @@ public struct Settings: Sendable {
         for name in names where name != StreamSettings.key {
             let variable = Self.variable(for: name)
             if let text = environment[variable], !text.isEmpty {
-                self.environment[name] = Found(texts: [text], origin: variable, place: .environment)
+                self.environment[name] = Entry(texts: [text], origin: variable, place: .environment)
             }
         }
-        let named = environment["LOCKSTEP_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
-        if let path = path ?? named {
+        let defaultPath = environment["LOCKSTEP_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
+        if let path = path ?? defaultPath {
             try read(path, names: names, ignoresOthers: ignoresOthers)
         }
     }
@@ -67,21 +70,22 @@ public struct Settings: Sendable {
     public func value<Value>(
         _ name: String, _ commandLine: String?, parse: (String) throws -> Value
     ) throws -> Value? {
-        guard let found = find(name, commandLine.map { [$0] } ?? []) else { return nil }
-        guard found.texts.count == 1 else { throw CommandFailure("\(found.origin): expects one value, not a list") }
-        return try Self.parse(found.texts[0], from: found.origin, parse)
+        guard let entry = find(name, commandLine.map { [$0] } ?? []) else { return nil }
+        guard entry.texts.count == 1 else { throw CommandFailure("\(entry.origin): expects one value, not a list") }
+        return try Self.parse(entry.texts[0], from: entry.origin, parse)
     }
 
-    /// Returns the values of a setting that accepts a list; commas separate them in the environment.
+    /// Returns the values of a setting that accepts a list; empty if it is not set. In the environment, values are
+    /// separated by commas.
     /// - Throws: ``CommandFailure`` for an invalid value; its text names the origin of the value.
     public func values<Value>(
         _ name: String, _ commandLine: [String], parse: (String) throws -> Value
     ) throws -> [Value] {
-        guard let found = find(name, commandLine) else { return [] }
+        guard let entry = find(name, commandLine) else { return [] }
         let texts =
-            found.origin == Self.variable(for: name)
-            ? found.texts.flatMap { $0.split(separator: ",").map { String($0.trimmingSpaces()) } } : found.texts
-        return try texts.map { try Self.parse($0, from: found.origin, parse) }
+            entry.origin == Self.variable(for: name)
+            ? entry.texts.flatMap { $0.split(separator: ",").map { String($0.trimmingSpaces()) } } : entry.texts
+        return try texts.map { try Self.parse($0, from: entry.origin, parse) }
     }
 
     /// Returns the origin of a setting's value, or nil if it is not set.
@@ -89,8 +93,8 @@ public struct Settings: Sendable {
         find(name, commandLine.map { [$0] } ?? [])?.place
     }
 
-    private func find(_ name: String, _ commandLine: [String]) -> Found? {
-        if !commandLine.isEmpty { return Found(texts: commandLine, origin: "--\(name)", place: .commandLine) }
+    private func find(_ name: String, _ commandLine: [String]) -> Entry? {
+        if !commandLine.isEmpty { return Entry(texts: commandLine, origin: "--\(name)", place: .commandLine) }
         return environment[name] ?? file[name]
     }
 
@@ -110,28 +114,28 @@ public struct Settings: Sendable {
         // The file is empty, or contains only comments.
         guard let root else { return }
         guard case .mapping(let pairs) = root.content else {
-            throw CommandFailure("\(path): not a list of settings: write 'name: value', one per line")
+            throw CommandFailure("\(path): the file is not a mapping: write one setting per line as 'name: value'")
         }
         var lines: [String: Int] = [:]
         for pair in pairs {
             let name = pair.key.scalar ?? ""
-            let mark = "\(path):\(pair.key.line)"
+            let location = "\(path):\(pair.key.line)"
             if let line = lines.updateValue(pair.key.line, forKey: name) {
-                throw CommandFailure("\(mark): '\(name)' is set twice; the first is on line \(line)")
+                throw CommandFailure("\(location): '\(name)' is set twice; the first is on line \(line)")
             }
             guard names.contains(name) else {
                 if ignoresOthers { continue }
                 throw CommandFailure(
-                    "\(mark): unknown setting '\(name)'; known settings: \(names.joined(separator: ", "))")
+                    "\(location): unknown setting '\(name)'; known settings: \(names.joined(separator: ", "))")
             }
             if name == StreamSettings.key {
                 streamSettings = (try StreamSettings(pair.value, file: path), path)
                 continue
             }
             guard let texts = pair.value.texts else {
-                throw CommandFailure("\(mark): '\(name)' expects a value or a list of values")
+                throw CommandFailure("\(location): '\(name)' expects a value or a list of values")
             }
-            file[name] = Found(texts: texts, origin: "\(name) in \(mark)", place: .file(path))
+            file[name] = Entry(texts: texts, origin: "\(name) in \(location)", place: .file(path))
         }
     }
 }

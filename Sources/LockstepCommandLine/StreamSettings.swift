@@ -18,7 +18,7 @@ struct StreamSettings {
     private(set) var lines: [String: Int] = [:]
 
     /// Reads the section.
-    /// - Throws: ``CommandFailure`` with file, line, and what to do.
+    /// - Throws: ``CommandFailure`` for an invalid declaration. Its text has the file, the line and a suggestion.
     init(_ section: YAMLNode, file: String) throws {
         if section.scalar == "" { return }
         var declared: [SensorStream] = []
@@ -77,6 +77,7 @@ private struct StreamMapping {
     private let subject: String
     private let file: String
 
+    /// Reads a mapping.
     /// - Parameters:
     ///   - subject: the part of the section, for error messages.
     ///   - keys: the valid keys, or nil if any key is valid.
@@ -94,7 +95,7 @@ private struct StreamMapping {
             let name = pair.key.scalar ?? ""
             let place = "\(file):\(pair.key.line): \(subject)"
             if let first = entries.first(where: { $0.name == name }) {
-                throw CommandFailure("\(place): '\(name)' occurs twice; the first is in line \(first.line)")
+                throw CommandFailure("\(place): '\(name)' occurs twice; the first is on line \(first.line)")
             }
             if let keys, !keys.contains(name) {
                 throw CommandFailure("\(place): unknown key '\(name)'; valid keys are \(keys.joined(separator: ", "))")
@@ -107,7 +108,7 @@ private struct StreamMapping {
 
     func text(_ name: String) throws -> String? {
         try self[name].map { node in
-            guard let text = node.scalar else { throw failure(node, "'\(name)' must be a text") }
+            guard let text = node.scalar else { throw failure(node, "'\(name)' must be a string") }
             return text
         }
     }
@@ -115,7 +116,7 @@ private struct StreamMapping {
     func texts(_ name: String) throws -> [String]? {
         try self[name].map { node in
             guard case .sequence(let items) = node.content, items.allSatisfy({ $0.scalar != nil }) else {
-                throw failure(node, "'\(name)' must be a list of texts, such as [open, closed]")
+                throw failure(node, "'\(name)' must be a list of strings, such as [open, closed]")
             }
             return items.compactMap(\.scalar)
         }

@@ -1,21 +1,21 @@
 /// A table of text with aligned columns.
 ///
-/// It is our own because TextTable imports all of Foundation and counts colour codes as visible characters.
+/// It replaces the package TextTable, which imports all of Foundation and counts colour codes as visible characters.
 public struct Table: Sendable {
-    /// A text with its style.
+    /// The text of a cell and its style.
     public struct Cell: Sendable, ExpressibleByStringLiteral {
         /// The text, without colour codes.
         public var text: String
         /// The colour or weight on a terminal.
         public var style: Terminal.Style
 
-        /// Makes a cell.
+        /// Creates a cell.
         public init(_ text: String, _ style: Terminal.Style = .plain) {
             self.text = text
             self.style = style
         }
 
-        /// Makes a cell with the plain style.
+        /// Creates a cell with the plain style.
         public init(stringLiteral text: String) { self.init(text) }
     }
 
@@ -26,7 +26,7 @@ public struct Table: Sendable {
         /// Whether header and cells are right-aligned.
         public var isRightAligned: Bool
 
-        /// Makes a column. Numbers are right-aligned; a unit follows the title in parentheses: `DISTANCE (m)`.
+        /// Creates a column. By convention, numbers are right-aligned, and a unit follows the title: `DISTANCE (m)`.
         public init(_ title: String, isRightAligned: Bool = false) {
             self.title = title
             self.isRightAligned = isRightAligned
@@ -38,7 +38,7 @@ public struct Table: Sendable {
     /// The rows; a row may have fewer cells than there are columns.
     public var rows: [[Cell]] = []
 
-    /// Makes a table without rows.
+    /// Creates a table without rows.
     public init(_ columns: [Column]) { self.columns = columns }
 
     /// Returns the lines of the table, titles first. Lines have no trailing spaces.

@@ -3,7 +3,7 @@ import Glibc
 
 /// An output of the program, and whether it supports colours and cursor movement.
 ///
-/// It is our own because Rainbow has no screen size, does not write, and imports all of Foundation.
+/// It replaces the package Rainbow, which has no screen size, does not write, and imports all of Foundation.
 public struct Terminal: Sendable {
     /// A colour or weight; the raw value is its ANSI escape code.
     public enum Style: String, Sendable {
@@ -31,13 +31,13 @@ public struct Terminal: Sendable {
         self.init(isInteractive: isTerminal, hasColours: isTerminal && environment["NO_COLOR", default: ""].isEmpty)
     }
 
-    /// Makes a terminal with these abilities.
+    /// Creates a terminal with these capabilities.
     public init(isInteractive: Bool, hasColours: Bool) {
         self.isInteractive = isInteractive
         self.hasColours = hasColours
     }
 
-    /// The size of the screen behind standard output; 80 by 24 if it is unknown.
+    /// The size of the terminal on standard output; 80 columns by 24 rows if it is unknown.
     public var size: (columns: Int, rows: Int) {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return (80, 24) }
@@ -55,8 +55,8 @@ public struct Terminal: Sendable {
 
     /// Writes all bytes to standard output.
     ///
-    /// If the reader has closed the pipe, the process exits with status 0, as filters do. For any other error it
-    /// reports the error on standard error and exits with status 1.
+    /// If the reader has closed the pipe, the process exits with status 0, as usual for filters. After any other error,
+    /// it writes the error to standard error and exits with status 1.
     public func write(_ bytes: [UInt8]) {
         var offset = 0
         while offset < bytes.count {

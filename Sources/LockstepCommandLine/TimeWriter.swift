@@ -1,16 +1,16 @@
 import Glibc
 public import LockstepModel
 
-/// Writes times as ISO 8601 with microseconds; successive times within the same second are fast.
+/// Writes times as ISO 8601 with microseconds. It reuses the text of the previous second.
 ///
-/// It is our own because Foundation's formatters cost more than the rest of a row.
+/// It replaces Foundation's formatters, which take longer than the rest of a row.
 public struct TimeWriter {
     /// The second of the previous time.
     private var second: Int64?
     /// The text up to the fraction of that second: `2026-11-21T09:30:00.`
     private var prefix: [UInt8] = []
 
-    /// Makes a writer.
+    /// Creates a writer.
     public init() {}
 
     /// Appends the time: `2026-11-21T09:30:00.000000Z`.

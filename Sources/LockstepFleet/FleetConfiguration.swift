@@ -19,10 +19,10 @@ public struct FleetConfiguration: Sendable {
     public var keepAlive = 15
     /// The rate limit for backlog, in bytes per second and device.
     public var backlogRate = 262_144
-    /// The time without an acknowledgement, at the end of the run, after which missing batches count as lost, in µs.
+    /// The time without an acknowledgement after which missing batches count as lost, at the end of the run, in µs.
     public var patience: Int64 = 60_000_000
 
-    /// Makes a configuration with default options.
+    /// Creates a configuration with default options.
     public init(plan: FleetPlan, connections: Int, broker: BrokerAddress) {
         self.plan = plan
         self.connections = connections

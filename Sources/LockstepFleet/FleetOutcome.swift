@@ -1,4 +1,4 @@
-/// The results of a simulated fleet, during a run and at its end.
+/// The results of a simulated fleet. They are updated during the run.
 public struct FleetOutcome: Sendable {
     /// A number of batches, and of the samples in them.
     public struct Amount: Sendable, Hashable {
@@ -7,7 +7,7 @@ public struct FleetOutcome: Sendable {
         /// The number of samples.
         public var samples = 0
 
-        /// Makes a zero amount.
+        /// Creates an amount of zero.
         public init() {}
     }
 
@@ -19,7 +19,7 @@ public struct FleetOutcome: Sendable {
     public internal(set) var elapsed: Int64 = 0
     /// The time of the last acknowledgement of a new batch, in µs since the start.
     public internal(set) var delivered: Int64 = 0
-    /// The data that devices had to deliver: live data so far, and backlog.
+    /// The data that devices have to deliver: the live data so far, and the backlog.
     public internal(set) var accepted = Amount()
     /// The data that was published at least once.
     public internal(set) var sent = Amount()
@@ -35,15 +35,16 @@ public struct FleetOutcome: Sendable {
     public internal(set) var liveLag = LagHistogram()
     /// The time from the first publication of a backlog batch to its acknowledgement, in µs.
     public internal(set) var backlogLag = LagHistogram()
-    /// The delay of live publications, in µs. If it is large, this machine is too slow for the plan.
+    /// The time from the completion of a live batch to its publication, in µs. If it is large, this machine is too slow
+    /// for the plan.
     public internal(set) var lateness = LagHistogram()
     /// The reports of all collectors.
     public internal(set) var collectors = CollectorWatch()
-    /// The heap of the broker; empty if the broker does not report it.
+    /// The heap size of the broker; empty if the broker does not report it.
     public internal(set) var brokerMemory = MemorySeries()
     /// The memory of this process, which simulates all devices.
     public internal(set) var ownMemory = MemorySeries()
-    /// The errors that brokers reported, each once.
+    /// The distinct errors that the broker reported.
     public internal(set) var refusals: Set<String> = []
     /// Whether the user ended the run early.
     public internal(set) var wasInterrupted = false

@@ -1,14 +1,14 @@
 import Glibc
 
-/// The datagram socket of a supervisor, see sd_notify(3).
+/// The datagram socket that a supervisor receives notifications on, see sd_notify(3).
 ///
-/// It is our own because libsystemd would be a dependency on every system, for one `sendto`.
+/// It replaces libsystemd, which would be a dependency on every system for one call of `sendto`.
 final class NotifySocket: Sendable {
     private let descriptor: Int32
     private let address: sockaddr_un
     private let length: socklen_t
 
-    /// Makes a socket, or returns nil if the address is invalid or no file descriptor is available.
+    /// Creates a socket, or returns nil if the address is invalid or no file descriptor is available.
     /// - Parameter address: an absolute path, or `@` and a name in the abstract namespace.
     init?(address text: String) {
         let bytes = Array(text.utf8)
@@ -33,7 +33,8 @@ final class NotifySocket: Sendable {
     deinit { close(descriptor) }
 
     /// Sends one datagram without blocking.
-    /// - Returns: false if the socket is full, so that sending must be retried; true otherwise, even if nobody receives.
+    /// - Returns: false if the socket is full, so that sending must be retried; true otherwise, even if there is no
+    ///   receiver.
     func send(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in

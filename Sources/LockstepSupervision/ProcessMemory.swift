@@ -2,12 +2,12 @@ import Glibc
 
 /// The resident memory of this process, in bytes.
 public struct ProcessMemory: Hashable, Sendable {
-    /// The current size.
+    /// The current size, in bytes.
     public var current: Int
-    /// The maximum size since the program started.
+    /// The maximum size since the program started, in bytes.
     public var peak: Int
 
-    /// Makes a value.
+    /// Creates a value from its parts, in bytes.
     public init(current: Int, peak: Int) {
         self.current = current
         self.peak = peak
@@ -22,8 +22,9 @@ public struct ProcessMemory: Hashable, Sendable {
         return ProcessMemory(status: String(decoding: text[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self))
     }
 
-    /// Parses `/proc/…/status`. Its peak covers this program only; the peak of `getrusage` includes the process that
-    /// started it.
+    /// Parses the text of `/proc/…/status`, or returns nil if it has no memory sizes.
+    ///
+    /// Its peak covers only this program. The peak of `getrusage` also covers the process before `exec`.
     init?(status: String) {
         func bytes(_ name: String) -> Int? {
             let line = status.split(separator: "\n").first { $0.hasPrefix(name) }

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// It is notified when the program is ready, of its status, that its main loop is running, and when it stops. Without a
 /// supervisor (no `NOTIFY_SOCKET`), nothing happens. Notifications never block and never fail: a notification that
-/// cannot be sent is sent with the next turn.
+/// cannot be sent is sent again with the next turn. A turn is one pass of the main loop.
 public final class Supervisor: Sendable {
     private struct State {
         var isReady = false
@@ -25,7 +25,7 @@ public final class Supervisor: Sendable {
     private let watchdogInterval: Duration?
     private let state = Mutex(State())
 
-    /// Makes a supervisor from the environment variables `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`, see
+    /// Creates a supervisor from the environment variables `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`, see
     /// sd_notify(3) and sd_watchdog_enabled(3).
     /// - Parameter environment: the environment; nil for that of the process.
     public init(environment: [String: String]? = nil) {
@@ -45,13 +45,13 @@ public final class Supervisor: Sendable {
     /// A supervisor that ignores all notifications.
     public static let disabled = Supervisor()
 
-    /// The deadline of the next turn of the main loop; nil without a watchdog.
+    /// The time by which the main loop must report its next turn; nil without a watchdog.
     public var nextTurn: ContinuousClock.Instant? {
         guard socket != nil, let watchdogInterval else { return nil }
         return state.withLock { $0.lastWatchdogAt } + watchdogInterval
     }
 
-    /// Reports one turn of the main loop; the first turn also reports that the program is ready.
+    /// Reports one turn (pass) of the main loop. The first turn also reports that the program is ready.
     ///
     /// Only the main loop may call it, on each turn, so that the watchdog detects a loop that hangs.
     /// - Parameter status: the status of the program, in one line.
@@ -88,7 +88,7 @@ public final class Supervisor: Sendable {
         }
     }
 
-    /// Returns a status notification. A newline in the status would start another notification.
+    /// Returns a status notification. Newlines are replaced, because each would start another notification.
     private func line(_ status: String) -> String { "STATUS=\(status.replacing("\n", with: " "))\n" }
 
     private func flush(_ state: inout State, to socket: NotifySocket) {

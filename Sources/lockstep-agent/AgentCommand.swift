@@ -16,10 +16,9 @@ struct AgentCommand: AsyncParsableCommand {
         commandName: "lockstep-agent",
         abstract: "Read the sensors of this device and publish their samples over MQTT without loss.",
         discussion: """
-            Each option can also be set in the environment or in a YAML file: --backlog-rate is LOCKSTEP_BACKLOG_RATE \
-            in the environment and 'backlog-rate: …' in the file. The command line overrides the environment, and the \
-            environment overrides the file. Separate several sources with commas in the environment, and use a list in \
-            the file.
+            Each option can also be set in the environment and in a YAML file: --backlog-rate is LOCKSTEP_BACKLOG_RATE \
+            and 'backlog-rate: …'. The command line overrides the environment, which overrides the file. Several \
+            values of one option are separated by commas in the environment, and are a list in the file.
 
             SOURCES
               iio                  motion sensors, barometer and step counter of this
@@ -38,11 +37,12 @@ struct AgentCommand: AsyncParsableCommand {
               heading              magnetic and true, with a magnetometer
 
             SIGNALS
-              SIGTERM, SIGINT      stop within 5 s: publish pending samples and the
-                                   phase 'terminated'; a second signal stops at once
-              SIGUSR1              enter background: no motion, steps as before,
-                                   a location every 500 m
-              SIGUSR2              enter foreground
+              SIGTERM, SIGINT      publish pending samples and the phase
+                                   'terminated', and exit within 5 s; a second signal
+                                   exits at once
+              SIGUSR1              enter the background phase: no motion streams,
+                                   steps unchanged, location after 500 m
+              SIGUSR2              enter the foreground phase
 
             EXAMPLE
               lockstep-agent --broker mqtt://broker.local --source iio --source gpsd
@@ -55,50 +55,54 @@ struct AgentCommand: AsyncParsableCommand {
     @OptionGroup(title: "Derived streams") var derivedOptions: DerivedStreamOptions
     @OptionGroup(title: "Logging") var log: LogOptions
 
-    @Option(help: "A YAML file with settings.")
+    @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
-    @Option(help: "The group of this device (default: default).")
+    @Option(help: "Group of this device (default: default).")
     var group: String?
 
-    @Option(help: "The id of this device (default: the host name).")
+    @Option(help: "Id of this device (default: the host name).")
     var device: String?
 
-    @Option(help: "The prefix of all topics (default: lockstep).")
+    @Option(help: "Topic prefix (default: lockstep).")
     var root: String?
 
-    @Option(help: "The file that keeps unacknowledged samples (default: ~/.local/state/lockstep/GROUP-DEVICE.outbox).")
+    @Option(
+        help: "Outbox: the file with unacknowledged samples (default: ~/.local/state/lockstep/GROUP-DEVICE.outbox)."
+    )
     var outbox: String?
 
-    @Option(help: "The size above which the outbox drops its oldest samples (default: 256M).")
+    @Option(help: "Size above which the oldest samples are dropped from the outbox, in bytes (default: 256M).")
     var outboxSize: String?
 
-    @Option(help: "The age above which the outbox drops samples (default: 7d).")
+    @Option(help: "Age at which samples are dropped from the outbox (default: 7d).")
     var outboxAge: String?
 
     @Option(
         help: """
-            The program whose acknowledgement removes samples from the outbox: collector or broker (default: collector).
-            """)
+            Program whose acknowledgement removes samples from the outbox: collector or broker (default: \
+            collector).
+            """
+    )
     var ack: String?
 
-    @Option(help: "The time for which samples are collected into one message (default: 1s).")
+    @Option(help: "Time for which samples are collected in one message (default: 1s).")
     var window: String?
 
-    @Option(help: "The maximum number of samples in a message (default: 1000).")
+    @Option(help: "Maximum number of samples in a message (default: 1000).")
     var batch: String?
 
     @Option(
         help: """
-            The encoding of samples: json, which is readable, or cbor, which takes less than a quarter of the size \
+            Encoding of samples: json, which is readable, or cbor, which takes less than a quarter of the size \
             (default: json).
             """)
     var encoding: String?
 
-    @Option(help: "The maximum rate of backlog in bytes a second, in addition to live data (default: 256K).")
+    @Option(help: "Maximum rate of backlog in bytes per second, in addition to live data (default: 256K).")
     var backlogRate: String?
 
-    @Option(help: "The interval between heartbeats (default: 30s).")
+    @Option(help: "Interval between heartbeats (default: 30s).")
     var heartbeat: String?
 
     @Flag(help: "Keep all samples in the outbox file, for 'lockstep verify --journal'.")
@@ -149,14 +153,16 @@ struct AgentCommand: AsyncParsableCommand {
         if let bytes = try settings.value("outbox-size", outboxSize, parse: byteCount) {
             configuration.outboxLimits.bytes = Int64(bytes)
         }
-        if let age = try settings.value("outbox-age", outboxAge, parse: span) { configuration.outboxLimits.age = age }
+        if let age = try settings.value("outbox-age", outboxAge, parse: parseDuration) {
+            configuration.outboxLimits.age = age
+        }
         if let encoding = try settings.value("encoding", encoding, parse: { try choice($0, of: BatchEncoding.self) }) {
             configuration.encoding = encoding
         }
         if let rate = try settings.value("backlog-rate", backlogRate, parse: byteCount) {
             configuration.backlogRate = rate
         }
-        if let heartbeat = try settings.value("heartbeat", heartbeat, parse: span) {
+        if let heartbeat = try settings.value("heartbeat", heartbeat, parse: parseDuration) {
             configuration.heartbeat = heartbeat
         }
         if let ack = try settings.value(
@@ -171,7 +177,7 @@ struct AgentCommand: AsyncParsableCommand {
 
     private func coalescing(_ settings: Settings) throws -> Coalescer.Limits {
         var limits = Coalescer.Limits()
-        if let window = try settings.value("window", window, parse: span) { limits.window = window }
+        if let window = try settings.value("window", window, parse: parseDuration) { limits.window = window }
         if let samples = try settings.value("batch", batch, parse: { try wholeNumber($0, in: 1...10_000) }) {
             limits.samples = samples
         }

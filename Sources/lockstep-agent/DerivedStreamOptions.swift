@@ -7,7 +7,7 @@ import LockstepSensors
 struct DerivedStreamOptions: ParsableArguments {
     @Option(
         help: """
-            The reference frame of the attitude in motion/device: arbitrary, arbitraryCorrected, magneticNorth or \
+            Reference frame of the attitude in motion/device: arbitrary, arbitraryCorrected, magneticNorth or \
             trueNorth. Without a magnetometer, the frame is arbitrary. Without --declination, trueNorth is used from \
             the first location on. Each sample contains its frame (default: magneticNorth).
             """)
@@ -15,15 +15,15 @@ struct DerivedStreamOptions: ParsableArguments {
 
     @Option(
         help: """
-            The magnetic declination at this place in degrees, east positive (default: from the World Magnetic Model \
+            Magnetic declination at this place in degrees, east positive (default: from the World Magnetic Model \
             at the newest location).
             """)
     var declination: String?
 
-    @Option(help: "The step length in m at normal walking speed, to compute the walked distance.")
+    @Option(help: "Step length in m at normal walking speed, to compute the walked distance.")
     var stepLength: String?
 
-    @Option(help: "The height of the person in m, to estimate the step length without --step-length (default: 1.68).")
+    @Option(help: "Height of the person in m, to estimate the step length without --step-length (default: 1.68).")
     var height: String?
 
     static let names = ["frame", "declination", "step-length", "height"]

@@ -9,7 +9,7 @@ struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The rate of a stream in samples a second, 'off', or 'source' for the rate of its source. Can be repeated \
+            Rate of a stream in samples per second, 'off', or 'source' for the rate of its source; may be repeated \
             (default: source; 50 for motion/device, 10 for heading).
             """,
             valueName: "stream=hz"))
@@ -18,8 +18,8 @@ struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The rate of a stream in background. Can be repeated (default: motion, orientation and heading off; steps \
-            and battery as in foreground; 0.1 for pressure and altitude; a location every 500 m).
+            Rate in the background phase; may be repeated (default: motion, orientation and heading off; \
+            steps and battery as in foreground; 0.1 for pressure and altitude; location after 500 m).
             """,
             valueName: "stream=hz"))
     var backgroundRate: [String] = []
@@ -49,7 +49,7 @@ private func request(
     _ text: String, streams: StreamCatalog
 ) throws -> (stream: SensorStream, request: SensorRequest) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2 else { throw CommandFailure("'\(text)' is not a rate. Use STREAM=HZ.") }
+    guard parts.count == 2 else { throw CommandFailure("'\(text)' is not a rate: use STREAM=HZ") }
     guard let stream = streams.stream(named: String(parts[0])) else {
         throw CommandFailure(streams.unknownStream(String(parts[0])))
     }
@@ -59,7 +59,7 @@ private func request(
     default:
         guard let rate = Double(String(parts[1])), RateLease.rates.contains(rate) else {
             let range = "\(RateLease.rates.lowerBound) to \(RateLease.rates.upperBound)"
-            throw CommandFailure("'\(parts[1])' is not a rate. Use \(range) samples a second, off, or source.")
+            throw CommandFailure("'\(parts[1])' is not a rate: use \(range) samples per second, off or source")
         }
         return (stream, SensorRequest(rate: rate))
     }

@@ -15,7 +15,7 @@ struct SensorsCommand: ParsableCommand {
 
     @OptionGroup var selection: SourceSelection
 
-    @Option(help: "A YAML file with settings.")
+    @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
     @Flag(help: "Print a JSON array of objects.")

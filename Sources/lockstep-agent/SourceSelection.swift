@@ -5,23 +5,23 @@ import LockstepSensors
 
 /// The options that select the sources of samples.
 struct SourceSelection: ParsableArguments {
-    @Option(help: "A source of samples. Can be repeated.")
+    @Option(help: "Source of samples. Can be repeated.")
     var source: [String] = []
 
-    @Option(help: "The speed of replayed recordings: a factor, or max (default: 1).")
+    @Option(help: "Speed of replayed recordings: a factor, or max (default: 1).")
     var speed: String?
 
     @Option(
         help: """
-            The timestamps of recordings and GPS fixes: now, the time of arrival, or own, the recorded time \
+            Timestamps of recordings and GPS fixes: now, the time of arrival, or own, the recorded time \
             (default: now).
             """)
     var stamp: String?
 
-    @Option(help: "The root of sysfs for iio (default: /sys).")
+    @Option(help: "Root of sysfs for iio (default: /sys).")
     var sysfsRoot: String?
 
-    @Option(help: "The root of character devices for iio (default: /dev).")
+    @Option(help: "Root of character devices for iio (default: /dev).")
     var devRoot: String?
 
     static let names = ["source", "speed", "stamp", "sysfs-root", "dev-root", "streams"]

@@ -24,50 +24,50 @@ struct CollectorCommand: AsyncParsableCommand {
                                 (a second signal exits at once)
 
             EXAMPLE
-              lockstep-collector --broker mqtt://localhost --store sqlite:/var/lib/lockstep/samples.db
+              lockstep-collector --broker mqtt://localhost --store sqlite:samples.db
             """,
         version: "lockstep-collector \(lockstepVersion)")
 
     @OptionGroup(title: "Broker") var broker: BrokerOptions
     @OptionGroup(title: "Logging") var log: LogOptions
 
-    @Option(help: "A YAML file with settings.")
+    @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
-    @Option(help: "The database of samples: sqlite:PATH. The file is created if it does not exist.")
+    @Option(help: "Store for the samples: sqlite:PATH. The file is created if it does not exist.")
     var store: String?
 
-    @Option(help: "The id of this collector; the broker keeps its session under this id (default: main).")
+    @Option(help: "Id of this collector; the broker keeps its session under this id (default: main).")
     var id: String?
 
-    @Option(help: "A group to collect. Can be repeated (default: all groups).")
+    @Option(help: "Collect only the devices of this group; may be repeated (default: all groups).")
     var group: [String] = []
 
-    @Option(help: "The prefix of all topics (default: lockstep).")
+    @Option(help: "Topic prefix (default: lockstep).")
     var root: String?
 
-    @Option(help: "The time without messages after which a device is in background (default: 75s).")
+    @Option(help: "Time without messages after which the state of a device becomes background (default: 75s).")
     var silence: String?
 
-    @Option(help: "The time after which a resumed device is active without live samples (default: 5s).")
+    @Option(help: "Time after which the state of a device changes from resumed to active (default: 5s).")
     var settle: String?
 
-    @Option(help: "The maximum size of a payload in bytes (default: 1M).")
+    @Option(help: "Maximum size of a payload in bytes (default: 1M).")
     var maxPayload: String?
 
-    @Option(help: "The maximum number of samples in a batch (default: 10000).")
+    @Option(help: "Maximum number of samples in a batch (default: 10000).")
     var maxSamples: String?
 
-    @Option(help: "The maximum number of devices; messages of further devices are rejected (default: 100000).")
+    @Option(help: "Maximum number of devices; messages from further devices are rejected (default: 100000).")
     var maxDevices: String?
 
-    @Option(help: "The maximum time by which a sample may be in the future (default: 1d).")
+    @Option(help: "Maximum time that a sample may lie in the future; later samples are rejected (default: 1d).")
     var maxFuture: String?
 
-    @Option(help: "The number of rejected messages to keep; older ones are deleted (default: 10000).")
+    @Option(help: "Number of rejected messages to keep; the oldest are deleted first (default: 10000).")
     var keepRejected: String?
 
-    @Option(help: "The number of conflicting samples to keep; later ones are only counted (default: 100000).")
+    @Option(help: "Number of conflicting samples to keep: further ones are only counted (default: 100000).")
     var keepConflicts: String?
 
     @Option(
@@ -120,8 +120,12 @@ struct CollectorCommand: AsyncParsableCommand {
         configuration.groups = try settings.values("group", group) { try GroupID(validating: $0) }
         if let root = try settings.value("root", root, parse: { try TopicRoot($0) }) { configuration.root = root }
         configuration.root.streams = settings.streams
-        if let silence = try settings.value("silence", silence, parse: span) { configuration.timing.silence = silence }
-        if let settle = try settings.value("settle", settle, parse: span) { configuration.timing.settle = settle }
+        if let silence = try settings.value("silence", silence, parse: parseDuration) {
+            configuration.timing.silence = silence
+        }
+        if let settle = try settings.value("settle", settle, parse: parseDuration) {
+            configuration.timing.settle = settle
+        }
         if let bytes = try settings.value("max-payload", maxPayload, parse: byteCount) {
             configuration.limits.bytes = bytes
         }
@@ -135,7 +139,7 @@ struct CollectorCommand: AsyncParsableCommand {
             configuration.maximumDevices = limit
         }
         configuration.version = lockstepVersion
-        if let future = try settings.value("max-future", maxFuture, parse: span) {
+        if let future = try settings.value("max-future", maxFuture, parse: parseDuration) {
             configuration.maximumFuture = future
         }
         return configuration

@@ -8,25 +8,26 @@ import LockstepWire
 struct ConnectionOptions: ParsableArguments {
     @OptionGroup var broker: BrokerOptions
 
-    @Option(help: "YAML file with settings.")
+    @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
     @Option(help: "Topic prefix (default: lockstep).")
     var root: String?
 
-    /// Reads the settings.
-    /// - Parameter names: the settings of the command itself.
-    func settings(and names: [String] = []) throws -> Settings {
+    /// Reads the settings of the connection and of the command.
+    /// - Parameter names: the names of the settings that only this command has.
+    func settings(including names: [String] = []) throws -> Settings {
         try Settings(names: BrokerOptions.names + ["root", "streams"] + names, file: config, ignoresOthers: true)
     }
 
+    /// Returns the topic prefix, with the streams that the settings declare.
     func topicRoot(_ settings: Settings) throws -> TopicRoot {
         var topicRoot = try settings.value("root", root) { try TopicRoot($0) } ?? .standard
         topicRoot.streams = settings.streams
         return topicRoot
     }
 
-    /// Makes a link with a unique client id. It does not connect yet.
+    /// Creates a link with a unique client id. It does not connect yet.
     /// - Parameter purpose: the part of the client id that identifies the command in the broker's log.
     func link(
         _ settings: Settings, for purpose: String, wakeup: Wakeup

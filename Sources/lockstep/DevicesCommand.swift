@@ -13,7 +13,7 @@ struct DevicesCommand: ParsableCommand {
     @Option(help: "Only devices of this group.", transform: groupID)
     var group: GroupID?
 
-    @Flag(help: "Print a JSON array of objects; times are µs since 1970 and ISO 8601.")
+    @Flag(help: "Print a JSON array with one object per device. Each time is given in µs since 1970 and in ISO 8601.")
     var json = false
 
     func run() throws {

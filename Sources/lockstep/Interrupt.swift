@@ -5,7 +5,7 @@ import Synchronization
 
 /// Records SIGINT and SIGTERM and wakes the loop, so that a command can restore the terminal before it exits.
 ///
-/// It is our own because the signal sequence of swift-service-lifecycle needs an async context, and commands run in a
+/// It does not use the signal sequence of swift-service-lifecycle, which needs an async context: commands run in a
 /// synchronous loop.
 final class Interrupt {
     private final class Flag: Sendable {
@@ -15,7 +15,7 @@ final class Interrupt {
     private let flag = Flag()
     private let sources: [any DispatchSourceSignal]
 
-    /// Traps both signals.
+    /// Installs the handlers of both signals.
     init(wakeup: Wakeup) {
         let queue = DispatchQueue(label: "lockstep.interrupt")
         sources = [SIGINT, SIGTERM].map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
@@ -29,7 +29,8 @@ final class Interrupt {
             source.setRegistrationHandler { registration.leave() }
             source.resume()
         }
-        // Dispatch traps signals on another thread. The caller may change the terminal only after that.
+        // Dispatch installs the handlers on another thread. Wait for it, because the caller may change the terminal
+        // only while a signal can no longer end the process.
         registration.wait()
     }
 

@@ -6,18 +6,24 @@ import LockstepStore
 
 /// Compares the samples in an agent's journal with the store.
 struct JournalCheck {
+    /// The result for one journal.
     struct Outcome {
         let device: DeviceAddress
+        /// The number of samples in the journal.
         var accepted = 0
+        /// The number of these samples that are stored with the same values.
         var stored = 0
-        var missing: [Finding] = []
-        var different: [Finding] = []
+        /// The batches with samples that are not stored.
+        var missing: [Mismatch] = []
+        /// The batches with samples that are stored with other values.
+        var different: [Mismatch] = []
     }
 
     /// The samples of one batch that differ from the journal.
-    struct Finding {
+    struct Mismatch {
         let stream: SensorStream
         let seq: Int64
+        /// The times of these samples, in µs since 1970.
         let times: [Int64]
     }
 
@@ -25,12 +31,13 @@ struct JournalCheck {
     private let device: DeviceAddress
     private let streams: StreamCatalog
 
-    /// Makes a check.
+    /// Opens a journal for checking.
     /// - Parameters:
     ///   - specification: `[[GROUP/]DEVICE=]OUTBOX`; without a device, the device is found by the journal's epochs.
     ///   - devices: the devices in the store.
     ///   - streams: the streams in the store.
-    /// - Throws: ``CommandFailure`` or an `OutboxError` for an invalid journal, or an empty one, which proves nothing.
+    /// - Throws: ``CommandFailure`` or an `OutboxError` for an invalid or empty journal. An empty journal proves
+    ///   nothing.
     init(specification: String, devices: [DeviceVerification], streams: StreamCatalog) throws {
         self.streams = streams
         let named = try Self.split(specification)
@@ -54,10 +61,10 @@ struct JournalCheck {
             outcome.stored += comparison.present
             let seq = batch.position?.seq ?? 0
             if !comparison.missing.isEmpty {
-                outcome.missing.append(Finding(stream: batch.samples.stream, seq: seq, times: comparison.missing))
+                outcome.missing.append(Mismatch(stream: batch.samples.stream, seq: seq, times: comparison.missing))
             }
             if !comparison.different.isEmpty {
-                outcome.different.append(Finding(stream: batch.samples.stream, seq: seq, times: comparison.different))
+                outcome.different.append(Mismatch(stream: batch.samples.stream, seq: seq, times: comparison.different))
             }
         }
         return outcome

@@ -8,8 +8,8 @@ struct LockstepCommand: ParsableCommand {
         commandName: "lockstep",
         abstract: "Inspect devices, query samples and verify delivery.",
         discussion: """
-            The store and the options for the broker can also be set in the environment (LOCKSTEP_STORE, \
-            LOCKSTEP_BROKER, …) and in a YAML file ('store: …'), named by --config or LOCKSTEP_CONFIG. The command line \
+            The store and the broker options can also be set in the environment (LOCKSTEP_STORE, LOCKSTEP_BROKER, …) \
+            and in a YAML file ('store: …') whose path is given by --config or LOCKSTEP_CONFIG. The command line \
             takes precedence over the environment, and the environment over the file.
 
             EXAMPLES
@@ -25,7 +25,7 @@ struct LockstepCommand: ParsableCommand {
         ])
 
     static func main() {
-        // A closed pipe then causes a write error instead of a signal.
+        // Without this, a write to a closed pipe would end the process with a signal instead of an error.
         signal(SIGPIPE, SIG_IGN)
         main(nil)
     }

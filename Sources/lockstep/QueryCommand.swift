@@ -8,7 +8,7 @@ struct QueryCommand: ParsableCommand {
         commandName: "query", abstract: "Print the samples of one stream, sorted by device and time.",
         discussion: """
             Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")), and declared streams in the store, such \
-            as x/co2. The name of a table is also accepted.
+            as x/co2. A table name is also accepted.
             Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
 
             With --every, each row summarises the samples of a device in one interval, and its time is the start of \
@@ -19,12 +19,12 @@ struct QueryCommand: ParsableCommand {
 
             EXAMPLES
               lockstep query steps --store sqlite:samples.db --from -1h
-              lockstep query accelerometer --store sqlite:samples.db --device left --csv > left.csv
+              lockstep query steps --store sqlite:samples.db --device left --csv > left.csv
               lockstep query location --store sqlite:samples.db --last
               lockstep query steps --store sqlite:samples.db --from -1d --every 1h
             """)
 
-    @Argument(help: "Stream or table.")
+    @Argument(help: "Name of a stream or of its table.")
     var stream: String
 
     @OptionGroup var options: StoreOptions
@@ -81,7 +81,7 @@ struct QueryCommand: ParsableCommand {
     private func detail() throws -> QueryDetail {
         guard let every else { return last ? .last : .samples }
         guard !last else { throw CommandFailure("use either --last or --every, not both") }
-        let length = try span(every)
+        let length = try parseDuration(every)
         guard (1_000_000...86_400_000_000).contains(length) else {
             throw CommandFailure("--every must be from 1s to 1d, not '\(every)'")
         }

@@ -2,7 +2,7 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepStore
 
-/// Writes samples one by one. This is the hot path of `lockstep query`.
+/// Writes samples one by one as a table, CSV or JSON. This is the hot path of `lockstep query`.
 struct RowWriter {
     private let format: RowFormat
     private let columns: [Column]
@@ -18,10 +18,12 @@ struct RowWriter {
         let title: String
         /// The bytes before a value: `,` or `,"x":`
         let separator: [UInt8]
-        /// The width of a cell including the space before it. It is fixed, because rows are written one by one.
+        /// The width of a cell in characters, including the space before it. It is fixed, because rows are written
+        /// before the later ones are known.
         let width: Int
     }
 
+    /// Creates a writer.
     /// - Parameter columns: the columns after device and time.
     init(columns: [SensorStream.Column], format: RowFormat) {
         self.format = format
@@ -50,6 +52,7 @@ struct RowWriter {
         output.endLine()
     }
 
+    /// Writes one sample.
     mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
         if row.device != device { startDevice(row.device) }
         output.append(prefix)

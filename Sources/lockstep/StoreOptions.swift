@@ -5,17 +5,18 @@ import LockstepStore
 
 /// The options of a command that reads a store.
 struct StoreOptions: ParsableArguments {
+    /// The names of the settings behind these options.
     static let names = ["store"]
 
     @Option(help: "Store to read: sqlite:PATH.")
     var store: String?
 
-    @Option(help: "YAML file with settings.")
+    @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
     /// Opens the store.
     func reader() throws -> StoreReader {
-        // All programs of a machine may share one file, so ignore the settings of the others.
+        // All programs on a machine may share one settings file, so ignore the settings of other programs.
         let settings = try Settings(names: Self.names, file: config, ignoresOthers: true)
         guard let path = try settings.value("store", store, parse: sqlitePath) else {
             throw CommandFailure("no store specified: use --store sqlite:PATH")
@@ -24,8 +25,9 @@ struct StoreOptions: ParsableArguments {
     }
 }
 
-/// Parses a device or group that a command is limited to.
+/// Parses a device id, for `@Option(transform:)`.
 func deviceID(_ text: String) throws -> DeviceID { try DeviceID(validating: text) }
+/// Parses a group id, for `@Option(transform:)`.
 func groupID(_ text: String) throws -> GroupID { try GroupID(validating: text) }
 
 /// Throws for an unknown group, instead of an empty result.

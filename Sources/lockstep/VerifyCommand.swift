@@ -7,11 +7,11 @@ import LockstepWire
 
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Verify that the store is complete.",
+        commandName: "verify", abstract: "Verify that no sample is missing from the store.",
         discussion: """
             Checks the file, and lists received, missing and dropped batches of each device. An agent that runs with \
-            --journal keeps every accepted batch in its outbox. With the option --journal, each sample in such an \
-            outbox is looked up in the store and compared.
+            --journal keeps every accepted batch in its outbox. If such an outbox is given with --journal, each of \
+            its samples is looked up in the store and compared.
 
             The exit status is 1 if the store is incomplete: a missing or dropped batch, a sample of a journal that is \
             not stored or has another value, or a damaged file.

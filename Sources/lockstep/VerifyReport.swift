@@ -64,22 +64,23 @@ struct VerifyReport {
             lines += details(of: journal.missing, "missing", terminal)
             lines += details(of: journal.different, "stored with other values", terminal)
         }
-        lines.append(lastLine(terminal))
+        lines.append(verdict(terminal))
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private func lastLine(_ terminal: Terminal) -> String {
+    private func verdict(_ terminal: Terminal) -> String {
         guard isComplete else {
             return terminal.styled("incomplete: " + problems.joined(separator: ", "), .red)
         }
         let accepted = journals.reduce(0) { $0 + $1.accepted }
-        let proof = journals.isEmpty ? "" : ", including all \(accepted) accepted samples"
+        let suffix = journals.isEmpty ? "" : ", including all \(accepted) accepted samples"
         return terminal.styled(
-            "complete: \(sampleCount) samples of \(devices.count) \(devices.count == 1 ? "device" : "devices")\(proof)",
+            "complete: \(sampleCount) samples of \(devices.count) \(devices.count == 1 ? "device" : "devices")\(suffix)",
             .green)
     }
 
-    private func details(of findings: [JournalCheck.Finding], _ problem: String, _ terminal: Terminal) -> [String] {
+    /// Returns lines about the first batches with a problem, and the number of the others.
+    private func details(of findings: [JournalCheck.Mismatch], _ problem: String, _ terminal: Terminal) -> [String] {
         let limit = 20
         var lines = findings.prefix(limit).map { finding in
             terminal.styled(
@@ -132,6 +133,6 @@ struct VerifyReport {
     }
 }
 
-extension [JournalCheck.Finding] {
+extension [JournalCheck.Mismatch] {
     fileprivate var sampleCount: Int64 { reduce(0) { $0 + Int64($1.times.count) } }
 }

@@ -6,11 +6,12 @@ import LockstepWire
 
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "watch", abstract: "Show live states and rates.",
+        commandName: "watch", abstract: "Show the states and rates of all devices live.",
         discussion: """
             On a terminal, shows a table that is updated every second. Otherwise, prints one line per event: changes of \
-            state, presence and collector health, and every ten seconds the rates. With --batches, also prints a line \
-            per batch; with --json, that line contains the samples, converted to JSON if they were sent as CBOR.
+            state, presence and collector health; and the rates every ten seconds. With --batches, also prints a line \
+            per batch. With --batches and --json, that line contains the samples, in JSON even if they were sent as \
+            CBOR.
             """)
 
     @OptionGroup var connection: ConnectionOptions

@@ -16,7 +16,7 @@ struct WatchDisplay {
     /// Draws the screen.
     func draw(_ model: WatchModel, connection: String, at moment: Moment) {
         let size = terminal.size
-        let lines = fitting(
+        let lines = truncated(
             lines(model, connection: connection, columns: size.columns, at: moment), rows: size.rows)
         // Line wrapping is off while drawing, so that long lines are truncated.
         terminal.write("\u{1B}[H\u{1B}[?7l" + lines.joined(separator: "\u{1B}[K\r\n") + "\u{1B}[K\u{1B}[J\u{1B}[?7h")
@@ -40,15 +40,15 @@ struct WatchDisplay {
         lines += table(model, columns: columns, at: moment)
         let notes = notes(model, at: moment)
         if !notes.isEmpty { lines += [""] + notes }
-        return lines + ["", terminal.styled("Streams in samples/s. Ctrl-C exits.", .faint)]
+        return lines + ["", terminal.styled("Rates in samples/s. Press Ctrl-C to exit.", .faint)]
     }
 
     /// Returns the table with the full names of streams, or with abbreviated names if it is too wide for the screen.
     private func table(_ model: WatchModel, columns: Int, at moment: Moment) -> [String] {
         let plain = Terminal(isInteractive: false, hasColours: false)
         let full = table(model, at: moment) { Self.title(of: $0) }
-        let isFitting = full.lines(for: plain).allSatisfy { $0.count <= columns }
-        return (isFitting ? full : table(model, at: moment) { String(Self.title(of: $0).prefix(4)) })
+        let fits = full.lines(for: plain).allSatisfy { $0.count <= columns }
+        return (fits ? full : table(model, at: moment) { String(Self.title(of: $0).prefix(4)) })
             .lines(for: terminal)
     }
 
@@ -91,8 +91,8 @@ struct WatchDisplay {
         }
     }
 
-    /// Limits the lines to the height of the screen. The last one then has the number of omitted lines.
-    private func fitting(_ lines: [String], rows: Int) -> [String] {
+    /// Limits the lines to the height of the screen. If lines are omitted, the last line shows their number.
+    private func truncated(_ lines: [String], rows: Int) -> [String] {
         guard lines.count > rows else { return lines }
         return lines.prefix(rows - 1) + [terminal.styled("… \(lines.count - rows + 1) more lines", .faint)]
     }

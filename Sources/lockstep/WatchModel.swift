@@ -32,7 +32,8 @@ struct WatchModel {
 
         private func rate(_ arrivals: [Arrival], _ boot: Int64) -> Double {
             let count = arrivals.reduce(0) { boot - $1.at < WatchModel.rateWindow ? $0 + $1.count : $0 }
-            // Rounding up to whole seconds makes the rate correct from the first batch.
+            // Batches arrive once per second, so round up to whole seconds: the rate is then correct from the first
+            // batch.
             let seconds = (boot - (firstArrivalAt ?? boot)) / 1_000_000 + 1
             return Double(count) / Double(min(seconds, WatchModel.rateWindow / 1_000_000))
         }
@@ -59,22 +60,25 @@ struct WatchModel {
         let count: Int
     }
 
-    /// A change that is worth a line.
+    /// A change that is reported as one line of output.
     enum Event {
         case state(DeviceAddress, LifecycleTransition)
         case presence(DeviceAddress, Presence)
         case collector(GroupID, CollectorID, CollectorHealth)
         /// A batch, if batches are reported.
         case batch(DeviceAddress, Batch)
+        /// A message that cannot be decoded.
         case unreadable(topic: String, reason: String)
     }
 
     private(set) var devices: [DeviceAddress: Device] = [:]
+    /// The collectors, by `group/id`.
     private(set) var collectors: [String: CollectorHealth] = [:]
     private let root: TopicRoot
     private let device: DeviceID?
     private let reportsBatches: Bool
 
+    /// Creates a model without devices.
     /// - Parameters:
     ///   - root: the topic prefix.
     ///   - device: the only device to watch; nil for all.
@@ -132,7 +136,7 @@ struct WatchModel {
         case .presence:
             let presence = try PresenceJSON.decode(payload)
             let before = known.presence
-            // The last will of an earlier session.
+            // Ignore the last will of an earlier session, which the broker may publish late.
             if let last = before?.session, let session = presence.session, session < last { return nil }
             known.presence = presence
             // A heartbeat without a change is not an event.

@@ -17,8 +17,9 @@ final class WatchSession {
     private var connectionError: MQTTError?
     /// An error that retrying cannot resolve.
     private var permanentError: MQTTError?
-    /// The time of the next screen or rates, in µs of the boot clock.
+    /// The time of the next screen update, or of the next lines with rates, in µs of the boot clock.
     private var nextUpdateAt: Int64 = 0
+    /// The time between lines with rates, in µs.
     private static let ratesInterval: Int64 = 10_000_000
 
     init(link: BrokerLink, address: BrokerAddress, filter: String, model: WatchModel, lines: WatchLines?) {
@@ -57,11 +58,12 @@ final class WatchSession {
             }
         } else {
             nextUpdateAt = moment.boot + 1_000_000
-            display.draw(model, connection: connection, at: moment)
+            display.draw(model, connection: connectionText, at: moment)
         }
     }
 
-    private var connection: String {
+    /// The broker and the state of the connection, for the first line of the screen.
+    private var connectionText: String {
         if link.isUp { return "\(address)" }
         guard let connectionError else { return "\(address): connecting" }
         return Terminal.output.styled("\(address): not connected: \(connectionError)", .red)

@@ -4,8 +4,11 @@ import Testing
 
 @Suite("lockstep analyze attitude")
 struct AnalyzeAttitudeTests {
-    /// A device at rest, rotated 90° to the left of north, with its top edge 30° up, recorded at 100 Hz for 10 s.
-    /// - Parameter reference: whether to add the true attitude.
+    /// Returns a recording of a device at rest, rotated 90° to the left of north, with its top edge 30° up, recorded at
+    /// 100 Hz for 10 s.
+    /// - Parameters:
+    ///   - reference: whether to add the true attitude.
+    ///   - end: the end of each line.
     private func recording(
         gyroscope: Bool = true, magnetometer: Bool = true, reference: Bool = false, end: String = "\n"
     ) -> String {
@@ -100,7 +103,7 @@ struct AnalyzeAttitudeTests {
         #expect((object["notes"] as? [String])?.count == 1)
     }
 
-    @Test("an accelerometer that reads only zero gives no attitude")
+    @Test("a recording in which all accelerations are zero has no attitude")
     func zero() async throws {
         let run = try await analyze("t_us,x_g,y_g,z_g\n0,0,0,0\n10000,0,0,0\n")
         #expect(run.text == "no attitude: all accelerometer values are zero\n")

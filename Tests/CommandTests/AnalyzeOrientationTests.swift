@@ -4,7 +4,7 @@ import Testing
 
 @Suite("lockstep analyze orientation")
 struct AnalyzeOrientationTests {
-    /// A recording at 50 Hz with each of the accelerations for 4 s.
+    /// Returns a recording at 50 Hz with each of the accelerations for 4 s.
     private func recording(
         _ accelerations: [(Double, Double, Double)], header: String = "x_g,y_g,z_g", scale: Double = 1,
         start: Int = 1_700_000_000_000_000
@@ -43,7 +43,7 @@ struct AnalyzeOrientationTests {
                 """, "\(run.text)")
     }
 
-    @Test("a recording without wall-clock times has seconds from the first sample")
+    @Test("for a recording without wall-clock times, times are seconds from the first sample")
     func relativeTimes() async throws {
         let run = try await analyze(recording(positions, start: 3_000_000))
         #expect(
@@ -56,7 +56,7 @@ struct AnalyzeOrientationTests {
                 """, "\(run.text)")
     }
 
-    @Test("JSON has the times of the recording")
+    @Test("JSON contains the intervals, with times as in the recording")
     func json() async throws {
         let run = try await analyze(recording(positions), ["--json"])
         #expect(run.status == 0)

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("lockstep analyze steps")
 struct AnalyzeStepsTests {
-    /// A recording at 50 Hz: 4 s of rest, steps of 0.5 s as smooth peaks, and 5 s of rest; repeated for each walk.
+    /// Returns a recording at 50 Hz: 4 s of rest, steps of 0.5 s as smooth peaks, and 5 s of rest; repeated for each
+    /// walk.
     private func recording(steps: Int, walks: Int = 1) -> String {
         var text = "t_us,magnitude_g\n"
         let walk = 200 + 25 * steps + 250
@@ -40,7 +41,7 @@ struct AnalyzeStepsTests {
                 """, "\(run.text)")
     }
 
-    @Test("JSON has the times of the recording")
+    @Test("JSON contains the steps and distance of each walk, with times as in the recording")
     func json() async throws {
         let run = try await analyze(recording(steps: 40, walks: 2), ["--step-length", "0.7", "--json"])
         #expect(run.status == 0)
@@ -93,12 +94,12 @@ struct AnalyzeStepsTests {
     func mistakes() async throws {
         let rest = "t_us,x_g,y_g,z_g\n0,0,0,-1\n"
         let cases: [(String, [String], String)] = [
-            ("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n", [], "walk.csv: no accelerometer; add x_g,y_g,z_g"),
+            ("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n", [], "walk.csv: no accelerometer columns; add x_g,y_g,z_g"),
             ("t_us,magnitude_g\n", [], "walk.csv: no rows after the header"),
             ("t_us,magnitude_g\n0,1\n1,one\n2,1\n", [], "walk.csv, line 3: 'one' is not a number"),
             ("t_us,magnitude_g\n5,1\n1,1\n", [], "line 3: time goes back"),
-            (rest, ["--height", "175"], "such as 1.75 and not 175"),
-            (rest, ["--step-length", "0"], "use a length from 0.1 to 3 m"),
+            (rest, ["--height", "175"], "use a height in metres from 0.3 to 3, such as 1.75"),
+            (rest, ["--step-length", "0"], "use a length in metres from 0.1 to 3, such as 0.7"),
             (rest, ["--step-length", "0.7", "--height", "1.75"], "use either --step-length or --height"),
             (rest, ["--step-length", "far"], "far"),
         ]

@@ -50,8 +50,8 @@ struct ContainerTests {
 
     @Test("the Containerfile copies only files that exist and are not ignored, and refers only to earlier stages")
     func sources() throws {
-        let ignoring = try Self.lines("Containerfile.dockerignore")
-        #expect(ignoring.contains("*"))
+        let ignoreRules = try Self.lines("Containerfile.dockerignore")
+        #expect(ignoreRules.contains("*"))
         var stages: [String] = []
         for words in try Self.instructions() {
             if words[0] == "FROM" {
@@ -65,7 +65,7 @@ struct ContainerTests {
             }
             for source in words.dropFirst().dropLast() {
                 #expect(exists(source), "\(words)")
-                #expect(ignoring.contains("!\(source)"), "\(words)")
+                #expect(ignoreRules.contains("!\(source)"), "\(words)")
             }
         }
         #expect(stages == ["build", "base", "agent", "collector"])
@@ -96,7 +96,7 @@ struct ContainerTests {
         let services = try Self.services()
         try await withTemporaryFolder { folder in
             let port = try freePort()
-            let here = { (text: String) in
+            let adapted = { (text: String) in
                 text.replacingOccurrences(of: "/data/", with: folder + "/")
                     .replacingOccurrences(of: "broker:1883", with: "127.0.0.1:\(port)")
             }
@@ -109,16 +109,17 @@ struct ContainerTests {
             for name in ["collector", "agent"] {
                 let path = Programs.built("lockstep-\(name)")
                 let service = try #require(services[name])
-                let given = try #require(service["environment"]).texts
-                let environment = try Self.variables(of: name).merging(given) { $1 }
-                // Programs ignore unknown environment variables.
+                let overrides = try #require(service["environment"]).texts
+                let environment = try Self.variables(of: name).merging(overrides) { $1 }
+                // Programs ignore unknown environment variables, so check the names against the options.
                 let help = try await RunningProgram.run(path, ["--help"]).text
                 for variable in environment.keys {
                     let option = variable.dropFirst("LOCKSTEP_".count).lowercased().replacing("_", with: "-")
                     #expect(help.contains("--\(option) "), "\(variable)")
                 }
                 let program = try RunningProgram(
-                    path, (service["command"]?.list ?? []).map(here), environment: environment.mapValues(here))
+                    path, (service["command"]?.list ?? []).map(adapted), environment: environment.mapValues(adapted)
+                )
                 programs.append(program)
                 let isConnected = await program.waitForOutput("connected to", within: .seconds(120))
                 #expect(isConnected, "\(program.text)")
@@ -145,7 +146,7 @@ extension YAMLNode {
     /// The items of a sequence of scalars.
     fileprivate var list: [String] {
         guard case .sequence(let items) = content, items.allSatisfy({ $0.scalar != nil }) else {
-            Issue.record("line \(line) is not a list of texts")
+            Issue.record("line \(line) is not a list of strings")
             return []
         }
         return items.compactMap(\.scalar)

@@ -28,11 +28,12 @@ struct DiagnosisTests {
             epoch: epoch, session: 1, phase: .foreground, at: now, sources: ["iio": "running"])
         device.ack = Acknowledgement(epoch: epoch, through: 40)
         device.highest[epoch] = 43
-        device.lags = [900_000, 1_000_000, 1_100_000]
+        device.latencies = [900_000, 1_000_000, 1_100_000]
         observations.devices[left] = device
         return observations
     }
 
+    /// Returns the findings for the observations of a healthy system after a change.
     private func findings(_ change: (inout Observations) -> Void) -> [Finding] {
         var observations = healthy()
         change(&observations)
@@ -47,9 +48,9 @@ struct DiagnosisTests {
         #expect(found[3] == Finding(.ok, "device default/left", "active for 60s, latency 1000 ms"))
     }
 
-    @Test("a defect is a failure with advice")
+    @Test("each defect is reported as one failure with advice")
     func failures() {
-        let broken: [(String, (inout Observations) -> Void)] = [
+        let defects: [(String, (inout Observations) -> Void)] = [
             (
                 "broker",
                 {
@@ -66,18 +67,18 @@ struct DiagnosisTests {
                     $0.collectors["default/main"]?.problem = "disk full"
                 }
             ),
-            ("device default/left", { $0.devices[self.left]?.lags = [-3_000_000] }),
+            ("device default/left", { $0.devices[self.left]?.latencies = [-3_000_000] }),
             ("device default/left", { $0.devices[self.left]?.presence?.droppedSamples = 7 }),
             ("access", { $0.canRead = false }),
         ]
-        for (subject, change) in broken {
+        for (subject, change) in defects {
             let found = findings(change).filter { $0.level == .failure }
             #expect(found.map(\.subject) == [subject])
             #expect(found.allSatisfy { $0.advice != nil })
         }
     }
 
-    @Test("dropped samples are mentioned, and open access is acceptable for a local broker")
+    @Test("samples dropped by agents are counted, and unrestricted access to a local broker is not a warning")
     func mentioned() {
         let found = findings {
             $0.collectors["default/main"]?.dropped = 70
@@ -90,7 +91,7 @@ struct DiagnosisTests {
 
     @Test("a condition that may be temporary or intended is a warning")
     func warnings() {
-        let odd: [(String, (inout Observations) -> Void)] = [
+        let conditions: [(String, (inout Observations) -> Void)] = [
             ("supports MQTT 3.1.1", { $0.version = .three }),
             ("the last report is 5m old", { $0.collectors["default/main"]?.at = self.now - 300_000_000 }),
             ("version 99.1, but this program has", { $0.collectors["default/main"]?.version = "99.1" }),
@@ -104,10 +105,10 @@ struct DiagnosisTests {
             ),
             ("3 rejected", { $0.collectors["default/main"]?.rejected = 3 }),
             ("no device has connected", { $0.devices = [:] }),
-            ("active for 60s, but no samples in 8 s", { $0.devices[self.left]?.lags = [] }),
-            ("with a latency of 30.0 s", { $0.devices[self.left]?.lags = [30_000_000] }),
+            ("active for 60s, but no samples in 8 s", { $0.devices[self.left]?.latencies = [] }),
+            ("with a latency of 30.0 s", { $0.devices[self.left]?.latencies = [30_000_000] }),
             (
-                "3 batches are missing, the first is 5",
+                "3 batches are missing; the first is batch 5",
                 { $0.devices[self.left]?.ack = Acknowledgement(epoch: self.epoch, through: 4, missing: [5...7]) }
             ),
             ("batches up to 40 of 900", { $0.devices[self.left]?.highest[self.epoch] = 900 }),
@@ -122,7 +123,7 @@ struct DiagnosisTests {
                 }
             ),
         ]
-        for (text, change) in odd {
+        for (text, change) in conditions {
             let found = findings(change).filter { $0.level == .warning }
             #expect(found.count == 1 && found[0].text.contains(text) == true, "\(text): \(found)")
         }

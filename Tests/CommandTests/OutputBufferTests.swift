@@ -5,7 +5,7 @@ import Testing
 @Suite("OutputBuffer and TimeWriter")
 struct OutputBufferTests {
     @Test(
-        "a whole number is written like its description",
+        "a whole number is written as in its description",
         arguments: [0, 9, 10, -1, -10, 1_700_000_000_000_000, .max, .min] as [Int64])
     func wholeNumbers(_ number: Int64) {
         var output = OutputBuffer()
@@ -13,7 +13,7 @@ struct OutputBufferTests {
         #expect(String(decoding: output.bytes, as: UTF8.self) == "\(number)")
     }
 
-    @Test("a time is written like its description, after any other time")
+    @Test("a time is written as in its description, whichever time was written before")
     func times() {
         var writer = TimeWriter()
         let near = (0..<2000).map { 1_700_000_000_000_000 + $0 * 999_983 } as [Int64]

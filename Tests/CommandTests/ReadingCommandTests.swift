@@ -123,7 +123,7 @@ struct ReadingCommandTests {
         }
     }
 
-    @Test("every defined stream can be queried by its name and by its table")
+    @Test("every built-in stream can be queried by its name and by its table")
     func allStreams() async throws {
         try await withTemporaryFolder { folder in
             let store = folder + "/store.db"
@@ -158,7 +158,9 @@ struct ReadingCommandTests {
         }
     }
 
-    @Test("a full disk is reported", .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+    @Test(
+        "a write error on standard output is reported",
+        .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
     func fullOutput() async throws {
         try await withStore { store in
             let run = try await RunningProgram.run(

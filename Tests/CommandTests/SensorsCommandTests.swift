@@ -94,7 +94,7 @@ struct SensorsCommandTests {
                 """)
     }
 
-    @Test("a system without sensors is reported with exit status 1")
+    @Test("a system without sensors is reported, and the exit status is 1")
     func nothing() async throws {
         try await withTree([:]) { folder in
             let run = try await sensors(["--sysfs-root", folder])

@@ -8,7 +8,7 @@ func lockstep(_ arguments: [String], _ store: String) async throws -> (status: I
         Programs.built("lockstep"), arguments, environment: ["LOCKSTEP_STORE": "sqlite:\(store)"])
 }
 
-/// Makes a store with a gap, duplicates, an active device and a device without a state.
+/// Creates a store with a gap, duplicates, an active device and a device without a state.
 func withStore(_ body: (String) async throws -> Void) async throws {
     try await withTemporaryFolder { folder in
         let path = folder + "/store.db"
@@ -36,10 +36,12 @@ func withStore(_ body: (String) async throws -> Void) async throws {
 /// Writes to the store at `path` and closes it.
 func write(_ group: IngestGroup, to path: String) throws { _ = try SQLiteStore(path: path).write(group) }
 
+/// Returns accelerometer samples with these times, in µs, and x values.
 func block(_ times: [Int64], x: [Double]) -> SampleBlock {
     SampleBlock(stream: .accelerometer, times: times, columns: [x, times.map { _ in 0 }, times.map { _ in -1 }])
 }
 
+/// Returns a batch of a device as received by a collector.
 func received(
     _ block: SampleBlock, _ device: String, _ position: BatchPosition?, group: String = "default"
 ) -> ReceivedBatch {

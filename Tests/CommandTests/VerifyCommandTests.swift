@@ -82,7 +82,7 @@ struct VerifyCommandTests {
         }
     }
 
-    @Test("a journal whose epochs match no device, or several devices, requires the device")
+    @Test("if the epochs of a journal match no device or several devices, the device must be specified")
     func unknownOwner() async throws {
         try await withJournal { outbox, blocks, position, store in
             try write(IngestGroup(batches: [received(blocks[0], "left", nil)]), to: store)
@@ -105,7 +105,7 @@ struct VerifyCommandTests {
         }
     }
 
-    @Test("an empty journal is rejected, also for a specified device")
+    @Test("an empty journal is rejected, even if the device is specified")
     func emptyJournal() async throws {
         try await withStore { store in
             let outbox = store + ".outbox"
@@ -122,7 +122,9 @@ struct VerifyCommandTests {
         }
     }
 
-    @Test("an invalid journal is rejected with the reason", arguments: ["a/b/c=store.db", "left=", "a b=store.db"])
+    @Test(
+        "an invalid --journal option is rejected with the reason",
+        arguments: ["a/b/c=store.db", "left=", "a b=store.db"])
     func wrongSpecification(_ journal: String) async throws {
         try await withStore { store in
             let run = try await lockstep(["verify", "--journal", journal], store)
@@ -154,8 +156,8 @@ struct VerifyCommandTests {
         }
     }
 
-    /// Makes an outbox with a journal of two batches. The body also receives the batches, a function that returns their
-    /// positions, and the path for a new store.
+    /// Creates an outbox with a journal of two batches. The body also receives the batches, a function that returns
+    /// their positions, and the path for a new store.
     private func withJournal(
         _ body: (String, [SampleBlock], (Int64) -> BatchPosition, String) async throws -> Void
     ) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("lockstep watch", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct WatchCommandTests {
-    @Test("in a pipe, there is one line per state, presence and collector event, without heartbeats")
+    @Test("in a pipe, each state, presence and collector event is one line, and heartbeats are not shown")
     func lines() async throws {
         try await withSystem { system in
             let watch = try system.start("lockstep", ["watch", "--broker", system.broker.url])
@@ -93,7 +93,7 @@ struct WatchCommandTests {
     }
 
     @Test(
-        "retained messages are shown at once without colours, also on a terminal of unknown height",
+        "with NO_COLOR, retained messages are shown at once without colours, even on a terminal of unknown height",
         .enabled(if: Programs.isInstalled("script"), "script is not installed"))
     func withoutColours() async throws {
         try await withSystem { system in

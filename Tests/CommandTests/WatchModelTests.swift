@@ -23,7 +23,7 @@ struct WatchModelTests {
         #expect(device.rate(of: .accelerometer, at: moment(20).boot) == 0)
     }
 
-    @Test("backlog has its own rate and does not count for a stream")
+    @Test("backlog has its own rate and is not included in the rate of a stream")
     mutating func backlog() throws {
         receive(100, at: 0)
         receive(700, at: 0, live: false)
@@ -84,13 +84,13 @@ struct WatchModelTests {
                 // Control characters from the network must not reach the terminal.
                 "default/left  gpsd: no \u{FFFD}[31mfix",
                 "",
-                "Streams in samples/s. Ctrl-C exits.",
+                "Rates in samples/s. Press Ctrl-C to exit.",
             ])
         #expect(lines(columns: 57)[2] == "DEVICE        STATE   AGE  ACCE  LAST  PHASE")
         #expect(lines(columns: 58)[2] == "DEVICE        STATE   AGE  ACCELEROMETER  LAST  PHASE")
     }
 
-    @Test("every defined stream has a column once its samples arrive")
+    @Test("every built-in stream has a column once its samples arrive")
     mutating func allStreams() throws {
         for stream in SensorStream.builtIn.reversed() {
             let values = stream.columns.map { _ in 0.0 }
@@ -104,7 +104,7 @@ struct WatchModelTests {
         for stream in SensorStream.builtIn { #expect(header.contains("  \(stream.table.uppercased())  ")) }
     }
 
-    @Test("rates are one line, as text or JSON, also for an active device without samples")
+    @Test("rates are one line as text or JSON, and an active device without samples has such a line")
     mutating func rateLines() throws {
         receive(100, at: 0)
         let device = try #require(model.devices[left])

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("LogText")
 struct LogTextTests {
-    @Test("an event without metadata is written as it is")
+    @Test("an event without metadata is written unchanged")
     func eventOnly() {
         #expect(LogText.line("collector started", [:]) == "collector started")
     }
@@ -48,6 +48,7 @@ struct ConsoleLogTests {
         let all = Mutex<[String]>([])
     }
 
+    /// Returns the lines that `body` logs.
     private func lines(isJSON: Bool = false, hasColours: Bool = false, _ body: (Logger) -> Void) -> [String] {
         let lines = Lines()
         let logger = Logger(label: "lockstep-test") { label in

@@ -10,6 +10,7 @@ struct JournalLogTests {
         let all = Mutex<[String]>([])
     }
 
+    /// Returns the lines that `body` logs.
     private func lines(_ body: (inout Logger) -> Void) -> [String] {
         let lines = Lines()
         var logger = Logger(label: "test") { _ in

@@ -2,7 +2,7 @@ import LockstepCommandLine
 import Testing
 
 @Suite("Parsing durations")
-struct SpanTests {
+struct DurationTests {
     @Test(
         "a number with a unit, or a number of seconds, is parsed",
         arguments: [
@@ -11,7 +11,7 @@ struct SpanTests {
             ("1000d", 86_400_000_000_000),
         ] as [(String, Int64)])
     func valid(_ text: String, _ microseconds: Int64) throws {
-        #expect(try span(text) == microseconds)
+        #expect(try parseDuration(text) == microseconds)
     }
 
     @Test(
@@ -22,7 +22,7 @@ struct SpanTests {
             "99999999999999999999d", "0x10s",
         ])
     func rejected(_ text: String) {
-        let error = #expect(throws: CommandFailure.self) { try span(text) }
+        let error = #expect(throws: CommandFailure.self) { try parseDuration(text) }
         #expect(error?.description == "'\(text)' is not a duration: use 250ms, 30s, 5m, 2h or 7d")
     }
 }

@@ -34,7 +34,7 @@ struct RepetitionLimiterTests {
         }
     }
 
-    @Test("events of different kinds do not limit each other, and events beyond the maximum of kinds pass")
+    @Test("events of different kinds do not limit each other, and kinds beyond the maximum are not limited")
     func others() {
         var limiter = RepetitionLimiter<Int>()
         let passed = (0..<2000).map { limiter.shouldPass($0, at: start) }

@@ -29,7 +29,7 @@ struct SecretTests {
             #expect(try options.address(try settings(file: file)).password == "s3cret")
             #expect(chmod(file, 0o644) == 0)
             let rejection = failure { _ = try options.address(try settings(file: file)) }
-            #expect(rejection?.hasSuffix("(mode 644): chmod 600 \(file)") == true, "\(rejection ?? "")")
+            #expect(rejection?.hasSuffix("(mode 644): run 'chmod 600 \(file)'") == true, "\(rejection ?? "")")
         }
     }
 
@@ -37,7 +37,8 @@ struct SecretTests {
     func mode(_ mode: UInt32) throws {
         let path = try secret("s3cret\n", mode: mode)
         let reason =
-            "\(path) contains a secret but other users can access it (mode \(String(mode, radix: 8))): chmod 600 \(path)"
+            "\(path) contains a secret, but other users can access it (mode \(String(mode, radix: 8))): "
+            + "run 'chmod 600 \(path)'"
         let password = try BrokerOptions.parse(["--user", "me", "--password-file", path])
         #expect(failure { _ = try password.address(try settings()) } == "--password-file: " + reason)
         let key = try BrokerOptions.parse(["--broker", "mqtts://host", "--cert-file", "/c.pem", "--key-file", path])
@@ -63,10 +64,10 @@ struct SecretTests {
                 "--password-file: cannot read /nowhere: No such file or directory"
             ),
             (["--password-file", path], [:], "--password-file: the first line of \(path), the password, is empty"),
-            (["--password-file", full], [:], "a password without a user name: add --user"),
+            (["--password-file", full], [:], "a password requires a user name: add --user"),
             (
                 ["--user", "me", "--password-file", full], ["LOCKSTEP_PASSWORD": "y"],
-                "two passwords: use either password-file or LOCKSTEP_PASSWORD"
+                "the password is set twice: use either password-file or LOCKSTEP_PASSWORD"
             ),
         ] as [([String], [String: String], String)] {
             let options = try BrokerOptions.parse(arguments)
@@ -76,9 +77,9 @@ struct SecretTests {
 
     @Test("certificate and key require each other, and all TLS files require mqtts://")
     func pairs() throws {
-        let lonely = try BrokerOptions.parse(["--broker", "mqtts://host", "--cert-file", "/c.pem"])
+        let certificateOnly = try BrokerOptions.parse(["--broker", "mqtts://host", "--cert-file", "/c.pem"])
         #expect(
-            failure { _ = try lonely.tls(try settings()) }
+            failure { _ = try certificateOnly.tls(try settings()) }
                 == "--cert-file and --key-file must be used together")
         let plain = try BrokerOptions.parse(["--broker", "mqtt://host", "--ca-file", "/ca.pem"])
         #expect(

@@ -61,14 +61,14 @@ struct SettingsTests {
         #expect(try settings.value("broker", nil) { $0 } == nil)
     }
 
-    @Test("a file may contain an empty document")
+    @Test("a file may contain only a document marker and comments")
     func emptyDocument() throws {
         let file = try write("---\n# broker: mqtt://localhost\n")
         let error = failure { _ = try Settings(names: names, file: file, environment: [:]) }
         #expect(error == nil)
     }
 
-    @Test("values in the file keep their text and are not converted to numbers or booleans")
+    @Test("values in the file are text and are not converted to numbers or booleans")
     func texts() throws {
         let settings = try Settings(
             names: names, file: try write("broker: 007\nbacklog-rate: yes\nsource: 1.50\n"), environment: [:])
@@ -87,19 +87,20 @@ struct SettingsErrorTests {
         let file = try write("# first\nbroker: x\n\nbacklog-rate: much\n")
         let fileOnly = try Settings(names: names, file: file, environment: [:])
         let both = try Settings(names: names, file: file, environment: ["LOCKSTEP_BACKLOG_RATE": "more"])
-        let why = { (text: String) in "'\(text)' is not a size in bytes: use 65536, 64K, 256M or 1G" }
+        let reason = { (text: String) in "'\(text)' is not a size in bytes: use 65536, 64K, 256M or 1G" }
         #expect(
-            failure { _ = try both.value("backlog-rate", "most", parse: byteCount) } == "--backlog-rate: \(why("most"))"
+            failure { _ = try both.value("backlog-rate", "most", parse: byteCount) }
+                == "--backlog-rate: \(reason("most"))"
         )
         #expect(
             failure { _ = try both.value("backlog-rate", nil, parse: byteCount) }
-                == "LOCKSTEP_BACKLOG_RATE: \(why("more"))")
+                == "LOCKSTEP_BACKLOG_RATE: \(reason("more"))")
         #expect(
             failure { _ = try fileOnly.value("backlog-rate", nil, parse: byteCount) }
-                == "backlog-rate in \(file):4: \(why("much"))")
+                == "backlog-rate in \(file):4: \(reason("much"))")
         #expect(
             failure { _ = try fileOnly.values("backlog-rate", [], parse: byteCount) }
-                == "backlog-rate in \(file):4: \(why("much"))")
+                == "backlog-rate in \(file):4: \(reason("much"))")
     }
 
     @Test("a list for a setting with one value is rejected")
@@ -137,7 +138,7 @@ struct SettingsErrorTests {
                 == "\(file):1: 'broker' expects a value or a list of values")
     }
 
-    @Test("a list with anything but values is rejected")
+    @Test("a list that contains a mapping is rejected")
     func nestedInList() throws {
         let file = try write("broker: [a, {b: c}]\n")
         let error = failure { _ = try Settings(names: names, file: file, environment: [:]) }
@@ -149,7 +150,7 @@ struct SettingsErrorTests {
         let file = try write(text)
         #expect(
             failure { _ = try Settings(names: names, file: file, environment: [:]) }
-                == "\(file): not a list of settings: write 'name: value', one per line")
+                == "\(file): the file is not a mapping: write one setting per line as 'name: value'")
     }
 
     @Test(

@@ -39,20 +39,20 @@ struct StreamSettingsTests {
         #expect(settings.place(ofStream: "x/door/front")?.hasSuffix("/lockstep.yaml:6") == true)
     }
 
-    @Test("a section without declarations leaves the built-in streams", arguments: ["streams:\n", "broker: x\n"])
+    @Test("without declarations, there are only the built-in streams", arguments: ["streams:\n", "broker: x\n"])
     func none(_ text: String) throws { #expect(try settings(text).streams == .builtIn) }
 
-    @Test("a program that does not know the section ignores or refuses it like any other setting")
+    @Test("a program without declared streams ignores or rejects the section like any other setting")
     func otherProgram() throws {
         let file = try write("streams:\n  x/a: {columns: {b: {}}}\n")
         let ignoring = try Settings(names: ["broker"], file: file, ignoresOthers: true, environment: [:])
         #expect(ignoring.streams == .builtIn)
-        let refused = failure { _ = try Settings(names: ["broker"], file: file, environment: [:]) }
-        #expect(refused?.contains(":1: unknown setting 'streams'") == true)
+        let rejected = failure { _ = try Settings(names: ["broker"], file: file, environment: [:]) }
+        #expect(rejected?.contains(":1: unknown setting 'streams'") == true)
     }
 
     @Test(
-        "an invalid declaration is refused with file, line, cause and remedy",
+        "an invalid declaration is rejected with file, line, reason and suggestion",
         arguments: [
             ("[]", 2, "streams: expected 'name: value' pairs"),
             ("x", 2, "streams: expected 'name: value' pairs"),
@@ -78,11 +78,11 @@ struct StreamSettingsTests {
             ),
             (
                 "\n  x/a:\n    columns:\n      b:\n        kind: choice\n        words: open", 7,
-                "stream 'x/a': column 'b': 'words' must be a list of texts"
+                "stream 'x/a': column 'b': 'words' must be a list of strings"
             ),
             (
                 "\n  x/a:\n    columns:\n      b: {}\n      b: {}", 6,
-                "stream 'x/a': columns: 'b' occurs twice; the first is in line 5"
+                "stream 'x/a': columns: 'b' occurs twice; the first is on line 5"
             ),
             ("\n  x/a: {columns: {b: {}}}\n  x/a: {columns: {b: {}}}", 4, "streams: 'x/a' occurs twice"),
             (

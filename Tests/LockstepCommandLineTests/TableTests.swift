@@ -30,7 +30,7 @@ struct TableTests {
         #expect(Table([.init("A"), .init("B")]).lines(for: plain) == ["A  B"])
     }
 
-    @Test("widths count characters instead of bytes, and no colour codes")
+    @Test("widths count characters, not bytes or colour codes")
     func colours() {
         var table = Table([.init("A"), .init("B")])
         table.rows = [[.init("µT→", .green), "x"], ["äöüß", .init("y", .red)]]

@@ -4,12 +4,12 @@ import Testing
 
 @Suite("TerminationSignals")
 struct TerminationSignalsTests {
-    @Test("signals are trapped before the service runs")
+    @Test("signals are handled before the service runs")
     func trapped() async {
         let numbers = [SIGTERM, SIGINT]
         let before = numbers.map(action)
-        // Restore the actions, so that the test run can be interrupted. Dispatch traps a signal only once per process, so
-        // no other test in this process can trap these signals.
+        // Restore the actions, so that the test run can be interrupted. Dispatch installs its handler only once per
+        // process, so no other test in this process can handle these signals.
         defer {
             for (number, var action) in zip(numbers, before) { sigaction(number, &action, nil) }
         }

@@ -77,7 +77,7 @@ struct YAMLNodeTests {
     }
 
     @Test(
-        "a text without a document, or with an empty one, gives nil",
+        "a text without a document, or with only empty documents, is parsed as nil",
         arguments: ["", "\n", "# a\n", "---\n", "---\n...\n", "---\n---\n"])
     func nothing(_ text: String) throws {
         #expect(try YAMLNode.read(text) == nil)

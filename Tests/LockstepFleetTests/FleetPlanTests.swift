@@ -77,7 +77,7 @@ struct FleetPlanTests {
         }
     }
 
-    @Test("a number always gives the same batch, and another seed or run gives another one")
+    @Test("equal plans and numbers give equal batches, and another seed or run gives other ones")
     func repeatable() throws {
         let first = plan()
         #expect(first.batch(device: 3, seq: 9) == plan().batch(device: 3, seq: 9))

@@ -53,15 +53,15 @@ struct MemorySeriesTests {
             flat.add(second < 60 ? second * 1_000_000 : 60_000_000, at: Int64(second) * 1_000_000)
             growing.add(5_000_000 + second * 1000, at: Int64(second) * 1_000_000)
         }
-        let none = try #require(flat.growth)
-        let some = try #require(growing.growth)
-        #expect(abs(none) < 1 && abs(some - 60_000) < 1)
+        let flatRate = try #require(flat.growth)
+        let growingRate = try #require(growing.growth)
+        #expect(abs(flatRate) < 1 && abs(growingRate - 60_000) < 1)
         #expect(MemorySeries().growth == nil)
     }
 }
 
 @Suite("DeliveryLog")
-struct DeliveryBookTests {
+struct DeliveryLogTests {
     private let plan = FleetPlan(
         devices: 2, group: .standard, streams: [.accelerometer], rate: 10, window: 1_000_000, duration: 60_000_000,
         backlog: 2_000_000, seed: 1, run: Timestamp(microseconds: 0))
@@ -117,7 +117,7 @@ struct CollectorWatchTests {
         #expect(watch.counts.stored == 117 && watch.restarts == 1)
     }
 
-    @Test("counts are current when each online collector has reported since")
+    @Test("counts are current once each online collector has reported after the given time")
     func current() {
         var watch = CollectorWatch()
         #expect(!watch.isAnyOnline)
@@ -131,7 +131,7 @@ struct CollectorWatchTests {
 
 @Suite("Descriptors")
 struct DescriptorTests {
-    @Test("a limit that is too low is reported before connecting, with a suggestion")
+    @Test("a limit of file descriptors that is too low is an error with a suggestion")
     func tooFew() throws {
         try Descriptors.check(connections: 300, limit: 1024)
         let error = #expect(throws: FleetError.self) { try Descriptors.check(connections: 2000, limit: 1024) }

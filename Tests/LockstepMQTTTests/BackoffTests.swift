@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Backoff")
 struct BackoffTests {
-    @Test("the limit doubles up to the maximum, and each delay is in the upper half below the limit")
+    @Test("the limit doubles up to the maximum, and each delay is between half of the limit and the limit")
     func bounds() {
         var (random, seed) = seeded("backoff")
         for _ in 0..<50 {

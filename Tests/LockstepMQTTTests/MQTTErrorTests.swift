@@ -59,7 +59,7 @@ struct MQTTErrorTests {
         #expect(MQTTError(library: status, detail: "why").description == "\(error.description): why")
     }
 
-    @Test("an error of the system has the text of the system")
+    @Test("a system error has the error text of the system")
     func system() {
         errno = EHOSTUNREACH
         let error = MQTTError(library: 14)

@@ -5,7 +5,7 @@ import Testing
 @Suite("TLSDiagnosis")
 struct TLSDiagnosisTests {
     @Test(
-        "the cause is found from the log of OpenSSL and libmosquitto",
+        "the cause is derived from the logged errors of OpenSSL and libmosquitto",
         arguments: [
             ("Error: host name verification failed.", "the broker's certificate is not valid for 'h.example'"),
             ("OpenSSL Error[0]: error:0A00045C:SSL routines::tlsv13 alert certificate required", "add --cert-file"),

@@ -19,13 +19,13 @@ struct TakeoverDetectorTests {
         return detector.didLose(code, isListening: isListening, at: now)
     }
 
-    @Test("the broker's own report is a takeover at once")
+    @Test("a takeover that the broker reports is detected at once")
     mutating func reported() {
         let isTakenOver = connection(for: .seconds(60), .takenOver, isListening: false)
         #expect(isTakenOver)
     }
 
-    @Test("the third short connection in a row is a takeover, and so are the next ones")
+    @Test("the third and every further successive short connection is a takeover")
     mutating func successive() {
         for isExpected in [false, false, true, true] {
             let isTakenOver = connection()
@@ -33,7 +33,7 @@ struct TakeoverDetectorTests {
         }
     }
 
-    @Test("a long connection starts the count again")
+    @Test("a long connection resets the count")
     mutating func longConnection() {
         for (duration, isExpected) in [(1, false), (1, false), (10, false), (9, false), (9, false), (9, true)] {
             let isTakenOver = connection(for: .seconds(duration))
@@ -41,7 +41,7 @@ struct TakeoverDetectorTests {
         }
     }
 
-    @Test("a failed connect starts the count again: the broker was down")
+    @Test("a failed connect resets the count, because the broker was down")
     mutating func failure() {
         for _ in 0..<2 {
             let isTakenOver = connection()
@@ -54,7 +54,7 @@ struct TakeoverDetectorTests {
         }
     }
 
-    @Test("a lost session starts the count again: the broker was restarted")
+    @Test("a lost session resets the count, because the broker was restarted")
     mutating func lostSession() {
         for _ in 0..<10 {
             let isTakenOver = connection(hasLostSession: true)
@@ -66,7 +66,7 @@ struct TakeoverDetectorTests {
         }
     }
 
-    @Test("a broker that is killed again and again is no takeover: it does not listen after the loss")
+    @Test("a broker that is killed repeatedly is not a takeover, because it does not listen after the loss")
     mutating func killedBroker() {
         for _ in 0..<10 {
             let isTakenOver = connection(isListening: false)
@@ -74,7 +74,7 @@ struct TakeoverDetectorTests {
         }
     }
 
-    @Test("a broker that was killed once starts the count again")
+    @Test("one loss after which the broker does not listen resets the count")
     mutating func killedOnce() {
         for (isListening, isExpected) in [
             (true, false), (true, false), (false, false), (true, false), (true, false), (true, true),
@@ -84,7 +84,7 @@ struct TakeoverDetectorTests {
         }
     }
 
-    @Test("a connection that the client itself drops starts the count again")
+    @Test("a connection that ends with another error resets the count")
     mutating func dropped() {
         for code in [.connectionLost, .connectionLost, .other, .connectionLost, .connectionLost] as [MQTTError.Code] {
             let isTakenOver = connection(code)

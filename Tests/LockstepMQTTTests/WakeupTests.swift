@@ -14,7 +14,7 @@ struct WakeupTests {
         #expect(ContinuousClock.now - start < .seconds(40))
     }
 
-    @Test("signals before a wait end one wait")
+    @Test("several signals before a wait end only the next wait")
     func before() {
         let wakeup = Wakeup()
         for _ in 0..<10 { wakeup.signal() }
@@ -26,7 +26,7 @@ struct WakeupTests {
         #expect(ContinuousClock.now - again >= .milliseconds(20))
     }
 
-    @Test("any number of signals does not block")
+    @Test("signals never block, even if the pipe is full")
     func often() {
         let wakeup = Wakeup()
         for _ in 0..<200_000 { wakeup.signal() }

@@ -156,6 +156,6 @@ struct StreamCatalogTests {
         #expect(StreamCatalog.builtIn.reference(named: "nose") == nil)
         #expect(StreamCatalog.builtIn.unknownStream("x/a").contains("in the section 'streams' of the settings file"))
         #expect(
-            StreamCatalog.builtIn.unknownStream("nose").hasPrefix("'nose' is not a stream; known streams are motion/"))
+            StreamCatalog.builtIn.unknownStream("nose").hasPrefix("unknown stream 'nose'; known streams: motion/"))
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("ProcessMemory")
 struct ProcessMemoryTests {
-    @Test("the status of the kernel is parsed")
+    @Test("current and peak memory are parsed from /proc/self/status")
     func status() {
         let status = "Name:\tcollector\nVmHWM:\t   2048 kB\nVmRSS:\t   1024 kB\nThreads:\t3\n"
         #expect(ProcessMemory(status: status) == ProcessMemory(current: 1 << 20, peak: 2 << 20))

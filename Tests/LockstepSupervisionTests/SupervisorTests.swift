@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Supervisor")
 struct SupervisorTests {
-    @Test("it is notified once that the program is ready, of changes of the status, and of the shutdown")
+    @Test("readiness, each change of the status, and the shutdown are each reported once")
     func notifications() async throws {
         try await withTemporaryFolder { folder in
             let receiver = try NotifyReceiver(address: folder + "/notify")
@@ -53,7 +53,7 @@ struct SupervisorTests {
         }
     }
 
-    @Test("notifications that do not fit into the socket are sent with a later turn")
+    @Test("notifications that do not fit into the socket buffer are sent with a later turn")
     func full() async throws {
         try await withTemporaryFolder { folder in
             let receiver = try NotifyReceiver(address: folder + "/notify")

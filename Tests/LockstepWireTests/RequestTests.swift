@@ -40,7 +40,7 @@ struct RequestTests {
             (#"{"flush":true,"describe":true}"#, "exactly one of 'rate'"),
             (#"{"phase":"asleep"}"#, "'phase' is 'asleep'"),
             (#"{"phase":"terminated"}"#, "valid phases are foreground"),
-            (#"{"rate":{"stream":"motion/nose","hz":5,"lease_s":9}}"#, "'motion/nose' is not a stream"),
+            (#"{"rate":{"stream":"motion/nose","hz":5,"lease_s":9}}"#, "unknown stream 'motion/nose'"),
             (#"{"rate":{"stream":"steps","hz":-1,"lease_s":9}}"#, "'hz' must be"),
             (#"{"rate":{"stream":"steps","hz":1e9,"lease_s":9}}"#, "'hz' must be"),
             (#"{"rate":{"stream":"steps","hz":5}}"#, "'rate.lease_s' is missing"),

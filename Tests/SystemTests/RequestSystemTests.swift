@@ -130,7 +130,7 @@ struct RequestSystemTests {
             let phase = try await ask("--phase", "inactive", "--json")
             #expect(phase.text.hasSuffix("\"ok\":true,\"phase\":\"inactive\"}\n"))
             let none = try await ask("--rate", "nose=3")
-            #expect(none.status != 0 && none.text.contains("'nose' is not a stream"))
+            #expect(none.status != 0 && none.text.contains("unknown stream 'nose'"))
             let nobody = try await RunningProgram.run(
                 Programs.built("lockstep"),
                 ["command", "lab/nobody", "--flush", "--timeout", "300ms", "--broker", system.broker.url])

@@ -65,7 +65,8 @@ extension AgentState {
         guard graph.streams.contains(lease.stream) else {
             let streams = graph.streams.map(\.name).joined(separator: ", ")
             return reply(
-                .failed("this agent has no stream \(lease.stream). Available streams: \(streams)"), to: request.id)
+                .failed("this agent does not provide the stream '\(lease.stream)'; available streams: \(streams)"),
+                to: request.id)
         }
         guard leases.add(lease, of: request.client ?? "", at: moment.boot) else {
             return reply(

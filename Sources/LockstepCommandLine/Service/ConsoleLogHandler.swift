@@ -14,13 +14,15 @@ public struct ConsoleLogHandler: LogHandler {
     private let now: @Sendable () -> String
     private let write: @Sendable (String) -> Void
 
+    /// Creates a handler that writes to standard error.
     /// - Parameters:
     ///   - label: the label of the logger; only JSON contains it.
-    ///   - isJSON: writes JSON instead of text.
+    ///   - isJSON: whether to write JSON instead of text.
     public init(label: String, isJSON: Bool = false) {
         self.init(label: label, isJSON: isJSON, terminal: .error, now: { wallClockTime() }) { Terminal.writeError($0) }
     }
 
+    /// Creates a handler with another clock and output.
     /// - Parameters:
     ///   - now: returns the time as ISO 8601.
     ///   - write: writes a line; the argument has no newline.

@@ -4,16 +4,17 @@ public import Logging
 /// Writes one line per event to standard error in the format of the systemd journal: a priority prefix such as `<4>`,
 /// and no time, because the journal adds its own. See sd-daemon(3).
 ///
-/// No available package provides this format.
+/// It exists because no available package provides this format.
 public struct JournalLogHandler: LogHandler {
     public var metadata: Logger.Metadata = [:]
     public var logLevel = Logger.Level.info
     public var metadataProvider: Logger.MetadataProvider?
     private let write: @Sendable (String) -> Void
 
-    /// Makes a handler that writes to standard error.
+    /// Creates a handler that writes to standard error.
     public init() { self.init { Terminal.writeError($0) } }
 
+    /// Creates a handler with another output.
     /// - Parameter write: writes a line; the argument has no newline.
     package init(write: @escaping @Sendable (String) -> Void) { self.write = write }
 
@@ -23,14 +24,15 @@ public struct JournalLogHandler: LogHandler {
     }
 
     public func log(event: LogEvent) {
-        // LogText replaces line breaks: the journal would start another entry, without a priority.
+        // The text must be one line, as LogText ensures: the journal would store a second line as an entry of its own,
+        // without a priority.
         write("<\(event.level.priority)>" + LogText.line(event.message.description, allMetadata(of: event)))
     }
 
     /// Returns whether standard error is connected to the journal.
     ///
-    /// systemd sets the variable to the device and inode of the stream. A process may inherit the variable although its
-    /// output was redirected, so both are compared.
+    /// systemd sets `JOURNAL_STREAM` to the device and inode of the stream. A process may inherit this variable
+    /// although its output was redirected, so device and inode are compared.
     /// - Parameter stream: the value of `JOURNAL_STREAM`.
     public static func isJournal(_ stream: String?) -> Bool {
         guard let stream else { return false }

@@ -10,7 +10,7 @@ enum LogText {
 
     /// Returns the metadata as text, sorted by key; `error` and `hint`, the longest values, come last.
     ///
-    /// The keys of a dictionary are appended to its own key with a dot. Array elements are separated by commas.
+    /// The values of a dictionary get keys such as `dictionary.key`. Array elements are separated by commas.
     static func fields(_ metadata: Logger.Metadata) -> [(key: String, value: String)] {
         flattened(metadata, prefix: "").sorted { (rank($0.key), $0.key) < (rank($1.key), $1.key) }
     }
@@ -59,7 +59,8 @@ enum LogText {
 }
 
 extension LogHandler {
-    /// Returns the metadata of the handler, its provider and the event; in a conflict, the later of these wins.
+    /// Returns the metadata of the handler, its provider and the event; if a key occurs more than once, the last value
+    /// wins.
     func allMetadata(of event: LogEvent) -> Logger.Metadata {
         metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
     }

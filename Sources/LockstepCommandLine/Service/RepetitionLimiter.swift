@@ -1,6 +1,6 @@
 /// Limits repeated log events: the first few of each kind within a minute pass, the others are counted.
 ///
-/// The time is a parameter, so equal events at equal times give equal decisions.
+/// The time is a parameter, so that decisions are deterministic in tests.
 struct RepetitionLimiter<Key: Hashable & Sendable>: Sendable {
     /// The number of events of one kind that pass within ``window``.
     static var maxPassed: Int { 5 }
@@ -15,6 +15,7 @@ struct RepetitionLimiter<Key: Hashable & Sendable>: Sendable {
         let count: Int
     }
 
+    /// The events of one kind since the start of its window.
     private struct Count {
         let since: ContinuousClock.Instant
         var count = 0

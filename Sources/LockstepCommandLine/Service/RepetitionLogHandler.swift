@@ -7,6 +7,7 @@ import Synchronization
 /// equal events within a minute are passed on. When the minute is over, the next event is preceded by a summary: the
 /// event with the number of suppressed repetitions (`repeated`) in its metadata.
 public struct RepetitionLogHandler: LogHandler {
+    /// The properties that make events equal.
     private struct Kind: Hashable {
         let file: String
         let line: UInt
@@ -19,7 +20,7 @@ public struct RepetitionLogHandler: LogHandler {
                 && left.file == right.file && left.metadata == right.metadata
         }
 
-        // Metadata values are not hashable; the message separates most events.
+        // Metadata values are not hashable, so hash their text.
         func hash(into hasher: inout Hasher) {
             hasher.combine(line)
             hasher.combine(message)
@@ -36,9 +37,10 @@ public struct RepetitionLogHandler: LogHandler {
     private let shared = Shared()
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// Makes a handler that passes events on to `handler`.
+    /// Creates a handler that passes events on to `handler`.
     public init(_ handler: any LogHandler) { self.init(handler) { .now } }
 
+    /// Creates a handler with another clock.
     /// - Parameter now: returns the current time.
     package init(_ handler: any LogHandler, now: @escaping @Sendable () -> ContinuousClock.Instant) {
         self.handler = handler

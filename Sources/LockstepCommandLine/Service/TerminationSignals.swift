@@ -4,12 +4,13 @@ import UnixSignals
 
 /// Handles SIGTERM and SIGINT: the first signal shuts the service group down, the second ends the process at once.
 ///
-/// Add it to a group with `successTerminationBehavior: .gracefullyShutdownGroup`. The signal handling of
-/// swift-service-lifecycle ignores the second signal.
+/// Add it to a group with `successTerminationBehavior: .gracefullyShutdownGroup`. It replaces the signal handling of
+/// swift-service-lifecycle, which ignores the second signal.
 public struct TerminationSignals: Service {
     private let signals: UnixSignalsSequence
 
-    /// Traps the signals. Call it before any service runs, so that no signal ends the process without a shutdown.
+    /// Starts to handle the signals. Call it before any service runs, so that no signal ends the process without a
+    /// shutdown.
     public init() async { signals = await UnixSignalsSequence(trapping: .sigterm, .sigint) }
 
     /// Returns at the first signal, or when the group shuts down for another reason.

@@ -13,7 +13,7 @@ public struct CollectorWatch: Sendable {
         /// Rejected messages.
         public var rejected = 0
 
-        /// Makes zero counts.
+        /// Creates counts of zero.
         public init() {}
 
         init(_ health: CollectorHealth) {
@@ -42,13 +42,14 @@ public struct CollectorWatch: Sendable {
         public var health: CollectorHealth
         /// The resident memory over time.
         public var memory = MemorySeries()
-        /// The number of restarts. Samples stored between its last report and its end are not counted.
+        /// The number of restarts. Samples that the collector stored between its last report and a restart are not
+        /// counted.
         public var restarts = 0
         /// The time of the last report, in µs since the start.
         var lastReportAt: Int64
-        /// The counts at the start of the run.
+        /// The counts of the current collector process that do not belong to the run; zero after a restart.
         var baseline = Counts()
-        /// The counts before the last restart.
+        /// The counts from the start of the run to the last restart.
         var earlier = Counts()
 
         /// The counts since the start of the run.
@@ -58,7 +59,7 @@ public struct CollectorWatch: Sendable {
     /// The collectors, by `group/id`.
     public private(set) var collectors: [String: Collector] = [:]
 
-    /// Makes a watch without collectors.
+    /// Creates a watch without collectors.
     public init() {}
 
     /// Records a report; `elapsed` is in µs since the start.
@@ -69,7 +70,7 @@ public struct CollectorWatch: Sendable {
             collectors[name] = collector
             return
         }
-        // A last will has no counts.
+        // A last will has no counts, so keep those of the last report.
         if health.started == nil {
             collector.health.status = health.status
             collector.health.problem = health.problem
@@ -86,7 +87,7 @@ public struct CollectorWatch: Sendable {
         collectors[name] = collector
     }
 
-    /// Starts to count: sets all counts to zero.
+    /// Sets all counts to zero at the start of the run.
     mutating func start() {
         for (name, collector) in collectors {
             var started = Collector(health: collector.health, lastReportAt: 0)

@@ -2,7 +2,7 @@ import LockstepModel
 
 /// The batches that one device has sent, and those that a collector has acknowledged.
 struct DeliveryLog {
-    /// The batches that one acknowledgement covers for the first time.
+    /// The counts and lags of the batches that an acknowledgement covers for the first time.
     struct NewlyAcknowledged: Equatable {
         var batches = 0
         var samples = 0
@@ -15,8 +15,8 @@ struct DeliveryLog {
     /// The batches that were published at least once.
     private(set) var sent = SequenceSet()
     private(set) var acknowledged = SequenceSet()
-    /// The time of the first publication of backlog batches, in µs since the start of live data. Backlog was complete
-    /// before the run, so its lag is measured from here.
+    /// The time of the first publication of each backlog batch, in µs since the start of live data, by sequence number.
+    /// Backlog was complete before the run, so its lag is measured from this time.
     private var backlogSentAt: [Int64: Int64] = [:]
 
     /// Records that a batch was published.

@@ -1,16 +1,17 @@
 /// A histogram of durations whose bucket width grows with the duration, so that it needs only a few kilobytes.
 ///
 /// As in HdrHistogram (Tene), each power of two is divided into equal buckets, here 64: a quantile is at most 1/64
-/// above the exact value. It is our own because hdrhistogram-swift would add two packages for these few lines.
+/// above the exact value. It is implemented here
+/// because hdrhistogram-swift would add two packages for these few lines.
 public struct LagHistogram: Sendable, Equatable {
-    private static let partBits = 6
+    private static let subBucketBits = 6
     private var counts: [UInt64] = []
     /// The number of durations.
     public private(set) var count: UInt64 = 0
-    /// The largest duration, exactly, in µs.
+    /// The exact largest duration, in µs.
     public private(set) var max: Int64 = 0
 
-    /// Makes an empty histogram.
+    /// Creates an empty histogram.
     public init() {}
 
     /// Adds a duration in µs; negative durations count as 0.
@@ -27,24 +28,26 @@ public struct LagHistogram: Sendable, Equatable {
     /// histogram is empty.
     public func quantile(_ quantile: Double) -> Int64? {
         guard count > 0 else { return nil }
-        let wanted = Swift.max(1, UInt64((quantile * Double(count)).rounded(.up)))
-        var seen: UInt64 = 0
-        for (index, number) in counts.enumerated() {
-            seen += number
-            if seen >= wanted { return Swift.min(Self.upperBound(of: index), max) }
+        let rank = Swift.max(1, UInt64((quantile * Double(count)).rounded(.up)))
+        var cumulative: UInt64 = 0
+        for (index, bucketCount) in counts.enumerated() {
+            cumulative += bucketCount
+            if cumulative >= rank { return Swift.min(Self.upperBound(of: index), max) }
         }
         return max
     }
 
-    /// Returns the bucket of a value: below 2⁷, each value has its own bucket; above, the leading seven bits select it.
+    /// Returns the index of a value's bucket. Each value below 2⁷ has its own bucket. Larger values with the same
+    /// number of bits and the same seven leading bits share a bucket.
     private static func index(of value: Int64) -> Int {
-        let shift = Swift.max(0, 63 - value.leadingZeroBitCount - partBits)
-        return shift << partBits + Int(value >> shift)
+        let shift = Swift.max(0, 63 - value.leadingZeroBitCount - subBucketBits)
+        return shift << subBucketBits + Int(value >> shift)
     }
 
+    /// Returns the largest value in a bucket.
     private static func upperBound(of index: Int) -> Int64 {
-        let shift = Swift.max(0, index >> partBits - 1)
-        let leading = Int64(index - shift << partBits)
+        let shift = Swift.max(0, index >> subBucketBits - 1)
+        let leading = Int64(index - shift << subBucketBits)
         return leading << shift + (1 << shift - 1)
     }
 }

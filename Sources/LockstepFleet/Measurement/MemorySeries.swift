@@ -1,6 +1,6 @@
-/// The memory of a process over time, in bounded space.
+/// The memory of a process over time, with a limited number of readings.
 ///
-/// When the series is full, every second reading is removed, and from then on only half as many are kept.
+/// When the limit is reached, every second reading is removed, and the interval between later readings is doubled.
 public struct MemorySeries: Sendable, Equatable {
     /// The memory at one time.
     public struct Reading: Sendable, Equatable {
@@ -17,11 +17,13 @@ public struct MemorySeries: Sendable, Equatable {
     public private(set) var readings: [Reading] = []
     /// The largest of all readings, in bytes.
     public private(set) var max = 0
+    /// One of this many added readings is kept.
     private var stride = 1
+    /// The number of readings added since the last kept one.
     private var skipped = 0
     private var newest: Reading?
 
-    /// Makes an empty series.
+    /// Creates an empty series.
     public init() {}
 
     /// The first reading, in bytes.
@@ -45,8 +47,8 @@ public struct MemorySeries: Sendable, Equatable {
         stride *= 2
     }
 
-    /// The growth in the second half of the time, in bytes per minute, by linear least squares; nil with fewer than three
-    /// readings.
+    /// The growth in the second half of the time, in bytes per minute, by linear least squares; nil with fewer than
+    /// three readings.
     ///
     /// The first half is ignored because caches fill during that time.
     public var growth: Double? {

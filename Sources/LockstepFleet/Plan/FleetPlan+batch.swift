@@ -3,15 +3,16 @@ import LockstepSensors
 import LockstepWire
 
 extension FleetPlan {
-    /// Returns a batch of a device. The same number always gives the same batch.
+    /// Returns the batch of a device with a sequence number. Equal arguments give equal batches.
     public func batch(device: Int, seq: Int64) -> Batch {
         let (round, streamIndex) = place(seq)
         let stream = streams[streamIndex]
         let phase = phase(device: device, stream: streamIndex)
-        // Sample 0 is one step after the start of the backlog, so that a round is complete at its end.
-        let zero = start + phase - (backlogRounds + 1) * window
+        // Sample 0 is one sampling interval after the start of the backlog, so that the last sample of a round is at
+        // the end of its window.
+        let origin = start + phase - (backlogRounds + 1) * window
         let times = samples(round: round).map { number in
-            zero.microseconds + Int64((Double(number + 1) * 1_000_000 / rate).rounded(.down))
+            origin.microseconds + Int64((Double(number + 1) * 1_000_000 / rate).rounded(.down))
         }
         var generator = SeededGenerator(
             seed: seed, lane: UInt64(device * streams.count + streamIndex), index: seq)
@@ -23,7 +24,7 @@ extension FleetPlan {
             samples: SampleBlock(stream: stream, times: times, columns: columns))
     }
 
-    /// Returns the payload of a batch, as an agent sends it, and its stream.
+    /// Returns the stream of a batch, and its payload as an agent sends it.
     /// - Parameter isLate: whether the batch is backlog or is sent again.
     func payload(device: Int, seq: Int64, isLate: Bool) -> (payload: [UInt8], stream: SensorStream) {
         var batch = batch(device: device, seq: seq)
@@ -33,7 +34,8 @@ extension FleetPlan {
 }
 
 extension SensorStream.Column {
-    /// Returns a random value that is valid for this column, with as many digits as a sensor has. It only causes load.
+    /// Returns a random valid value of this column, with about as many digits as a value of a sensor. Its only purpose
+    /// is to cause load.
     fileprivate func anyValue(at time: Int64, step: Int64, using generator: inout SeededGenerator) -> Double {
         switch kind {
         // The start of the interval that a sample covers, or the time of a measurement.

@@ -1,12 +1,12 @@
 public import LockstepModel
 import LockstepSensors
 
-/// The devices of a fleet and the times of their batches, as a pure function of a few numbers.
+/// The devices of a fleet and the times of their batches, all derived from a few numbers.
 ///
 /// Every device records all streams at the same rate, and completes one batch of each stream per window. The windows of
-/// different devices and streams end at evenly distributed times. Batches are numbered as by an agent: first the backlog,
-/// then live data, by round and within a round by stream. Therefore a batch can be made from its number at any time, and
-/// no batch needs to be kept.
+/// different devices and streams end at evenly distributed times. Batches are numbered as by an agent: first the
+/// backlog, then live data, by round and within a round by stream. Therefore a batch can be computed from its number at
+/// any time, and no batch needs to be stored.
 public struct FleetPlan: Sendable, Hashable {
     /// The number of devices.
     public let devices: Int
@@ -24,12 +24,12 @@ public struct FleetPlan: Sendable, Hashable {
     public let liveRounds: Int64
     /// The seed of all values.
     public let seed: UInt64
-    /// The time that identifies this run, so that a later run with the same seed has different epochs.
+    /// The time at which the run was requested. It identifies the run: a later run with the same seed has other epochs.
     public let run: Timestamp
     /// The start of live data.
     public var start: Timestamp
 
-    /// Makes a plan.
+    /// Creates a plan.
     /// - Parameters:
     ///   - devices: the number of devices, at least 1.
     ///   - group: the group of all devices.
@@ -115,13 +115,14 @@ public struct FleetPlan: Sendable, Hashable {
         return (round, Int(stream))
     }
 
-    /// Returns the numbers of the samples that each stream has in a round.
+    /// Returns the range of sample numbers that each stream has in a round.
     func samples(round: Int64) -> Range<Int64> {
         let perRound = Double(window) * rate / 1_000_000
         return Int64((Double(round) * perRound).rounded(.down))..<Int64((Double(round + 1) * perRound).rounded(.down))
     }
 
-    /// Returns the offset of the windows of a device and stream from those of the first, in µs.
+    /// Returns how much later the windows of this device and stream end than those of the first device and stream, in
+    /// µs.
     func phase(device: Int, stream: Int) -> Int64 {
         liveTurns.time(ofTurn: Int64(device * streams.count + stream))
     }

@@ -2,6 +2,7 @@
 ///
 /// The next turn follows from a counter, so that the schedule needs no heap of deadlines for 100,000 devices.
 struct RoundRobin {
+    /// The number of items.
     let count: Int
     /// The time in which each item has one turn, in µs.
     let period: Int64
@@ -19,6 +20,7 @@ struct RoundRobin {
 
     /// Takes the next turn if its time has come.
     /// - Parameter elapsed: the current time, in µs from the start.
+    /// - Returns: the number of the turn, or nil if its time has not come.
     mutating func next(by elapsed: Int64) -> Int64? {
         guard elapsed >= nextTime else { return nil }
         defer { turn += 1 }

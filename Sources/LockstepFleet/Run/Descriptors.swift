@@ -18,13 +18,16 @@ enum Descriptors {
         try check(connections: connections, limit: Int(clamping: limit.rlim_cur))
     }
 
+    /// Checks whether a limit is sufficient for the connections.
+    /// - Throws: ``FleetError`` with a suggestion if it is not.
     static func check(connections: Int, limit: Int) throws(FleetError) {
         let needed = connections * perConnection + reserve
         guard needed > limit else { return }
         throw FleetError(
             """
             \(connections) connections need \(needed) file descriptors, but the limit is \(limit): raise the limit \
-            (ulimit -n \(needed)), or share connections (--connections \(max(1, (limit - reserve) / perConnection)))
+            (ulimit -n \(needed)), or let devices share connections \
+            (--connections \(max(1, (limit - reserve) / perConnection)))
             """)
     }
 }

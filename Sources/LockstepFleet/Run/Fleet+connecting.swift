@@ -4,12 +4,14 @@ import LockstepModel
 import LockstepWire
 
 extension Fleet {
-    // Timeouts in µs: for the first connection, for each further connection, and from the subscription to the retained
-    // status of a collector.
+    /// The timeout of the observer's connection, in µs.
     private static let brokerTimeout: Int64 = 10_000_000
+    /// The time without a new connection after which connecting fails, in µs.
     private static let connectionTimeout: Int64 = 30_000_000
+    /// The timeout from the observer's subscription to the retained status of a collector, in µs.
     private static let collectorTimeout: Int64 = 3_000_000
 
+    /// Creates the link that receives the status of collectors and of the broker.
     static func makeObserver(_ configuration: FleetConfiguration, wakeup: Wakeup) -> BrokerLink {
         let id = "lockstep-simulate-\(configuration.plan.run.microseconds)"
         return BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
@@ -19,28 +21,29 @@ extension Fleet {
         }
     }
 
-    /// Makes all links. None connects yet.
+    /// Creates all links. None connects yet.
     func addLinks() {
         group.add(observer)
         observer.onMessage = { [unowned self] message in self.observe(message) }
         for number in 0..<configuration.connections {
-            let own = Array(stride(from: number, to: plan.devices, by: configuration.connections))
+            let indexes = Array(stride(from: number, to: plan.devices, by: configuration.connections))
             let link = BrokerLink(wakeup: group.wakeup, version: configuration.mqttVersion) {
-                [unowned self] version in self.options(of: number, devices: own, version: version)
+                [unowned self] version in self.options(of: number, devices: indexes, version: version)
             }
             link.onMessage = { [unowned self] message in self.receive(message) }
-            connections.append(FleetConnection(link: link, devices: own))
+            connections.append(FleetConnection(link: link, devices: indexes))
             group.add(link)
         }
     }
 
-    private func options(of number: Int, devices own: [Int], version: MQTTVersion) -> MQTTOptions {
+    /// Returns the options of the connection that these devices share.
+    private func options(of number: Int, devices indexes: [Int], version: MQTTVersion) -> MQTTOptions {
         MQTTOptions(
             address: configuration.broker, clientID: "lockstep-simulate-\(plan.run.microseconds)-\(number)",
             keepAlive: configuration.keepAlive,
             // A connection has only one last will, so shared connections have none.
-            will: own.count == 1 ? presence(of: own[0], .lost, reason: "connection-lost") : nil, version: version,
-            tls: configuration.tls)
+            will: indexes.count == 1 ? presence(of: indexes[0], .lost, reason: "connection-lost") : nil,
+            version: version, tls: configuration.tls)
     }
 
     /// Connects the observer, waits for a collector, and then connects all devices.
@@ -80,6 +83,7 @@ extension Fleet {
         }
     }
 
+    /// Starts to connect further links, up to the maximum at the same time.
     private func openMore() {
         while opened < group.links.count, connecting.count < Self.maxConnecting {
             connecting.insert(opened)
@@ -87,6 +91,8 @@ extension Fleet {
         }
     }
 
+    /// Runs turns until `isDone` returns true.
+    /// - Parameter timeout: the time in µs after which `error` is thrown.
     private func wait(
         _ timeout: Int64, until isDone: () -> Bool, orThrow error: () -> FleetError
     ) throws(FleetError) {

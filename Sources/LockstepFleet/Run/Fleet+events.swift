@@ -5,11 +5,12 @@ import LockstepModel
 import LockstepWire
 
 extension Fleet {
-    /// The time from a subscription to the first backlog, in µs; the same as of an agent.
+    /// The time from a subscription to the first backlog, in µs, as in an agent.
     private static let backlogDelay: Int64 = 500_000
     /// The topic on which mosquitto reports its memory, in bytes.
     private static let brokerMemoryTopic = "$SYS/broker/heap/current"
 
+    /// Handles an event of the link with this number.
     func handle(_ event: BrokerLink.Event, of number: Int) {
         switch event {
         case .failed(let error, _):
@@ -22,10 +23,10 @@ extension Fleet {
         if number == 0 { handleObserver(event) } else { handle(event, of: connections[number - 1]) }
     }
 
+    /// Records the error of a connection. An error that retrying cannot resolve ends the run.
     private func fail(_ error: MQTTError) {
         lastError = error
         switch error.code {
-        // Retrying cannot resolve these errors.
         case .badCredentials, .notAuthorized, .tls, .invalid:
             failure = FleetError("\(configuration.broker): \(error)")
         default: break
@@ -58,7 +59,8 @@ extension Fleet {
         case .subscribed(_, let isGranted):
             if !isGranted {
                 failure = FleetError(
-                    "the broker rejected a subscription: allow this user to read the ack topics of its devices")
+                    "the broker rejected a subscription: allow this user to read the ack topics of all devices in the "
+                        + "group")
             }
             connection.granted += 1
             if connection.granted == connection.devices.count { connection.backlogFrom = boot + Self.backlogDelay }

@@ -4,9 +4,11 @@ import LockstepModel
 import LockstepWire
 
 extension Fleet {
+    /// Returns the index of the connection that a device uses.
     func connectionNumber(of device: Int) -> Int { device % connections.count }
 
-    /// Publishes a complete batch, or adds it to the backlog if it cannot be published now.
+    /// Publishes a complete live batch, or adds it to the backlog if it cannot be published now.
+    /// - Parameter lateness: the time since the completion of the batch, in µs.
     func publishLive(_ seq: Int64, of device: Int, lateness: Int64) {
         outcome.accepted.batches += 1
         outcome.accepted.samples += plan.sampleCount(seq)
@@ -52,7 +54,7 @@ extension Fleet {
             if error.code == .tooLarge { devices[device].delivery.markTooLarge(position) }
             return nil
         }
-        touched.insert(number + 1)
+        pendingLinks.insert(number + 1)
         if devices[device].log.publish(seq, isBacklog: plan.isBacklog(seq), at: elapsed) {
             outcome.sent.batches += 1
             outcome.sent.samples += plan.sampleCount(seq)
@@ -62,18 +64,20 @@ extension Fleet {
         return payload.count
     }
 
+    /// Publishes the presence of a device, if its link is up.
     func publishPresence(of device: Int, _ phase: Phase, reason: String) {
         let number = connectionNumber(of: device)
         do {
             guard try connections[number].link.publish(presence(of: device, phase, reason: reason)) != nil else {
                 return
             }
-            touched.insert(number + 1)
+            pendingLinks.insert(number + 1)
         } catch {
             outcome.refusals.insert("\(error)")
         }
     }
 
+    /// Returns the presence message of a device.
     func presence(of device: Int, _ phase: Phase, reason: String) -> MQTTMessage {
         let address = devices[device].address
         let presence = Presence(

@@ -7,22 +7,22 @@ import LockstepWire
 /// Simulates many devices on one thread. Each publishes the batches of its plan like an agent, receives the collector's
 /// acknowledgements, and sends missing batches again.
 ///
-/// It keeps the numbers of batches but not the batches, so that its memory does not grow with the duration of the run.
+/// It stores the numbers of batches but not the batches, so that its memory does not grow with the duration of the run.
 public final class Fleet {
-    /// The number of connections that are established at the same time.
+    /// The maximum number of connections that are being established at the same time.
     static let maxConnecting = 64
-    /// The number of messages of one connection without a PUBACK. MQTT has 65,535 message ids.
+    /// The maximum number of messages of one connection without a PUBACK. MQTT has 65,535 message ids.
     static let maxInFlight = 20_000
-    /// The number of live batches published before the next read.
+    /// The maximum number of live batches that are published before the next read.
     private static let maxPublished = 1000
-    /// The heartbeat interval of a device, in µs; the same as of an agent.
+    /// The heartbeat interval of a device, in µs: the default of an agent.
     private static let heartbeat: Int64 = 30_000_000
 
     let configuration: FleetConfiguration
     let group: LinkGroup
     /// The link that receives the status of collectors and of the broker: link 0 of the group.
     let observer: BrokerLink
-    /// The links 1… of the group.
+    /// The connections of the devices: links 1… of the group.
     var connections: [FleetConnection] = []
     var devices: [SimulatedDevice]
     /// The results so far.
@@ -32,28 +32,33 @@ public final class Fleet {
     var opened = 0
     /// The numbers of started links that are not up.
     var connecting: Set<Int> = []
-    /// The numbers of links with pending packets.
-    var touched: Set<Int> = []
+    /// The numbers of links with messages to send in this turn.
+    var pendingLinks: Set<Int> = []
     /// The error that ends the run, set by a callback.
     var failure: FleetError?
     /// The error of the last failed connection.
     var lastError: MQTTError?
+    /// Whether the broker has answered the observer's subscription.
     var hasObserverSubscribed = false
-    /// The start of live data on the boot clock, in µs.
+    /// The start of live data, in µs of the boot clock; nil before.
     var startBoot: Int64?
-    /// Whether all live data was published.
+    /// Whether no more live data is published: all of it was published, or the user ended the run.
     private var isEnding = false
 
+    /// The schedule of live batches.
     private var live: RoundRobin
     private var heartbeats: RoundRobin
+    /// The schedule for publishing the backlog of each device.
     private var deviceChecks: RoundRobin
+    /// The schedule for keep-alives and reconnects of each link.
     private var linkChecks: RoundRobin
     /// The schedule for polling links that are connecting on another thread.
     private var connectingChecks = RoundRobin(count: 1, period: 10_000)
     private var memoryChecks = RoundRobin(count: 1, period: 10_000_000)
-    private let madeAt = Moment.now().boot
+    /// The creation time of the fleet, in µs of the boot clock.
+    private let createdAt = Moment.now().boot
 
-    /// Makes a fleet. It does not connect yet.
+    /// Creates a fleet. It does not connect yet.
     /// - Throws: ``FleetError`` if the limit of file descriptors is too low.
     public init(_ configuration: FleetConfiguration, wakeup: Wakeup) throws {
         try Descriptors.raiseLimit(for: configuration.connections)
@@ -61,7 +66,7 @@ public final class Fleet {
         let plan = configuration.plan
         outcome = FleetOutcome(plan: plan, connections: configuration.connections)
         group = try LinkGroup(wakeup: wakeup)
-        let boot = madeAt
+        let boot = createdAt
         devices = (0..<plan.devices).map {
             SimulatedDevice($0, of: plan, backlogRate: configuration.backlogRate, at: boot)
         }
@@ -78,7 +83,7 @@ public final class Fleet {
         set { outcome.plan = newValue }
     }
 
-    /// The time since the start of live data, in µs; 0 before.
+    /// The time since the start of live data, in µs; 0 before the start.
     var elapsed: Int64 { startBoot.map { Moment.now().boot - $0 } ?? 0 }
 
     /// Connects, publishes all data, waits for its acknowledgement, and disconnects.
@@ -108,18 +113,18 @@ public final class Fleet {
     /// Performs one pass of the main loop: waits a few milliseconds for events, then reads, publishes and writes.
     func turn() throws(FleetError) {
         let ready = group.wait(until: .now + .milliseconds(connecting.isEmpty ? 10 : 5))
-        for number in ready { use(number) }
+        for number in ready { service(number) }
         let boot = Moment.now().boot
-        for number in linkChecks.takeDueItems(by: boot - madeAt) where number < opened { use(number) }
-        if !connectingChecks.takeDueItems(by: boot - madeAt).isEmpty { for number in connecting { use(number) } }
-        if let startBoot { publishDue(at: boot, elapsed: boot - startBoot) }
-        for number in touched { use(number) }
-        touched.removeAll(keepingCapacity: true)
+        for number in linkChecks.takeDueItems(by: boot - createdAt) where number < opened { service(number) }
+        if !connectingChecks.takeDueItems(by: boot - createdAt).isEmpty { for number in connecting { service(number) } }
+        if let startBoot { publishScheduled(at: boot, elapsed: boot - startBoot) }
+        for number in pendingLinks { service(number) }
+        pendingLinks.removeAll(keepingCapacity: true)
         if let failure { throw failure }
     }
 
-    /// Lets a link connect, read, write and ping.
-    private func use(_ number: Int) {
+    /// Performs the pending work of a link: connects, reads, writes or pings.
+    private func service(_ number: Int) {
         let link = group.links[number]
         for event in link.read(limit: 1000) { handle(event, of: number) }
         for event in link.write() { handle(event, of: number) }
@@ -127,32 +132,35 @@ public final class Fleet {
         group.update(number)
     }
 
-    private func publishDue(at boot: Int64, elapsed: Int64) {
+    /// Publishes the live batches, heartbeats and backlog whose time has come.
+    private func publishScheduled(at boot: Int64, elapsed: Int64) {
         if !isEnding { outcome.elapsed = elapsed }
-        publishLiveDue(by: elapsed)
+        publishScheduledLive(by: elapsed)
         for device in heartbeats.takeDueItems(by: elapsed) {
             publishPresence(of: device, .foreground, reason: "heartbeat")
         }
         for device in deviceChecks.takeDueItems(by: elapsed) {
             publishBacklog(of: device, at: boot)
             // The backlog of one device must not delay the live data of another.
-            publishLiveDue(by: self.elapsed)
+            publishScheduledLive(by: self.elapsed)
         }
     }
 
-    private func publishLiveDue(by elapsed: Int64) {
-        var left = Self.maxPublished
-        while !isEnding, left > 0, live.turn < plan.liveBatches, let turn = live.next(by: elapsed) {
+    private func publishScheduledLive(by elapsed: Int64) {
+        var remaining = Self.maxPublished
+        while !isEnding, remaining > 0, live.turn < plan.liveBatches, let turn = live.next(by: elapsed) {
             let (device, seq) = plan.liveBatch(turn: turn)
             publishLive(seq, of: device, lateness: elapsed - live.time(ofTurn: turn))
-            left -= 1
+            remaining -= 1
         }
     }
 
+    /// Records the memory of this process.
     func recordMemory() {
         if let memory = ProcessMemory.now() { outcome.ownMemory.add(memory.current, at: elapsed) }
     }
 
+    /// Starts the clock of live data and the counts.
     private func start() {
         let moment = Moment.now()
         plan.start = moment.wall
@@ -168,7 +176,7 @@ public final class Fleet {
     /// Waits until all batches are acknowledged or no acknowledgement arrives for `patience`, and then for the final
     /// counts of the collectors.
     private func drain(_ progress: (FleetOutcome) -> Void) throws(FleetError) {
-        if outcome.wasInterrupted { forgetUnsent() }
+        if outcome.wasInterrupted { discardUnsent() }
         let since = elapsed
         while outcome.lost.batches > 0, elapsed - max(since, outcome.delivered) < configuration.patience {
             try turn()
@@ -177,14 +185,15 @@ public final class Fleet {
                 progress(outcome)
             }
         }
-        // A report sent at least a second after the last acknowledgement includes it. Reports are sent every ten seconds.
+        // Collectors report every ten seconds. A report that is sent at least a second after the last acknowledgement
+        // includes all acknowledged samples.
         let last = outcome.delivered + 1_000_000
         let deadline = max(elapsed, last) + 15_000_000
         while !outcome.collectors.isCurrent(after: last), elapsed < deadline { try turn() }
     }
 
     /// After an interruption, removes the batches that were never sent from the expected data.
-    private func forgetUnsent() {
+    private func discardUnsent() {
         outcome.accepted = outcome.sent
         let last = (plan.backlogRounds + plan.liveRounds) * Int64(plan.streams.count)
         for index in devices.indices {

@@ -1,6 +1,6 @@
 import LockstepMQTT
 
-/// One connection with the devices that share it.
+/// One connection, and the devices that share it.
 final class FleetConnection {
     let link: BrokerLink
     /// The indexes of its devices.
@@ -9,8 +9,8 @@ final class FleetConnection {
     var inFlight: [Int32: Int] = [:]
     /// The number of granted subscriptions to acknowledgements.
     var granted = 0
-    /// The time from which backlog may be published, in µs of the boot clock. Retained acknowledgements, which arrive
-    /// first, may make most of it unnecessary.
+    /// The time from which backlog may be published, in µs of the boot clock. Retained acknowledgements arrive
+    /// before that, and batches that they cover need not be published.
     var backlogFrom = Int64.max
 
     init(link: BrokerLink, devices: [Int]) {

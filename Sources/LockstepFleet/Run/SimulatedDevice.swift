@@ -1,11 +1,12 @@
 import LockstepAgent
 import LockstepModel
 
-/// One device: the delivery state of an agent, without its samples.
+/// A simulated device: the delivery state of an agent without stored samples.
 struct SimulatedDevice {
     let address: DeviceAddress
     let epoch: Epoch
     var delivery: Delivery
+    /// Limits the rate of backlog.
     var budget: ByteBudget
     var log = DeliveryLog()
 

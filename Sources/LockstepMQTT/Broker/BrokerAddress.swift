@@ -1,6 +1,7 @@
 /// The address of a broker with the user's credentials: `mqtt[s]://[user[:password]@]host[:port]`.
 ///
-/// It is our own because Foundation's `URL` accepts addresses that are not valid here, and its errors give no reason.
+/// It does not use Foundation's `URL`, which accepts addresses that are not valid here and gives no reason for an
+/// error.
 public struct BrokerAddress: Hashable, Sendable {
     /// Whether the connection uses TLS.
     public var usesTLS: Bool
@@ -13,7 +14,7 @@ public struct BrokerAddress: Hashable, Sendable {
     /// The password, if any.
     public var password: String?
 
-    /// Makes an address from its parts.
+    /// Creates an address from its parts.
     public init(host: String, port: UInt16, usesTLS: Bool = false, user: String? = nil, password: String? = nil) {
         self.host = host
         self.port = port
@@ -24,9 +25,9 @@ public struct BrokerAddress: Hashable, Sendable {
 
     /// Parses an address.
     ///
-    /// The default port is 1883, or 8883 with TLS. User name and password may be percent-encoded. An IPv6 address must be
-    /// in brackets.
-    /// - Throws: ``BrokerAddressError`` for any other text. It never contains the password.
+    /// The default port is 1883, or 8883 with TLS. User name and password may be percent-encoded. An IPv6 address must
+    /// be in brackets.
+    /// - Throws: ``BrokerAddressError`` if the text is not a valid address. The error never contains the password.
     public init(_ text: String) throws(BrokerAddressError) {
         guard let scheme = text.firstRange(of: "://") else { throw BrokerAddressError("mqtt:// is missing") }
         switch text[..<scheme.lowerBound] {
@@ -91,6 +92,7 @@ public struct BrokerAddressError: Error, Hashable, CustomStringConvertible {
     }
 }
 
+/// Returns the decoded text, or nil if it has an invalid code or is not UTF-8.
 private func percentDecoded(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = text.utf8

@@ -9,7 +9,7 @@ public struct IncomingMessage {
     public let topicBytes: UnsafeRawBufferPointer
     /// The payload.
     public let payload: UnsafeRawBufferPointer
-    /// Whether the broker had stored the message before the subscription.
+    /// Whether this is a retained message that the broker sends because of a new subscription.
     public let isRetained: Bool
     /// Whether the broker expects a PUBACK (QoS 1).
     public let needsAcknowledgement: Bool

@@ -22,30 +22,30 @@ extension MQTTConnection {
     /// Completes the TLS handshake and waits until the broker has accepted or rejected the client certificate.
     ///
     /// With TLS 1.3, the handshake is complete on the client before the broker has verified the client certificate. The
-    /// broker then sends session tickets, or an alert with the reason of the rejection, and closes the connection. A
-    /// client that writes before it has read the alert gets only "connection lost". Some brokers send no tickets, so the
-    /// wait is limited to the time that connecting took so far, at least 0.2 s and at most 1 s.
+    /// broker then sends session tickets, or an alert with the reason of the rejection, and closes the connection. If
+    /// the client writes before it has read the alert, the error is only "connection lost". Some brokers send no
+    /// tickets, so the wait is limited to the time that connecting took so far, at least 0.2 s and at most 1 s.
     /// - Parameter start: the time at which connecting started.
-    func awaitTLSVerdict(since start: ContinuousClock.Instant) {
-        // A slower handshake is completed by the first reads and writes.
+    func awaitCertificateDecision(since start: ContinuousClock.Instant) {
+        // If the handshake takes longer, the first reads and writes complete it.
         var deadline = ContinuousClock.now + .seconds(5)
         var isComplete = false
         while !hasEnded, let session = mosquitto_ssl_get(handle), let descriptor {
             if !isComplete, TLSLibrary.isHandshakeComplete(session) {
                 guard TLSLibrary.isVersion13(session) else {
-                    hasTLSVerdict = true
+                    hasCertificateDecision = true
                     return
                 }
                 isComplete = true
                 deadline = .now + min(max(.now - start, .milliseconds(200)), .seconds(1))
             }
-            let left = (deadline - .now) / .milliseconds(1)
-            guard left > 0 else { return }
+            let remaining = (deadline - .now) / .milliseconds(1)
+            guard remaining > 0 else { return }
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&entry, 1, Int32(left.rounded(.up))) == 1 else { continue }
-            // The owner reads the ticket or alert before its first write.
+            guard poll(&entry, 1, Int32(remaining.rounded(.up))) == 1 else { continue }
+            // A ticket or an alert has arrived. The owner reads it before its first write.
             if isComplete {
-                hasTLSVerdict = true
+                hasCertificateDecision = true
                 return
             }
             let status = mosquitto_loop_read(handle, 1)
@@ -53,16 +53,16 @@ extension MQTTConnection {
         }
     }
 
-    /// Returns the error for a return value of libmosquitto, with the cause that it has logged before.
+    /// Returns the error for a return value of libmosquitto, with the cause that libmosquitto has logged.
     func failure(_ status: Int32) -> MQTTError {
         if let tlsCause { return MQTTError(.tls, tlsCause) }
-        // libmosquitto reports every end of a TLS connection as EPROTO, also when the broker was killed.
+        // libmosquitto reports every end of a TLS connection as EPROTO, even if the broker was killed.
         guard options.address.usesTLS, status == Int32(MOSQ_ERR_ERRNO.rawValue), errno == EPROTO else {
             return MQTTError(library: status, detail: lastProblem)
         }
         if isAccepted { return MQTTError(.connectionLost, "the connection was lost") }
         if let lastProblem { return MQTTError(.tls, "the broker closed the TLS connection: \(lastProblem)") }
-        return hasTLSVerdict
+        return hasCertificateDecision
             ? MQTTError(.connectionLost, "the broker closed the connection without answering CONNECT")
             : MQTTError(.unreachable, "the broker aborted the TLS handshake: see the broker's log for the reason")
     }

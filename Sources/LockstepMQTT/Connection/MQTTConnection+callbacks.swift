@@ -42,6 +42,7 @@ extension MQTTConnection {
         context.map { Unmanaged<MQTTConnection>.fromOpaque($0).takeUnretainedValue() }
     }
 
+    /// Adds an event from a callback.
     private func record(_ event: Event) {
         callbackCount += 1
         events.append(event)
@@ -51,8 +52,8 @@ extension MQTTConnection {
         callbackCount += 1
         if reason == 0 {
             isAccepted = true
-            // libmosquitto formats a log line for every packet if there is a callback. The causes that appear only in
-            // the log occur before this point.
+            // Stop logging: with a log callback, libmosquitto formats a line for every packet. The TLS causes that only
+            // the log contains occur before this point.
             mosquitto_log_callback_set(handle, nil)
             events.append(.connected(sessionPresent: flags & 1 != 0))
         } else {
@@ -68,7 +69,7 @@ extension MQTTConnection {
     /// Handles a logged error at once, because OpenSSL discards the details later.
     private func didLog(_ text: String) {
         lastProblem = text
-        // Later causes follow from the first one.
+        // Later errors are consequences of the first one.
         if tlsCause == nil {
             tlsCause = TLSDiagnosis.cause(of: text, host: options.address.host, session: mosquitto_ssl_get(handle))
         }

@@ -3,9 +3,10 @@ import Glibc
 
 /// One connection to a broker, over one libmosquitto client, from the TCP connect to the end of the connection.
 ///
-/// An instance must be used by one thread at a time. The owner polls ``descriptor`` and calls ``read(limit:while:)`` and
-/// ``write()``. Nothing is sent before ``write()``: PUBACKs for received messages wait, so that a collector can commit
-/// in between. Each connection needs a new instance, so that no partly sent message is sent again by the library.
+/// An instance must be used by one thread at a time. The owner polls ``descriptor`` and calls ``read(limit:while:)``
+/// and ``write()``. Nothing is sent before ``write()``, not even PUBACKs, so that a collector can commit the received
+/// messages first. Each connection needs a new instance, because with a reused one libmosquitto would send a partly
+/// sent message again.
 ///
 /// It wraps libmosquitto because no available Swift client lets its owner delay PUBACKs.
 public final class MQTTConnection {
@@ -26,12 +27,14 @@ public final class MQTTConnection {
     /// Handles received messages. Called from within ``read(limit:while:)``.
     public var onMessage: ((IncomingMessage) -> Void)?
 
-    /// The size of the largest packet that the broker accepts, in bytes; nil if the broker sets no limit. Requires MQTT 5.
+    /// The size of the largest packet that the broker accepts, in bytes; nil if the broker sets no limit or does not
+    /// use MQTT 5.
     public internal(set) var maximumPacketSize: Int?
 
     let handle: OpaquePointer
     /// The events that the owner has not taken yet.
     var events: [Event] = []
+    /// The number of callbacks so far; shows whether a read has completed a packet.
     var callbackCount = 0
     var hasEnded = false
     /// The last error that libmosquitto logged.
@@ -39,11 +42,11 @@ public final class MQTTConnection {
     /// The cause of a TLS failure, if it is known more precisely than from libmosquitto's return value.
     var tlsCause: String?
     /// Whether the broker has accepted or rejected the client certificate, as far as the client can know.
-    var hasTLSVerdict = false
+    var hasCertificateDecision = false
     /// Whether the broker accepted the connection.
     var isAccepted = false
 
-    /// Makes a client. Nothing is sent yet.
+    /// Creates a client. Nothing is sent yet.
     /// - Throws: ``MQTTError`` for options that libmosquitto rejects, such as an unreadable file.
     public init(_ options: MQTTOptions) throws(MQTTError) {
         MosquittoLibrary.start
@@ -62,39 +65,41 @@ public final class MQTTConnection {
 
     /// Connects, and blocks until TCP and TLS are established.
     ///
-    /// The broker's answer arrives later as an event. Call ``read(limit:while:)`` before the first ``write()``.
+    /// The broker's answer arrives later as an event. Call ``read(limit:while:)`` before the first ``write()``, so that
+    /// the reason of a rejected client certificate is read before a write fails.
     /// - Throws: ``MQTTError`` if the broker cannot be reached or TLS fails.
     public func connect() throws(MQTTError) {
         let start = ContinuousClock.now
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
         if options.version == .five, options.keepsSession {
-            // The maximum means that the session never expires.
+            // The maximum value means that the session never expires.
             mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), .max)
         }
         try check(
             mosquitto_connect_bind_v5(
                 handle, options.address.host, Int32(options.address.port), Int32(options.keepAlive), nil, properties))
-        if options.address.usesTLS { awaitTLSVerdict(since: start) }
+        if options.address.usesTLS { awaitCertificateDecision(since: start) }
     }
 
-    /// The descriptor to poll; nil before and after the connection.
+    /// The file descriptor to poll; nil while there is no connection.
     public var descriptor: Int32? {
         let socket = mosquitto_socket(handle)
         return socket >= 0 ? socket : nil
     }
 
-    /// Whether data waits to be sent.
+    /// Whether there is data to send.
     public var wantsWrite: Bool { mosquitto_want_write(handle) }
 
-    /// Reads about `limit` packets at most, and returns the events since the last call.
+    /// Reads at most about `limit` packets, and returns the events since the last call.
     /// - Parameter shouldContinue: called after each packet; if it returns false, reading stops.
     public func read(limit: Int, while shouldContinue: () -> Bool = { true }) -> [Event] {
         for _ in 0..<max(1, limit) where !hasEnded {
             let before = callbackCount
             let status = mosquitto_loop_read(handle, 1)
             if status != 0 { end(with: failure(status)) }
-            // Without a callback, there was no complete packet, or one without an event. Poll again.
+            // No callback was called: there was no complete packet, or one without an event. Stop, so that the owner
+            // polls again.
             if callbackCount == before || !shouldContinue() { break }
         }
         return takeEvents()
@@ -109,7 +114,8 @@ public final class MQTTConnection {
         return takeEvents()
     }
 
-    /// Sends pings and detects a dead connection. Call it about once per second.
+    /// Sends pings, detects a dead connection, and returns the events since the last call. Call it about once per
+    /// second.
     public func keepAlive() -> [Event] {
         if !hasEnded {
             let status = mosquitto_loop_misc(handle)
@@ -156,6 +162,7 @@ public final class MQTTConnection {
         _ = mosquitto_disconnect_v5(handle, 0, nil)
     }
 
+    /// Records the end of the connection. Only the first error counts.
     func end(with error: MQTTError) {
         guard !hasEnded else { return }
         hasEnded = true

@@ -5,7 +5,7 @@ import Glibc
 public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error.
     public enum Code: Hashable, Sendable {
-        /// No TCP connection: connection refused, unknown host or no route.
+        /// The TCP connection could not be established: connection refused, unknown host or no route.
         case unreachable
         /// The TLS handshake failed because of a certificate, a CA or a host name.
         case tls
@@ -31,10 +31,10 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The kind of error.
     public let code: Code
-    /// One sentence, without any password.
+    /// The text for the user: the cause and, if known, a suggestion. It never contains a password.
     public let description: String
 
-    /// Makes an error.
+    /// Creates an error.
     public init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
@@ -42,9 +42,9 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension MQTTError {
-    /// Makes the error for a return value of libmosquitto (`MOSQ_ERR_…`). Reads `errno` for `MOSQ_ERR_ERRNO`.
+    /// Creates the error for a return value of libmosquitto (`MOSQ_ERR_…`). Reads `errno` for `MOSQ_ERR_ERRNO`.
     init(library status: Int32, detail: String? = nil) {
-        // A lost connection is reported as EPIPE while writing and as ECONNRESET while reading.
+        // The system reports a lost connection as EPIPE while writing and as ECONNRESET while reading.
         let isLost = status == Int32(MOSQ_ERR_ERRNO.rawValue) && [EPIPE, ECONNRESET].contains(errno)
         let status = isLost ? MOSQ_ERR_CONN_LOST : mosq_err_t(status)
         let code: Code =
@@ -70,7 +70,7 @@ extension MQTTError {
         self.init(code, detail.map { "\(text): \($0)" } ?? text)
     }
 
-    /// Makes the error for the reason code of a CONNACK. The codes depend on the version of MQTT.
+    /// Creates the error for the reason code of a CONNACK. The codes depend on the version of MQTT.
     init(connectReason reason: Int32, version: MQTTVersion) {
         switch (version, reason) {
         case (_, 132), (.three, 1):
@@ -88,7 +88,7 @@ extension MQTTError {
         }
     }
 
-    /// Makes the error for the reason code of a DISCONNECT (MQTT 5), or for a return value of libmosquitto.
+    /// Creates the error for the reason code of a DISCONNECT (MQTT 5), or for a return value of libmosquitto.
     init(disconnectReason reason: Int32, detail: String?) {
         switch reason {
         case 142: self.init(.takenOver, "another client connected with the same client id")

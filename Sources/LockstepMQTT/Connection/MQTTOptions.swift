@@ -13,13 +13,13 @@ public struct MQTTOptions: Sendable {
     public var will: MQTTMessage?
     /// The version of MQTT.
     public var version: MQTTVersion
-    /// The number of unacknowledged messages with QoS 1 that the client accepts. Requires MQTT 5; an older broker has its
-    /// own limit.
+    /// The maximum number of unacknowledged messages with QoS 1 that the broker may send. It requires MQTT 5; with MQTT
+    /// 3.1.1, the broker uses its own limit.
     public var receiveMaximum: UInt16
     /// The TLS files.
     public var tls: TLSOptions
 
-    /// Makes options.
+    /// Creates options.
     public init(
         address: BrokerAddress, clientID: String, keepsSession: Bool = false, keepAlive: Int = 15,
         will: MQTTMessage? = nil, version: MQTTVersion = .five, receiveMaximum: UInt16 = 1000,
@@ -53,7 +53,7 @@ public struct TLSOptions: Hashable, Sendable {
     /// The private key of the client certificate.
     public var keyFile: String?
 
-    /// Makes options.
+    /// Creates options.
     public init(authorityFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil) {
         self.authorityFile = authorityFile
         self.certificateFile = certificateFile
@@ -84,7 +84,7 @@ public struct MQTTMessage: Sendable {
     /// The content type of the payload, such as `application/json`. Sent only with MQTT 5.
     public var contentType: String?
 
-    /// Makes a message.
+    /// Creates a message.
     public init(
         topic: String, payload: [UInt8], qos: QualityOfService = .atLeastOnce, isRetained: Bool = false,
         contentType: String? = nil

@@ -2,7 +2,8 @@ import Glibc
 
 /// The paths of the CA certificates that the operating system trusts.
 ///
-/// libmosquitto 2.0 can use OpenSSL's default paths, but then does not accept a client certificate.
+/// They are passed to libmosquitto explicitly: if libmosquitto 2.0 uses OpenSSL's default paths, it does not accept a
+/// client certificate.
 enum SystemAuthorities {
     /// The file named by `SSL_CERT_FILE`, or the bundle of the distribution; nil if there is none.
     static var file: String? {

@@ -1,7 +1,7 @@
 /// Explains why a TLS handshake failed.
 ///
-/// libmosquitto returns "TLS failed" and logs the line of OpenSSL, which tells neither the problem with a certificate nor
-/// whether it is the certificate of the broker or of the client.
+/// libmosquitto returns only "TLS failed" and logs the error text of OpenSSL. That text states neither what is wrong
+/// with a certificate nor whether it is the certificate of the broker or of the client.
 enum TLSDiagnosis {
     /// Returns the cause of an error that libmosquitto has logged.
     /// - Parameters:
@@ -17,11 +17,11 @@ enum TLSDiagnosis {
         if text.contains("certificate verify failed") {
             return verification(session.map(TLSLibrary.verification(of:)) ?? 0)
         }
-        return rejections.first { text.contains($0.sign) }?.cause
+        return rejections.first { text.contains($0.pattern) }?.cause
     }
 
-    /// The causes for alerts of the broker and errors of libmosquitto, by a part of the logged text.
-    private static let rejections: [(sign: String, cause: String)] = [
+    /// The causes of alerts from the broker and of errors of libmosquitto, by a part of the logged text.
+    private static let rejections: [(pattern: String, cause: String)] = [
         (
             "alert certificate required",
             "the broker requires a client certificate: add --cert-file and --key-file"

@@ -1,7 +1,7 @@
 /// Exponential backoff with jitter: the delay limit doubles from `initial` to `maximum`.
 ///
 /// Each delay is random between half of the limit and the limit, so that the clients of a fleet do not reconnect at the
-/// same time. It is our own because no available package provides a backoff without its own timers.
+/// same time. It exists because the available packages combine the backoff with timers of their own.
 public struct Backoff: Sendable {
     /// The limit of the first delay.
     public var initial: Duration
@@ -9,19 +9,19 @@ public struct Backoff: Sendable {
     public var maximum: Duration
     private var failures = 0
 
-    /// Makes a backoff.
+    /// Creates a backoff.
     public init(initial: Duration = .milliseconds(500), maximum: Duration = .seconds(30)) {
         self.initial = initial
         self.maximum = maximum
     }
 
-    /// Returns the delay after one more failure.
+    /// Records a failure and returns the delay before the next attempt.
     public mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
         let limit = min(maximum, initial * (1 << min(failures, 20)))
         failures += 1
         return limit * Double.random(in: 0.5...1, using: &generator)
     }
 
-    /// Starts again with `initial`, after a success.
+    /// Resets the limit to `initial`. Call it after a success.
     public mutating func reset() { failures = 0 }
 }

@@ -18,6 +18,7 @@ public final class BrokerLink {
     }
 
     private enum State {
+        /// Not connected, waiting for the next attempt.
         case waiting(until: ContinuousClock.Instant)
         case connecting(ConnectAttempt)
         /// Connected by TCP, waiting for the broker's CONNACK.
@@ -26,12 +27,13 @@ public final class BrokerLink {
         case stopped
     }
 
-    /// The wakeup of the loop that uses the link.
+    /// Wakes the loop that uses the link.
     public let wakeup: Wakeup
     /// Handles received messages; called from within ``read(limit:while:)``. Set it before the first read, because each
     /// connection copies it when it is established.
     public var onMessage: ((IncomingMessage) -> Void)?
-    /// Returns whether to connect now; called before each attempt. After false, the link waits for another backoff.
+    /// Returns whether to connect now; called before each attempt. If it returns false, the link waits for the next
+    /// backoff delay.
     public var mayConnect: () -> Bool = { true }
     /// The MQTT version of the current connection or the next attempt.
     public var version: MQTTVersion { choice.version }
@@ -47,7 +49,7 @@ public final class BrokerLink {
     /// The broker's address, to check whether it still listens after the connection is lost.
     private var peer: PeerAddress?
 
-    /// Makes a link. It starts to connect with the first ``read(limit:while:)``.
+    /// Creates a link. It starts to connect with the first ``read(limit:while:)``.
     /// - Parameters:
     ///   - wakeup: wakes the loop when an attempt to connect is finished.
     ///   - version: the MQTT version; nil for 5, or 3.1.1 if the broker does not support 5.
@@ -94,20 +96,20 @@ public final class BrokerLink {
         }
     }
 
-    /// Waits for data to read, without regard to data that waits to be written.
+    /// Waits only for data to read, even if there is data to send.
     /// - Returns: whether there is data to read.
     public func waitToRead(until deadline: ContinuousClock.Instant) -> Bool {
         guard case .up(let connection) = state, let descriptor = connection.descriptor else { return false }
         return wakeup.wait(for: (descriptor, wantsWrite: false), until: deadline)
     }
 
-    /// Whether data waits to be sent.
+    /// Whether there is data to send.
     public var wantsWrite: Bool { socket?.wantsWrite ?? false }
 
-    /// Waits until a signal or the deadline, without regard to data from the broker.
+    /// Waits only for a signal of ``wakeup`` or the deadline, even if there is data to read.
     public func waitForSignal(until deadline: ContinuousClock.Instant) { wakeup.wait(for: nil, until: deadline) }
 
-    /// Continues to connect, and reads about `limit` packets at most.
+    /// Advances the connection attempt, or reads at most about `limit` packets, and returns the events.
     /// - Parameter shouldContinue: called after each packet; if it returns false, reading stops.
     public func read(limit: Int = 100, while shouldContinue: () -> Bool = { true }) -> [Event] {
         let now = ContinuousClock.now
@@ -214,21 +216,24 @@ public final class BrokerLink {
         }
     }
 
+    /// Handles a failed attempt to connect.
     private func fail(_ error: MQTTError) -> Event {
         choice.didFail(error.code)
         takeover.didFail()
-        let wait = backoff.next(using: &generator)
-        state = .waiting(until: .now + wait)
-        return .failed(error, retryIn: wait)
+        let delay = backoff.next(using: &generator)
+        state = .waiting(until: .now + delay)
+        return .failed(error, retryIn: delay)
     }
 
+    /// Handles the end of an established connection.
     private func lose(_ error: MQTTError) -> Event {
         choice.didLose()
         let error = interpreted(error)
-        // Otherwise two clients with the same id would disconnect each other several times per second.
-        let wait = error.code == .takenOver ? backoff.maximum : backoff.next(using: &generator)
-        state = .waiting(until: .now + wait)
-        return .disconnected(error, retryIn: wait)
+        // After a takeover, wait for the maximum delay: otherwise two clients with the same id would disconnect each
+        // other several times per second.
+        let delay = error.code == .takenOver ? backoff.maximum : backoff.next(using: &generator)
+        state = .waiting(until: .now + delay)
+        return .disconnected(error, retryIn: delay)
     }
 
     /// Returns the error, or a takeover if another client with the same id has ended the connection.

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// A TCP and TLS connect on another thread.
+/// An attempt to establish TCP and TLS on another thread.
 final class ConnectAttempt: Sendable {
     /// The outcome; locked while the attempt is running.
     private let result = Mutex<Result<MQTTConnection, MQTTError>?>(nil)
@@ -21,7 +21,7 @@ final class ConnectAttempt: Sendable {
         }
     }
 
-    /// The outcome, or nil while the attempt is running. Reading it removes it.
+    /// The outcome, or nil while the attempt is running. It can be read only once.
     var outcome: Result<MQTTConnection, MQTTError>? {
         result.withLockIfAvailable { $0.take() } ?? nil
     }

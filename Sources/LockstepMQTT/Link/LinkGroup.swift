@@ -3,10 +3,10 @@ import Glibc
 
 /// Waits for many links at once with epoll: the cost depends on the number of events, not on the number of links.
 ///
-/// It must be used by the thread of its links. The owner calls ``update(_:)`` after each use of a link, and reads links
-/// without a connection from time to time.
+/// It must be used by the thread of its links. The owner calls ``update(_:)`` after each use of a link, and regularly
+/// reads links without a connection, which cause no events.
 ///
-/// It is our own because libmosquitto reads and writes its sockets itself, which SwiftNIO does not allow.
+/// It does not use SwiftNIO, which does not allow libmosquitto to read and write its sockets itself.
 public final class LinkGroup {
     /// The wakeup of all links.
     public let wakeup: Wakeup
@@ -20,7 +20,7 @@ public final class LinkGroup {
     /// The number that represents the wakeup among the link numbers.
     private static let wakeupNumber = UInt64.max
 
-    /// Makes a group without links.
+    /// Creates a group without links.
     /// - Parameter wakeup: the wakeup of all links.
     /// - Throws: ``MQTTError`` if no file descriptor is available.
     public init(wakeup: Wakeup) throws(MQTTError) {
@@ -47,8 +47,8 @@ public final class LinkGroup {
     /// Waits until links can be read or written, a signal arrives, or the deadline is reached.
     /// - Returns: the numbers of links that can be read or written, at most a few hundred.
     public func wait(until deadline: ContinuousClock.Instant) -> [Int] {
-        let left = ContinuousClock.now.duration(to: deadline)
-        let milliseconds = left <= .zero ? 0 : min(left / .milliseconds(1) + 1, 60_000)
+        let remaining = ContinuousClock.now.duration(to: deadline)
+        let milliseconds = remaining <= .zero ? 0 : min(remaining / .milliseconds(1) + 1, 60_000)
         let count = epoll_wait(epoll, &events, Int32(events.count), Int32(milliseconds))
         guard count > 0 else { return [] }
         return events[..<Int(count)].compactMap { event in

@@ -5,7 +5,7 @@ struct PeerAddress {
     private var storage = sockaddr_storage()
     private var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
 
-    /// - Returns: nil if the socket is not connected.
+    /// Reads the peer's address; returns nil if the socket is not connected.
     init?(of descriptor: Int32) {
         let status = withUnsafeMutablePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
@@ -13,8 +13,8 @@ struct PeerAddress {
         guard status == 0 else { return nil }
     }
 
-    /// Returns whether a server accepts a TCP connection at this address within a quarter of a second, and keeps it
-    /// open for a moment. A proxy or a dying process may accept a connection and close it at once.
+    /// Returns whether a server accepts a TCP connection at this address within 250 ms, and keeps it open for 50 ms. A
+    /// proxy or a terminating process may accept a connection and close it at once.
     func isListening() -> Bool {
         let descriptor = socket(
             Int32(storage.ss_family), Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -32,7 +32,7 @@ struct PeerAddress {
         return !poll(descriptor, POLLIN, milliseconds: 50)
     }
 
-    /// Returns whether an event, an error or the end of the connection arrives in time.
+    /// Returns whether one of the events, an error or the end of the connection occurs within the time.
     private func poll(_ descriptor: Int32, _ events: Int32, milliseconds: Int32) -> Bool {
         var request = pollfd(fd: descriptor, events: Int16(events), revents: 0)
         return Glibc.poll(&request, 1, milliseconds) > 0

@@ -1,13 +1,15 @@
 /// Detects that another client with the same client id has taken over the connection.
 ///
 /// A broker may report a takeover in an MQTT 5 DISCONNECT packet (reason code 0x8E). Mosquitto 2.0.11 does not, and
-/// with MQTT 3.1.1 no broker can: it only closes the connection. A broker that is killed closes its connections, too.
+/// with MQTT 3.1.1 no broker can: it only closes the connection. A broker that is killed also closes its connections.
 ///
 /// Without a report, a takeover is assumed if ``threshold`` successive connections were lost within ``maxDuration``
 /// while the broker kept running: it still listened after each loss except the first, it resumed the session on each
 /// connect, and no connect failed.
 struct TakeoverDetector {
+    /// The number of successive short connections that are a takeover.
     static let threshold = 3
+    /// The duration below which a connection is short.
     static let maxDuration = Duration.seconds(10)
 
     /// Successive short connections that may have been taken over.
@@ -17,7 +19,7 @@ struct TakeoverDetector {
     /// Records an established connection.
     /// - Parameter hasLostSession: whether the broker did not resume the session that it was asked to keep.
     mutating func didConnect(hasLostSession: Bool, at now: ContinuousClock.Instant) {
-        // The other client would have kept the session alive, so the broker was restarted.
+        // After a takeover, the session would still exist, so the broker was restarted.
         if hasLostSession { suspects = 0 }
         connectedAt = now
     }

@@ -5,6 +5,7 @@ struct VersionChoice {
     /// Whether the broker has reported that it does not support MQTT 5.
     private var isSettled = false
 
+    /// Creates a choice.
     /// - Parameter version: the only version to use; nil for 5, or 3.1.1 if the broker does not support 5.
     init(_ version: MQTTVersion?) {
         self.version = version ?? .five
@@ -19,8 +20,8 @@ struct VersionChoice {
             isSettled = version == .five
             version = version == .five ? .three : .five
         case .connectionLost, .other:
-            // An old broker may close the connection without a reason, but so may a broker that is shutting down.
-            // Therefore alternate. A failed TCP connect (`unreachable`) gives no information about the version.
+            // An old broker may close the connection without a reason, but a broker that is shutting down does so, too:
+            // alternate between the versions. A failed TCP connect (`unreachable`) gives no information about them.
             if !isSettled { version = version == .five ? .three : .five }
         default: break
         }

@@ -2,13 +2,13 @@ import Glibc
 
 /// Wakes a loop that waits in ``wait(for:until:)`` from another thread.
 ///
-/// It is our own because the loop polls the socket of libmosquitto, which an event loop of SwiftNIO cannot share.
+/// It does not use an event loop of SwiftNIO, because the loop also polls the socket of libmosquitto.
 public final class Wakeup: Sendable {
     /// The end of the pipe that is readable between a signal and ``clear()``.
     let readEnd: Int32
     private let writeEnd: Int32
 
-    /// Makes a wakeup. Traps if no file descriptor is available.
+    /// Creates a wakeup. Traps if no file descriptor is available.
     public init() {
         var ends: [Int32] = [-1, -1]
         precondition(pipe(&ends) == 0, "no file descriptor is available for a pipe")
@@ -37,8 +37,8 @@ public final class Wakeup: Sendable {
     public func wait(for socket: (descriptor: Int32, wantsWrite: Bool)?, until deadline: ContinuousClock.Instant)
         -> Bool
     {
-        let left = ContinuousClock.now.duration(to: deadline)
-        let milliseconds = left <= .zero ? 0 : min(left / .milliseconds(1) + 1, 60_000)
+        let remaining = ContinuousClock.now.duration(to: deadline)
+        let milliseconds = remaining <= .zero ? 0 : min(remaining / .milliseconds(1) + 1, 60_000)
         var polled = [
             pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0),
             pollfd(

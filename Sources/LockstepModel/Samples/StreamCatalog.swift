@@ -53,7 +53,7 @@ public struct StreamCatalog: Sendable, Hashable {
                 "the stream '\(name.prefix(80))' is not declared: declare its columns in the section 'streams' of the "
                 + "settings file (option --config) and restart the program"
         }
-        return "'\(name.prefix(80))' is not a stream; known streams are "
+        return "unknown stream '\(name.prefix(80))'; known streams: "
             + streams.map(\.name).joined(separator: ", ")
     }
 }

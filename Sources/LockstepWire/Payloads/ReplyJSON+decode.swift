@@ -2,7 +2,8 @@ public import FoundationEssentials
 public import LockstepModel
 
 extension ReplyJSON {
-    /// Decodes a reply. A declared stream in the reply has no columns, because the declaration is not part of the reply.
+    /// Decodes a reply. A declared stream in the reply has no columns, because the declaration is not part of the
+    /// reply.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> AgentReply {
         do {
@@ -58,7 +59,7 @@ extension ReplyJSON {
 
         func named() throws -> SensorStream {
             guard let named = StreamCatalog.builtIn.reference(named: stream) else {
-                throw PayloadError("'\(stream)' is not a stream")
+                throw PayloadError("unknown stream '\(stream)'")
             }
             return named
         }

@@ -11,19 +11,21 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
             Requires an accelerometer; uses a gyroscope and a magnetometer if the recording has them. --out writes the \
             recording with these additional columns, named as in motion/device: qw,qx,qy,qz (device to reference \
             frame), roll,pitch,yaw (rad), gx,gy,gz (gravity, g), ux,uy,uz (user acceleration, g), rx,ry,rz (rotation \
-            rate without bias, rad/s), mx,my,mz (magnetic field, µT), macc, frame. A column of the recording with one \
-            of these names is written as ref_NAME.
+            rate without bias, rad/s), mx,my,mz (calibrated magnetic field, µT), macc (accuracy of the field: -1 \
+            uncalibrated, 0 low, 1 medium, 2 high), frame (reference frame). A column of the recording with one of \
+            these names is written as ref_NAME.
 
             If the recording has a reference attitude, qw,qx,qy,qz (device to earth, z up), the report contains the \
-            error: the root mean square of the angle between the two attitudes, without the constant heading offset of \
-            the two frames. If there is a column 'movement', only rows with the value 1 count.
+            error: the root mean square of the angle between the two attitudes, after the constant heading offset \
+            between the two frames is removed. If the recording has a column 'movement', only rows with movement = 1 \
+            are compared.
 
             EXAMPLES
               lockstep analyze attitude trial.csv --out attitude.csv
               lockstep analyze attitude trial.csv --frame arbitrary --json
             """)
 
-    @Argument(help: "The recording: a CSV file.")
+    @Argument(help: "Recording: a CSV file.")
     var file: String
 
     @Option(help: "File for the recording with the attitude added; an existing file is replaced.")
@@ -39,7 +41,7 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
     @Option(help: "Magnetic declination for trueNorth, in degrees, east positive.")
     var declination: String?
 
-    @Flag(help: "Calibrate the magnetometer (hard and soft iron), as agents do.")
+    @Flag(help: "Calibrate the magnetometer (hard and soft iron) in the same way as lockstep-agent.")
     var calibrate = false
 
     @Option(help: RecordingSign.help)
@@ -62,9 +64,9 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
         }
         var estimator = DeviceMotionEstimator(options: options, sensors: Set(sensors.map(\.stream)))
         let motions = estimator.motions(of: sensors)
-        if let out { try AttitudeFile.write(motions, beside: file, to: out) }
+        if let out { try AttitudeFile.write(motions, addedTo: file, to: out) }
         let report = AttitudeReport(
-            sensors: sensors, motions: motions, wanted: frame,
+            sensors: sensors, motions: motions, requestedFrame: frame,
             error: AttitudeReference(recording).flatMap { $0.error(of: motions) },
             calibration: estimator.magneticCalibration, out: out)
         Terminal.output.write(json ? report.json : report.text(for: .output))
@@ -72,17 +74,17 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
 }
 
 extension DeviceMotionEstimator {
-    /// Returns the motions for all samples of a recording.
+    /// Returns the device motion at each accelerometer sample of a recording.
     mutating func motions(of sensors: [SampleBlock]) -> [DeviceMotion] {
-        // Process 0.1 s at a time, similar to live samples.
+        // The estimator merges sensors by time, so pass blocks of 0.1 s of each sensor in turn, as for live samples.
         var motions: [DeviceMotion] = []
-        var heads = sensors.map { _ in 0 }
-        while let start = zip(sensors, heads).compactMap({ $0.times.dropFirst($1).first }).min() {
+        var nextIndices = sensors.map { _ in 0 }
+        while let start = zip(sensors, nextIndices).compactMap({ $0.times.dropFirst($1).first }).min() {
             for (index, sensor) in sensors.enumerated() {
-                var end = heads[index]
+                var end = nextIndices[index]
                 while end < sensor.count, sensor.times[end] < start + 100_000 { end += 1 }
-                let part = heads[index]..<end
-                heads[index] = end
+                let part = nextIndices[index]..<end
+                nextIndices[index] = end
                 guard !part.isEmpty else { continue }
                 motions += update(
                     SampleBlock(

@@ -17,13 +17,13 @@ struct AnalyzeStepsCommand: ParsableCommand {
               lockstep analyze steps walk.csv --step-length 0.72 --json
             """)
 
-    @Argument(help: "The recording: a CSV file with a three-axis accelerometer or its magnitude.")
+    @Argument(help: "Recording: a CSV file with a three-axis accelerometer or its magnitude.")
     var file: String
 
-    @Option(help: ArgumentHelp("Step length, if known.", valueName: "m"))
+    @Option(help: ArgumentHelp("Step length in metres, if known.", valueName: "m"))
     var stepLength: Double?
 
-    @Option(help: ArgumentHelp("Body height, if known.", valueName: "m"))
+    @Option(help: ArgumentHelp("Body height in metres, if known. Used to estimate the step length.", valueName: "m"))
     var height: Double?
 
     @Flag(help: "Print one JSON object.")
@@ -31,14 +31,14 @@ struct AnalyzeStepsCommand: ParsableCommand {
 
     func validate() throws {
         if let stepLength, !PedometerOptions.stepLengths.contains(stepLength) {
-            throw ValidationError("--step-length \(stepLength): use a length from 0.1 to 3 m")
+            throw ValidationError("--step-length \(stepLength): use a length in metres from 0.1 to 3, such as 0.7")
         }
         if let height, !PedometerOptions.heights.contains(height) {
-            throw ValidationError("--height \(height): use a height from 0.3 to 3 m, such as 1.75 and not 175")
+            throw ValidationError("--height \(height): use a height in metres from 0.3 to 3, such as 1.75")
         }
         if stepLength != nil, height != nil {
             throw ValidationError(
-                "use either --step-length or --height: the height only serves to estimate the step length")
+                "use either --step-length or --height: the height is only used to estimate the step length")
         }
     }
 
@@ -46,7 +46,7 @@ struct AnalyzeStepsCommand: ParsableCommand {
         let recording = try Recording(file: file)
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
             throw CommandFailure(
-                "\(file): no accelerometer; add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g")
+                "\(file): no accelerometer columns; add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g")
         }
         let options = PedometerOptions(stepLength: stepLength, height: height)
         let report = StepReport(samples: samples, walks: WalkingInterval.all(in: samples, options: options))

@@ -3,19 +3,21 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepMotion
 
-/// The file of a recording with the attitude added to each row.
+/// Writes a copy of a recording (CSV) with the attitude added to each row.
 enum AttitudeFile {
     private static let angles = ["roll", "pitch", "yaw"]
+    /// The names of the added columns.
     private static let names: [String] = {
         let columns = SensorStream.deviceMotion.columns.map(\.name)
         return columns.prefix(4) + angles + columns.dropFirst(4)
     }()
 
-    /// Writes the rows of `file` with the motion at their time.
+    /// Copies the rows of `file` to `out`, and appends to each row the motion with the same time.
     /// - Parameter file: a recording that was already parsed without an error.
     /// - Throws: ``CommandFailure`` if `out` cannot be written.
-    static func write(_ motions: [DeviceMotion], beside file: String, to out: String) throws {
+    static func write(_ motions: [DeviceMotion], addedTo file: String, to out: String) throws {
         let text = try Data(contentsOf: URL(fileURLWithPath: file))
+        // Accept CRLF line ends and a byte order mark, as the parser of recordings does.
         var lines = text.split(separator: UInt8(ascii: "\n"))[...].map { $0.last == 13 ? $0.dropLast() : $0 }[...]
         guard let header = lines.popFirst() else { return }
         let fields = String(
@@ -50,15 +52,17 @@ enum AttitudeFile {
     }
 
     private static func values(of motion: DeviceMotion) -> [String] {
-        let turn = motion.attitude.quaternion
-        let exact = [turn.scalar, turn.vector.x, turn.vector.y, turn.vector.z].map { resolved($0, decimals: 7) }
+        let attitude = motion.attitude.quaternion
+        let quaternion = [attitude.scalar, attitude.vector.x, attitude.vector.y, attitude.vector.z].map {
+            resolved($0, decimals: 7)
+        }
         let angles = [motion.attitude.roll, motion.attitude.pitch, motion.attitude.yaw].map {
             resolved($0, decimals: 6)
         }
         // The last column, the frame, is text. Unknown values are left empty.
         let rest = motion.values.dropFirst(4).dropLast()
         let accuracy = rest.last.flatMap { Int(exactly: $0) }
-        return (exact + angles + rest.dropLast()).map { $0.isFinite ? "\($0)" : "" }
+        return (quaternion + angles + rest.dropLast()).map { $0.isFinite ? "\($0)" : "" }
             + [accuracy.map(String.init) ?? "", motion.referenceFrame.rawValue]
     }
 }

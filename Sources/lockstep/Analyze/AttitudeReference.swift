@@ -4,12 +4,13 @@ import LockstepSensors
 
 /// The reference attitudes of a recording, for instance of an optical motion capture system.
 struct AttitudeReference {
+    /// The headers of the columns with the reference attitude and the rows to compare.
     static let columns = ["qw", "qx", "qy", "qz", "movement"]
 
     /// The attitudes (device to earth) of the rows to compare, by time in µs.
     private var attitudes: [Int64: Quaternion] = [:]
 
-    /// Returns nil if the recording has no reference.
+    /// Reads the reference attitudes; returns nil if the recording has none.
     init?(_ recording: Recording) {
         guard let w = recording.column("qw"), let x = recording.column("qx"), let y = recording.column("qy"),
             let z = recording.column("qz")

@@ -3,16 +3,16 @@ import LockstepMotion
 import LockstepWire
 
 extension AttitudeReport {
-    /// The calibration of the magnetometer with its quality; empty without one.
+    /// The lines about the calibration of the magnetometer and its quality; empty if it was not calibrated.
     var calibrationLines: [(String, String)] {
         guard let calibration else { return [] }
         var quality = "accuracy \(calibration.accuracy)"
         if let residual = calibration.residual { quality += ", residual \(fixed(residual, 2)) µT RMS" }
-        quality += ", \(fixed(100 * calibration.coverage, 0)) % of all directions"
+        quality += ", \(fixed(100 * calibration.coverage, 0)) % of directions covered"
         let offset = (0..<3).map { fixed(calibration.offset[$0], 1) }.joined(separator: ", ")
         switch calibration.kind {
         case .none:
-            let result = calibration.accuracy == .uncalibrated ? "not calibrated" : "no correction necessary"
+            let result = calibration.accuracy == .uncalibrated ? "not calibrated" : "no correction needed"
             return [("field", result), ("", quality)]
         case .hardIron: return [("field", "hard iron (\(offset)) µT removed"), ("", quality)]
         case .softIron:

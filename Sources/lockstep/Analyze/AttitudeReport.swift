@@ -7,15 +7,17 @@ import LockstepWire
 struct AttitudeReport {
     let sensors: [SampleBlock]
     let motions: [DeviceMotion]
-    let wanted: AttitudeReferenceFrame
+    let requestedFrame: AttitudeReferenceFrame
     let error: AttitudeError?
     let calibration: MagneticCalibration?
+    /// The path of the written file, if any.
     let out: String?
 
     private var streams: [SensorStream] { sensors.map(\.stream) }
     private var times: [Int64] { motions.map(\.timestamp.microseconds) }
     private var seconds: Double { Double((times.last ?? 0) - (times.first ?? 0)) / 1e6 }
     private var frame: AttitudeReferenceFrame { motions.last?.referenceFrame ?? .arbitrary }
+    /// Whether every accelerometer value is zero, so that the attitude is undefined.
     private var isAlwaysZero: Bool {
         sensors.first { $0.stream == .accelerometer }?.columns.allSatisfy { $0.allSatisfy { $0 == 0 } } ?? false
     }
@@ -30,9 +32,10 @@ struct AttitudeReport {
             let heading = streams.contains(.gyroscope) ? "drifts" : "is unknown"
             notes.append("no magnetometer: the heading \(heading) and the frame is arbitrary")
         } else {
-            let others = motions.count { $0.referenceFrame != wanted }
+            let others = motions.count { $0.referenceFrame != requestedFrame }
             if others > 0 {
-                notes.append("\(others) samples have a frame other than \(wanted.rawValue): see the column 'frame'")
+                notes.append(
+                    "\(others) samples have a frame other than \(requestedFrame.rawValue): see the column 'frame'")
             }
         }
         return notes

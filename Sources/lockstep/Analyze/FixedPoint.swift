@@ -1,4 +1,6 @@
-/// Returns the value with exactly this many decimals. It is our own because `String(format:)` needs all of Foundation.
+/// Returns a value as text with a fixed number of decimals.
+///
+/// It is implemented here because `String(format:)` needs all of Foundation.
 func fixed(_ value: Double, _ decimals: Int) -> String {
     guard abs(value) < 1e12 else { return "\(value)" }
     let scale = (0..<decimals).reduce(Int64(1)) { product, _ in product * 10 }

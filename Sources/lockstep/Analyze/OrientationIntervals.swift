@@ -4,12 +4,14 @@ import LockstepMotion
 /// A time interval with one orientation.
 struct OrientationInterval: Equatable {
     var orientation: DeviceOrientation
-    /// The time of its detection and the time of the next one or of the end of the recording, in µs as in the recording.
+    /// The time at which the orientation was detected, in µs as in the recording.
     var start: Int64
+    /// The time at which the next orientation was detected, or the end of the recording, in µs.
     var end: Int64
     /// The mean angle between the device's z axis and the vertical, in rad.
     var inclination: Double
 
+    /// The duration, in s.
     var seconds: Double { Double(end - start) / 1e6 }
 }
 

@@ -3,34 +3,36 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepSensors
 
-/// The sign of accelerations in g.
+/// The sign convention of accelerations in g.
 enum RecordingSign: String, CaseIterable, ExpressibleByArgument {
     case lockstep
     case specificForce = "specific-force"
 
     static let help: ArgumentHelp = """
-        Sign of accelerations in g at rest: lockstep for -1 along the upward axis, or specific-force for +1, as \
-        measured by chips and Android. Accelerations in m/s² are always specific force.
+        Sign convention of accelerations in g, at rest along the upward axis: lockstep for -1, or specific-force for \
+        +1, as measured by sensor chips and reported by Android. Accelerations in m/s² are always specific force.
         """
 
-    /// Reads a recording with a three-axis accelerometer, and converts its sign to that of Lockstep.
+    /// Reads a recording with a three-axis accelerometer, and converts it to the sign convention of Lockstep.
     /// - Parameters:
     ///   - extras: the headers of additional columns to read.
-    ///   - purpose: the analysis that requires the accelerometer, for errors.
+    ///   - purpose: the analysis that requires the accelerometer, for error texts.
     /// - Throws: ``ReplayError`` for an invalid file, or ``CommandFailure`` if it has no such accelerometer.
     func open(
         _ file: String, extras: [String] = [], for purpose: String
     ) throws -> (recording: Recording, accelerometer: SampleBlock) {
-        let inG = ["x_g", "ax_g"]
-        let inMetric = ["ax_m_s2", "x_m_s2"]
-        let recording = try Recording(file: file, extras: inG + inMetric + extras)
-        let has = { (names: [String]) in names.contains { recording.column($0) != nil } }
-        guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty, has(inG) || has(inMetric) else {
+        let columnsInG = ["x_g", "ax_g"]
+        let metricColumns = ["ax_m_s2", "x_m_s2"]
+        let recording = try Recording(file: file, extras: columnsInG + metricColumns + extras)
+        let hasColumn = { (names: [String]) in names.contains { recording.column($0) != nil } }
+        guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty,
+            hasColumn(columnsInG) || hasColumn(metricColumns)
+        else {
             throw CommandFailure(
                 "\(file): no three-axis accelerometer; \(purpose) requires x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2")
         }
         guard self == .specificForce else { return (recording, samples) }
-        guard has(inG) else {
+        guard hasColumn(columnsInG) else {
             throw CommandFailure(
                 "\(file): --sign applies to accelerations in g, but these are in m/s² and always specific force")
         }

@@ -33,7 +33,8 @@ struct StepReport {
         return table.lines(for: terminal).joined(separator: "\n") + "\n" + summary + "\n"
     }
 
-    /// The JSON object; times in µs as in the recording, durations in s. `walked` does not include short pauses.
+    /// The JSON object; times in µs as in the recording, durations in s. `walked` is the walking time without short
+    /// pauses.
     var json: String {
         var object = JSONObjectWriter()
         object.member("samples", Int64(samples.count))

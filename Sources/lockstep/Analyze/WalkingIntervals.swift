@@ -3,9 +3,11 @@ import LockstepMotion
 
 /// A time interval of walking.
 struct WalkingInterval: Equatable {
-    /// The start of the first step and the end of the last one, in µs as in the recording.
+    /// The start of the first step, in µs as in the recording.
     var start: Int64
+    /// The end of the last step, in µs as in the recording.
     var end: Int64
+    /// The number of steps.
     var steps: Int
     /// The distance, in m.
     var distance: Double

@@ -8,8 +8,8 @@ struct CommandCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "command", abstract: "Send a command to an agent and show its reply.",
         discussion: """
-            Use one of --rate, --phase, --flush and --describe. A rate is leased for the duration of --lease; after \
-            that, the stream returns to the agent's own rate.
+            Use exactly one of --rate, --phase, --flush and --describe. A rate is leased for a limited time (--lease); \
+            after that, the stream returns to the rate that the agent is configured with.
 
             EXAMPLES
               lockstep command arm-left --describe
@@ -19,7 +19,7 @@ struct CommandCommand: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "The device, as [GROUP/]DEVICE.", transform: deviceAddress)
+    @Argument(help: "Device, as [GROUP/]DEVICE.", transform: deviceAddress)
     var device: DeviceAddress
 
     @Option(
@@ -37,7 +37,7 @@ struct CommandCommand: ParsableCommand {
     @Flag(help: "Publish buffered samples now instead of at the end of the window.")
     var flush = false
 
-    @Flag(help: "Show streams, rates, leases, sources and outbox.")
+    @Flag(help: "Show the streams with their rates, the leases, the sources and the outbox.")
     var describe = false
 
     @Option(help: "Owner of the lease; a new lease replaces the earlier one of the same owner (default: lockstep).")
@@ -53,18 +53,18 @@ struct CommandCommand: ParsableCommand {
         let settings = try connection.settings()
         let root = try connection.topicRoot(settings)
         let request = AgentRequest(id: "\(Epoch.random())", client: client ?? "lockstep", action: try action())
-        let patience = try timeout.map(span) ?? 5_000_000
+        let waitTime = try timeout.map(parseDuration) ?? 5_000_000
         let wakeup = Wakeup()
         let (link, address) = try connection.link(settings, for: "command", wakeup: wakeup)
         let exchange = CommandExchange(link: link, broker: address, root: root, device: device, request: request)
-        let (reply, payload) = try exchange.run(until: .now + .microseconds(patience))
+        let (reply, payload) = try exchange.run(until: .now + .microseconds(waitTime))
         if case .failed(let reason) = reply.outcome { throw CommandFailure("\(device): \(reason)") }
         Terminal.output.write(json ? String(decoding: payload, as: UTF8.self) + "\n" : text(of: reply))
     }
 
     private func action() throws -> AgentRequest.Action {
         var actions: [AgentRequest.Action] = []
-        if let rate { actions.append(.lease(try rateLease(rate, for: try span(lease ?? "60s")))) }
+        if let rate { actions.append(.lease(try rateLease(rate, for: try parseDuration(lease ?? "60s")))) }
         if let phase { actions.append(.phase(try settablePhase(phase))) }
         if flush { actions.append(.flush) }
         if describe { actions.append(.describe) }
@@ -76,6 +76,7 @@ struct CommandCommand: ParsableCommand {
     }
 }
 
+/// Parses a device with an optional group.
 private func deviceAddress(_ text: String) throws -> DeviceAddress {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2, let device = parts.last else {
@@ -86,24 +87,27 @@ private func deviceAddress(_ text: String) throws -> DeviceAddress {
         device: try DeviceID(validating: String(device)))
 }
 
-private func rateLease(_ text: String, for span: Int64) throws -> RateLease {
+/// Parses a lease such as `motion/accelerometer=200`.
+/// - Parameter duration: the duration of the lease, in µs.
+private func rateLease(_ text: String, for duration: Int64) throws -> RateLease {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let rate = Double(String(parts[1])), rate == 0 || RateLease.rates.contains(rate) else {
         throw CommandFailure(
             "--rate: '\(text)' is not a rate: use STREAM=HZ with \(RateLease.rates.lowerBound) to "
                 + "\(RateLease.rates.upperBound) Hz, or 0 to end a lease")
     }
-    // The agent knows whether a stream below x/ is declared.
+    // Accept any name below x/: only the agent knows which of these streams are declared.
     guard let stream = StreamCatalog.builtIn.reference(named: String(parts[0])) else {
         throw CommandFailure(
-            "--rate: '\(parts[0])' is not a stream: use one of "
+            "--rate: unknown stream '\(parts[0])'; known streams: "
                 + SensorStream.builtIn.map(\.name).joined(separator: ", "))
     }
-    let seconds = Double(span) / 1e6
+    let seconds = Double(duration) / 1e6
     guard RateLease.durations.contains(seconds) else { throw CommandFailure("--lease must be from 1s to 1d") }
     return RateLease(stream: stream, rate: rate, duration: seconds)
 }
 
+/// Parses a phase that a command can set.
 private func settablePhase(_ text: String) throws -> Phase {
     let phases: [Phase] = [.foreground, .inactive, .background]
     guard let phase = Phase(rawValue: text), phases.contains(phase) else {

@@ -4,7 +4,7 @@ import LockstepMQTT
 import LockstepModel
 import LockstepWire
 
-/// A request to an agent and its reply.
+/// Sends one request to an agent and receives its reply.
 final class CommandExchange {
     private let link: BrokerLink
     private let broker: BrokerAddress
@@ -42,7 +42,7 @@ final class CommandExchange {
         let payload = Data(message.payload)
         do {
             let reply = try ReplyJSON.decode(payload)
-            // Other clients may send requests to the same agent.
+            // Ignore replies to other clients: they arrive on the same topic.
             if reply.id == request.id { self.reply = (reply, payload) }
         } catch {
             failure = CommandFailure("invalid reply from \(device): \(error)")
@@ -57,7 +57,7 @@ final class CommandExchange {
                 throw CommandFailure(
                     "\(broker): this user is not allowed to read '\(root.topic(device, .commandReply))'")
             }
-            // Before the subscription is granted, the reply could be missed.
+            // Send the request only now: before the subscription is granted, the reply could be missed.
             let message = MQTTMessage(topic: root.topic(device, .command), payload: RequestJSON.encode(request))
             _ = try link.publish(message)
         case .published(_, let refusal):

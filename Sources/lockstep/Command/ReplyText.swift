@@ -7,7 +7,7 @@ func text(of reply: AgentReply) -> String {
     case .leased(let stream, let rate, let until):
         "\(stream) is published at \(text(ofRate: rate))\(until.map { ", leased until \($0.iso8601Seconds)" } ?? "")\n"
     case .phase(let phase): "the agent is in phase \(phase.rawValue)\n"
-    case .flushed(let batches): "\(batches) batches written to the outbox and published\n"
+    case .flushed(let batches): "\(batches) \(batches == 1 ? "batch" : "batches") written to the outbox and published\n"
     case .failed(let reason): "\(reason)\n"
     case .described(let description): text(of: description)
     }

@@ -4,16 +4,16 @@ import LockstepMQTT
 struct AccessDiagnosis {
     let observations: Observations
 
-    var findings: [Finding] { [reading, writing].compactMap(\.self) }
+    var findings: [Finding] { [readAccess, writeAccess].compactMap(\.self) }
 
-    private var reading: Finding? {
+    private var readAccess: Finding? {
         guard !observations.canRead else { return nil }
         return Finding(
             .failure, "access", "this user is not allowed to read all topics",
             "the other findings are incomplete; use the credentials of a reader or operator: --config reader.yaml")
     }
 
-    private var writing: Finding? {
+    private var writeAccess: Finding? {
         guard observations.canWriteAsDevice else {
             return observations.canRead
                 ? Finding(.ok, "access", "this user cannot publish as a device") : nil

@@ -4,14 +4,16 @@ import LockstepWire
 
 /// The findings about one device.
 struct DeviceDiagnosis {
-    /// The normal maximum of batches without an acknowledgement; collectors acknowledge about once per second.
-    private static let maxBehind: Int64 = 100
-    /// The normal maximum of the difference between two clocks, in µs.
+    /// The number of unacknowledged batches above which the collector is too slow. Collectors acknowledge about once
+    /// per second.
+    private static let maxUnacknowledged: Int64 = 100
+    /// The difference between two clocks above which it is reported, in µs.
     private static let maxClockError: Int64 = 1_000_000
-    /// The normal maximum of the time from sample to arrival, in µs: a window of one second and a margin.
-    private static let maxLag: Int64 = 10_000_000
+    /// The latency of samples above which it is reported, in µs: a window of one second and a margin.
+    private static let maxLatency: Int64 = 10_000_000
 
     let device: Observations.Device
+    /// The duration of the observation, in s.
     let seconds: Double
     let now: Timestamp
 
@@ -19,17 +21,17 @@ struct DeviceDiagnosis {
         let found = [state, clock, gaps, backlog, dropped].compactMap(\.self) + sources
         if !found.isEmpty { return found }
         let state = device.state.map { "\($0.to.rawValue) for \($0.since.age(at: now))" } ?? "known"
-        return [Finding(.ok, "", lag.map { "\(state), latency \($0 / 1000) ms" } ?? state)]
+        return [Finding(.ok, "", latency.map { "\(state), latency \($0 / 1000) ms" } ?? state)]
     }
 
     /// The median of the time from a sample to its arrival, in µs.
-    private var lag: Int64? {
-        device.lags.isEmpty ? nil : device.lags.sorted()[device.lags.count / 2]
+    private var latency: Int64? {
+        device.latencies.isEmpty ? nil : device.latencies.sorted()[device.latencies.count / 2]
     }
 
     private var state: Finding? {
         guard let state = device.state else {
-            return device.lags.isEmpty
+            return device.latencies.isEmpty
                 ? nil
                 : Finding(
                     .warning, "", "publishes samples, but no collector publishes its state",
@@ -41,7 +43,7 @@ struct DeviceDiagnosis {
             return Finding(
                 .warning, "", "no messages for \(since) (\(state.reason.printable))",
                 "check its power and network; its agent keeps recorded samples")
-        case .active where device.lags.isEmpty && seconds >= 5:
+        case .active where device.latencies.isEmpty && seconds >= 5:
             return Finding(
                 .warning, "", "active for \(since), but no samples in \(Int(seconds)) s",
                 "check its sensors: lockstep command DEVICE --describe")
@@ -50,15 +52,15 @@ struct DeviceDiagnosis {
     }
 
     private var clock: Finding? {
-        guard let lag else { return nil }
-        if lag < -Self.maxClockError {
+        guard let latency else { return nil }
+        if latency < -Self.maxClockError {
             return Finding(
-                .failure, "", "its clock is \(seconds(-lag)) s ahead of the clock of this machine",
+                .failure, "", "its clock is \(seconds(-latency)) s ahead of the clock of this machine",
                 "synchronise both clocks with NTP: chronyc tracking, or timedatectl")
         }
-        if lag > Self.maxLag {
+        if latency > Self.maxLatency {
             return Finding(
-                .warning, "", "samples arrive with a latency of \(seconds(lag)) s",
+                .warning, "", "samples arrive with a latency of \(seconds(latency)) s",
                 "check its clock (timedatectl), its window (--window) and the network")
         }
         return nil
@@ -68,14 +70,17 @@ struct DeviceDiagnosis {
         guard let ack = device.ack, !ack.missing.isEmpty else { return nil }
         let count = ack.missing.reduce(Int64(0)) { $0 + $1.upperBound - $1.lowerBound + 1 }
         return Finding(
-            .warning, "", "\(count) batches are missing, the first is \(ack.missing[0].lowerBound)",
+            .warning, "",
+            count == 1
+                ? "batch \(ack.missing[0].lowerBound) is missing"
+                : "\(count) batches are missing; the first is batch \(ack.missing[0].lowerBound)",
             "a running agent sends them again; batches that stay missing are lost, for instance if the store was "
                 + "restored from an older copy")
     }
 
     private var backlog: Finding? {
         guard let ack = device.ack, let highest = device.highest[ack.epoch],
-            highest - ack.highest > Self.maxBehind
+            highest - ack.highest > Self.maxUnacknowledged
         else { return nil }
         return Finding(
             .warning, "", "the collector has stored batches up to \(ack.highest) of \(highest)",

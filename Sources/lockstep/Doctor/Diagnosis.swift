@@ -5,10 +5,10 @@ import LockstepWire
 
 /// Derives findings from observations, as a pure function of the observations and the time.
 struct Diagnosis {
-    /// The age of a collector's health report above which it is outdated, in µs. Reports are sent every 30 s.
+    /// The age of a collector's health report above which it is outdated, in µs. Collectors send a report every 10 s.
     private static let maxHealthAge: Int64 = 120_000_000
     /// The free space below which a disk is nearly full, in bytes.
-    private static let minFree: Int64 = 1 << 30
+    private static let minFreeSpace: Int64 = 1 << 30
 
     let observations: Observations
     let now: Timestamp
@@ -23,7 +23,8 @@ struct Diagnosis {
         let reason = observations.failure.map { "\($0)" } ?? "no answer"
         return Finding(
             .failure, "broker", "\(observations.broker): \(reason)",
-            "check that the broker is running, and the firewall; for connection options see 'lockstep doctor --help'")
+            "check that the broker is running and that no firewall blocks its port; for connection options see "
+                + "'lockstep doctor --help'")
     }
 
     private var broker: Finding {
@@ -34,7 +35,7 @@ struct Diagnosis {
             ? Finding(.ok, "broker", text)
             : Finding(
                 .warning, "broker", text,
-                "update the broker to one with MQTT 5, which reports why it rejects a request")
+                "use a broker with MQTT 5: only MQTT 5 reports the reason for a rejection")
     }
 
     private var collectors: [Finding] {
@@ -55,7 +56,7 @@ struct Diagnosis {
         let version = health.version.map { "version \($0.printable)" } ?? "unknown version"
         return Finding(
             .warning, "collector \(name)", "\(version), but this program has version \(lockstepVersion)",
-            "use the same version of all programs: other versions may not be compatible")
+            "install the same version of all programs: different versions may be incompatible")
     }
 
     private func state(of health: CollectorHealth, named name: String) -> Finding {
@@ -69,7 +70,7 @@ struct Diagnosis {
         case .stalled:
             return Finding(
                 .failure, subject, "stores no data: \((health.problem ?? "unknown reason").printable)",
-                "free disk space or repair the store; the collector then continues by itself")
+                "free disk space or repair the store; the collector then continues automatically")
         case .online where now - health.at > Self.maxHealthAge:
             return Finding(
                 .warning, subject, "online, but the last report is \(age) old",
@@ -109,7 +110,7 @@ struct Diagnosis {
             Finding(
                 .warning, "messages",
                 "invalid message on '\(first.key.printable)': \(first.value.printable)"
-                    + (others > 0 ? "; invalid messages on \(others) more topics" : ""),
+                    + (others > 0 ? "; invalid messages on \(others) more topic\(others == 1 ? "" : "s")" : ""),
                 "find its sender; collectors keep such messages in the table 'rejected'")
         ]
     }
@@ -117,7 +118,7 @@ struct Diagnosis {
     private var disk: [Finding] {
         guard let (free, size) = observations.disk else { return [] }
         let text = "\(free >> 20) of \(size >> 20) MB free on the disk of the store"
-        return free < Self.minFree
+        return free < Self.minFreeSpace
             ? [Finding(.warning, "disk", text, "free disk space; on a full disk the collector stores no data")]
             : [Finding(.ok, "disk", text)]
     }

@@ -10,8 +10,8 @@ struct DoctorCommand: ParsableCommand {
         discussion: """
             Subscribes to the broker for a few seconds and checks the broker, collectors and their versions, device \
             states, latency, clocks, missing and dropped batches, sensors and access rights, and with --store also the \
-            free disk space. To check access rights, it publishes one empty message that all programs ignore. It \
-            changes nothing. The exit status is 1 if there is a failure.
+            free disk space. To check access rights, it publishes one empty message, which all programs ignore; it \
+            changes nothing else. The exit status is 1 if a check failed.
 
             EXAMPLES
               lockstep doctor
@@ -34,7 +34,7 @@ struct DoctorCommand: ParsableCommand {
     }
 
     func run() throws {
-        let settings = try connection.settings(and: StoreOptions.names)
+        let settings = try connection.settings(including: StoreOptions.names)
         let root = try connection.topicRoot(settings)
         let path = try settings.value("store", store, parse: sqlitePath)
         let wakeup = Wakeup()

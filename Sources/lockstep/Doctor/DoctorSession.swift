@@ -15,8 +15,9 @@ final class DoctorSession {
     private var probe: Int32?
     private var observations: Observations
     private var connectedAt: ContinuousClock.Instant?
-    /// The time at which connecting is given up.
+    /// The deadline for the first connection.
     private var connectDeadline = ContinuousClock.now + .seconds(10)
+    /// Whether connecting failed with an error that retrying cannot resolve.
     private var isRefused = false
 
     init(link: BrokerLink, broker: BrokerAddress, root: TopicRoot) {
@@ -64,11 +65,13 @@ final class DoctorSession {
                 observations.canRead = false
                 return
             }
-            // Before the subscription is granted, the echo would be missed.
+            // Publish only now: before the subscription is granted, the echo would be missed. A reconnect needs no
+            // second message.
             guard probe == nil else { return }
             probe = try link.publish(MQTTMessage(topic: Observations.probeTopic(root), payload: []))
         case .published(let id, let refusal):
-            // With MQTT 3.1.1, brokers also acknowledge discarded messages. In that case only the echo counts.
+            // With MQTT 3.1.1, brokers also acknowledge messages that they discard, so only the echo proves write
+            // access.
             if id == probe, refusal == nil, observations.version == .five { observations.canWriteAsDevice = true }
         }
     }

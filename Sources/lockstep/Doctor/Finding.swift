@@ -1,5 +1,6 @@
 /// The result of one check.
 struct Finding: Equatable {
+    /// The severity of a finding; the raw value is its text in JSON.
     enum Level: String, CaseIterable {
         case ok, warning, failure
     }

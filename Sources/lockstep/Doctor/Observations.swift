@@ -4,9 +4,9 @@ import LockstepMQTT
 import LockstepModel
 import LockstepWire
 
-/// The messages that a system published within a few seconds, in summary.
+/// A summary of the messages that a system publishes within a few seconds.
 struct Observations {
-    /// The messages of one device.
+    /// A summary of the messages of one device.
     struct Device {
         var state: LifecycleTransition?
         var presence: Presence?
@@ -14,7 +14,7 @@ struct Observations {
         /// The highest sequence number received, by epoch.
         var highest: [Epoch: Int64] = [:]
         /// The time from the newest sample of each live batch to its arrival, in µs.
-        var lags: [Int64] = []
+        var latencies: [Int64] = []
     }
 
     var broker: BrokerAddress
@@ -40,7 +40,7 @@ struct Observations {
 
     init(broker: BrokerAddress) { self.broker = broker }
 
-    /// The topic with the software of the broker.
+    /// The topic on which mosquitto publishes its name and version.
     static let softwareTopic = "$SYS/broker/version"
 
     /// The topic for testing access rights: the presence of a device that does not exist. All programs ignore an empty
@@ -50,7 +50,7 @@ struct Observations {
             DeviceAddress(group: .standard, device: DeviceID(unchecked: "lockstep-doctor")), .presence)
     }
 
-    /// Records a message.
+    /// Adds a message to the summary.
     mutating func record(
         topic: String, payload: Data, contentType: String?, isRetained: Bool, root: TopicRoot, at now: Timestamp
     ) {
@@ -91,7 +91,7 @@ struct Observations {
                 devices[address, default: Device()].highest[position.epoch] = max(before, position.seq)
             }
             if batch.isLive, !isRetained, let last = batch.samples.times.last {
-                devices[address, default: Device()].lags.append(now.microseconds - last)
+                devices[address, default: Device()].latencies.append(now.microseconds - last)
             }
         case .command, .commandReply, .clockPing, .clockPong: break
         }

@@ -37,7 +37,7 @@ extension FleetReport {
         }
         object.member("late_ms", outcome.lateness)
         object.member("memory") { object in
-            for (name, series) in memories { object.member(name, series) }
+            for (name, series) in memorySeries { object.member(name, series) }
         }
         object.member("notes", notes) { $0.string($1) }
         return String(decoding: object.finish(), as: UTF8.self) + "\n"
@@ -63,7 +63,7 @@ extension JSONObjectWriter {
         }
     }
 
-    /// Writes a series in bytes; only an empty `series` if there are no readings.
+    /// Writes a series in bytes. Without readings, the object has only an empty `series`.
     fileprivate mutating func member(_ name: String, _ series: MemorySeries) {
         member(name) { object in
             object.member("first", ifPresent: series.first.map(Int64.init))

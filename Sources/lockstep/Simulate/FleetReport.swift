@@ -10,7 +10,7 @@ struct FleetReport {
     var isComplete: Bool { outcome.lost.batches == 0 }
 
     /// The memory of each process, with its name.
-    var memories: [(name: String, series: MemorySeries)] {
+    var memorySeries: [(name: String, series: MemorySeries)] {
         outcome.collectors.collectors.sorted { $0.key < $1.key }.map { ("collector \($0.key)", $0.value.memory) }
             + [("broker", outcome.brokerMemory), ("simulator", outcome.ownMemory)]
     }
@@ -73,7 +73,7 @@ struct FleetReport {
         var table = Table(
             [.init("MEMORY (MB)")]
                 + ["FIRST", "LAST", "MAX", "GROWTH (MB/min)"].map { .init($0, isRightAligned: true) })
-        for (name, series) in memories {
+        for (name, series) in memorySeries {
             guard let first = series.first, let last = series.last else {
                 table.rows.append([.init(name), .init("unknown")])
                 continue
@@ -89,9 +89,11 @@ struct FleetReport {
     var notes: [String] {
         var notes: [String] = []
         if outcome.wasInterrupted { notes.append("interrupted: the results cover the data sent until then") }
-        if outcome.disconnections > 0 { notes.append("\(outcome.disconnections) connections were lost") }
+        if outcome.disconnections > 0 { notes.append("connections lost: \(outcome.disconnections)") }
         if outcome.collectors.restarts > 0 {
-            notes.append("a collector restarted: its counts do not include the samples stored just before that")
+            notes.append(
+                "a collector restarted: samples stored between its last report and the restart are not counted"
+            )
         }
         if let late = outcome.lateness.quantile(0.99), late > 200_000 {
             notes.append("this machine was too slow to send on time: simulate fewer devices")
@@ -106,7 +108,7 @@ struct FleetReport {
         return terminal.styled(
             """
             incomplete: \(outcome.lost.samples) samples are not stored. Check the collector with 'lockstep doctor'; if \
-            it is only slow, wait longer (--patience) or send less
+            it is only slow, increase --patience or send less data
             """, .red)
     }
 }

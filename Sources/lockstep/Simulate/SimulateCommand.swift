@@ -9,17 +9,17 @@ struct SimulateCommand: ParsableCommand {
         commandName: "simulate", abstract: "Simulate many devices, and report delivery and latency.",
         discussion: """
             A load test or soak test for a broker and its collectors. Each device publishes batches like an agent, waits \
-            for the acknowledgements of the collector, and sends missing batches again. The final report contains \
-            counts of sent and stored samples and duplicates, the latency (from the completion of a batch to its \
+            for acknowledgements from a collector, and sends missing batches again. The final report contains \
+            the numbers of sent, stored and duplicate samples, the latency (from the completion of a batch to its \
             acknowledgement), and the memory of collector and broker. The devices are named sim-0001, sim-0002, …; they \
-            remain in the store with their samples, in a separate group. The counts of collectors include samples of \
-            other devices.
+            remain in the store with their samples, in a separate group. The numbers reported by collectors include \
+            the samples of all other devices.
 
             The exit status is 1 if samples were not stored. Ctrl-C ends the simulation early, with a report.
 
             EXAMPLES
               lockstep simulate --devices 2000 --rate 10 --minutes 10
-              lockstep simulate --devices 10000 --connections 50 --rate 2 --minutes 2 --json
+              lockstep simulate --devices 10000 --connections 50 --rate 2 --json
               lockstep simulate --devices 1000 --backlog 3600 --window 10 --minutes 5
             """)
 
@@ -31,31 +31,34 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: "Sampling rate of each stream in Hz, 0.001 to 10000.")
     var rate = 10.0
 
-    @Option(help: "Streams of each device, separated by commas.", transform: streamList)
+    @Option(help: "Streams of each device, separated by commas (default: motion/accelerometer).", transform: streamList)
     var streams = [SensorStream.accelerometer]
 
     @Option(help: "Duration of a batch in seconds.")
     var window = 1.0
 
-    @Option(help: "Duration of live data in minutes.")
+    @Option(help: "Duration of the live data in minutes.")
     var minutes: Double?
 
-    @Option(help: "Duration of live data in seconds (default: 60).")
+    @Option(help: "Duration of the live data in seconds, instead of --minutes (default: 60).")
     var seconds: Double?
 
     @Option(help: "Number of connections shared by the devices (default: one per device).")
     var connections: Int?
 
-    @Option(help: "Group of the devices.", transform: groupID)
+    @Option(help: "Group of the devices (default: simulated).", transform: groupID)
     var group = GroupID(unchecked: "simulated")
 
     @Option(help: "Backlog of each device in seconds, sent in addition to the live data.")
     var backlog = 0.0
 
-    @Option(help: "Rate limit for backlog in bytes per second and device (with K or M).")
+    @Option(help: "Rate limit for the backlog of each device in bytes per second, such as 256K or 1M.")
     var backlogRate = "256K"
 
-    @Option(help: "Seconds without an acknowledgement, at the end, after which missing batches count as lost.")
+    @Option(
+        help:
+            "At the end, wait for acknowledgements: after this many seconds without one, missing batches count as lost."
+    )
     var patience = 60.0
 
     @Option(help: "Seed of the random values; equal seeds give equal values.")

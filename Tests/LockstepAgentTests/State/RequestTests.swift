@@ -86,7 +86,8 @@ struct RequestTests {
     mutating func unknownStream() {
         let reply = answer(#"{"rate":{"stream":"location","hz":1,"lease_s":10}}"#)
         #expect(
-            reply?.outcome == .failed("this agent has no stream location. Available streams: motion/gyroscope"))
+            reply?.outcome
+                == .failed("this agent does not provide the stream 'location'; available streams: motion/gyroscope"))
     }
 
     @Test("leases beyond the maximum are refused")
