@@ -61,7 +61,7 @@ struct BadInputTests {
             }
             #expect(try rows.step())
             #expect(rows.int64(at: 2) == Int64(huge.utf8.count))
-            #expect(rows.text(at: 1)?.contains("a payload has at most") == true)
+            #expect(rows.text(at: 1)?.contains("bytes: the limit is") == true)
             #expect(rows.bytes(at: 3)?.count == 256)
             #expect(try !rows.step())
 
