@@ -28,7 +28,7 @@ extension StoreError {
                 "cannot open or write \(path): give this user read and write access to the file and its folder (\(error))"
             )
         } else {
-            self.init(.other, "the store \(path) failed: \(error)")
+            self.init(.other, "an operation on the store \(path) failed: \(error)")
         }
     }
 
