@@ -2,9 +2,9 @@ import Glibc
 
 /// An exclusive advisory lock on a path, among all processes that use this type.
 ///
-/// The lock is on the file `PATH.lock`, which contains the process id of the holder as text. The lock is released when
-/// this object is deallocated or the process ends for any reason. The file remains; its existence does not mean that the
-/// lock is held.
+/// The lock is held on the file `PATH.lock`, which contains the process id of the holder as text. It is released when
+/// this object is deallocated, or when the process ends for any reason. The file remains, so its existence does not
+/// mean that the lock is held.
 public final class FileLock: Sendable {
     private let descriptor: Int32
 
@@ -39,6 +39,7 @@ public enum FileLockError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The lock file cannot be created or locked. `systemError` is the `errno`.
     case cannotOpen(file: String, systemError: Int32)
 
+    /// The file, and the holder or the cause.
     public var description: String {
         switch self {
         case .held(let path, let pid): "\(path) is in use by \(pid.map { "process \($0)" } ?? "another process")"
@@ -56,7 +57,7 @@ private func readPID(_ descriptor: Int32) -> Int32? {
 }
 
 private func writePID(_ descriptor: Int32) {
-    // The process id is only informative: on a full disk it is missing, and the lock works nevertheless.
+    // Ignore errors: the process id is only informative. On a full disk it is missing, but the lock still works.
     guard ftruncate(descriptor, 0) == 0 else { return }
     let text = Array("\(getpid())\n".utf8)
     _ = pwrite(descriptor, text, text.count, 0)

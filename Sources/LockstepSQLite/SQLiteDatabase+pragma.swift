@@ -1,7 +1,7 @@
 import CSQLite
 
 extension SQLiteDatabase {
-    /// The schema version in the header of the file. 0 in a new file.
+    /// The schema version in the header of the file, which is 0 in a new file.
     public var userVersion: Int {
         get throws(SQLiteError) { Int(try integer("PRAGMA user_version")) }
     }
@@ -11,7 +11,7 @@ extension SQLiteDatabase {
         try execute("PRAGMA user_version = \(version)")
     }
 
-    /// The id of the application that owns the file, from the header of the file. 0 if it is not set.
+    /// The id of the application that owns the file, in the header of the file, or 0 if it is not set.
     public var applicationID: Int32 {
         get throws(SQLiteError) { Int32(truncatingIfNeeded: try integer("PRAGMA application_id")) }
     }
@@ -34,7 +34,7 @@ extension SQLiteDatabase {
     }
 
     /// Switches to a write-ahead log (WAL), so that readers and the writer do not block each other.
-    /// - Throws: ``SQLiteError``, also if the file system does not support it.
+    /// - Throws: ``SQLiteError``, for example if the file system does not support a write-ahead log.
     public func useWriteAheadLog() throws(SQLiteError) {
         let sql = "PRAGMA journal_mode = WAL"
         let mode = try text(sql)
@@ -48,8 +48,7 @@ extension SQLiteDatabase {
 
     /// Disables automatic checkpoints and enables ``logPages``. The caller runs ``checkpoint(truncate:)`` instead.
     ///
-    /// By default SQLite runs a checkpoint within the commit that makes the log longer than 1,000 pages, and that commit
-    /// waits for the disk.
+    /// By default, a commit that makes the log longer than 1,000 pages also runs a checkpoint, and waits for the disk.
     public func disableAutomaticCheckpoint() {
         sqlite3_wal_hook(
             connection,
@@ -59,8 +58,8 @@ extension SQLiteDatabase {
             }, logCounter)
     }
 
-    /// The length of the write-ahead log in pages after the last commit of this connection. 0 before the first commit and
-    /// without ``disableAutomaticCheckpoint()``.
+    /// The length of the write-ahead log in pages, as of the last commit of this connection. It is 0 before the first
+    /// commit, and always if ``disableAutomaticCheckpoint()`` was not called.
     public var logPages: Int { Int(logCounter.pointee) }
 
     /// Copies the write-ahead log into the database as far as active readers allow (checkpoint).

@@ -1,9 +1,10 @@
 extension SQLiteDatabase {
     /// The time at which a transaction acquires its locks.
     public enum TransactionKind: String, Sendable {
-        /// Acquires the write lock at the start, so that no statement in the transaction fails because of another writer.
+        /// Acquires the write lock at the start. Later statements of the transaction then cannot fail because of
+        /// another writer.
         case immediate = "IMMEDIATE"
-        /// Acquires locks when statements need them. Use it for several reads of one consistent snapshot.
+        /// Acquires locks when statements need them. Suitable for several reads of one consistent snapshot.
         case deferred = "DEFERRED"
     }
 
@@ -20,7 +21,8 @@ extension SQLiteDatabase {
             try execute("COMMIT")
             return result
         } catch {
-            // SQLite may already have rolled back, for example on a full disk. If the rollback fails, closing rolls back.
+            // SQLite may already have rolled back, for example on a full disk. If this rollback fails, closing the
+            // connection rolls back.
             if isInTransaction { try? execute("ROLLBACK") }
             throw error
         }

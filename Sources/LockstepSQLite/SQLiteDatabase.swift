@@ -17,7 +17,7 @@ public final class SQLiteDatabase {
     /// The path passed to the initializer.
     public let path: String
     let connection: OpaquePointer
-    /// The length of the write-ahead log in pages. SQLite's WAL hook writes to it during the life of the connection.
+    /// The length of the write-ahead log in pages. It has a stable address, because SQLite's WAL hook writes to it.
     let logCounter: UnsafeMutablePointer<Int32>
 
     /// Opens `path`. SQLite reads the file on first use only, so opening a file that is not a database succeeds.
@@ -39,7 +39,7 @@ public final class SQLiteDatabase {
     }
 
     deinit {
-        // Unlike `sqlite3_close`, this waits for statements that are not finalized yet.
+        // Unlike `sqlite3_close`, this succeeds if statements are not finalized yet: SQLite closes after the last one.
         sqlite3_close_v2(connection)
         logCounter.deallocate()
     }
@@ -62,7 +62,7 @@ public final class SQLiteDatabase {
         return SQLiteStatement(statement, of: self, sql: sql)
     }
 
-    /// The number of rows changed by the last INSERT, UPDATE or DELETE.
+    /// The number of rows changed by the last completed INSERT, UPDATE or DELETE.
     public var changes: Int { Int(sqlite3_changes64(connection)) }
 
     /// The rowid of the last row that was inserted into a rowid table.

@@ -7,7 +7,7 @@ public struct SQLiteError: Error, Hashable, Sendable {
     public let code: Int32
     /// SQLite's error message.
     public let message: String
-    /// The SQL of the failed statement, without the bound values.
+    /// The SQL of the failed statement without the bound values, or nil if no statement failed.
     public let sql: String?
     /// The `errno` of an I/O error, or 0 if there is none.
     public let systemError: Int32
@@ -20,7 +20,7 @@ public struct SQLiteError: Error, Hashable, Sendable {
         self.systemError = systemError
     }
 
-    /// The result code without its extension: `SQLITE_BUSY` for `SQLITE_BUSY_SNAPSHOT`.
+    /// The primary result code: `SQLITE_BUSY` for the extended code `SQLITE_BUSY_SNAPSHOT`.
     public var primaryCode: Int32 { code & 0xff }
 
     /// Whether the disk, the quota or `max_page_count` is exhausted.
@@ -31,7 +31,7 @@ public struct SQLiteError: Error, Hashable, Sendable {
     /// Whether another connection held a lock for longer than the busy timeout.
     public var isBusy: Bool { primaryCode == SQLITE_BUSY || primaryCode == SQLITE_LOCKED }
 
-    /// Whether permissions of the file, its folder or its file system do not allow the operation.
+    /// Whether the file is read-only, or cannot be opened because it is missing or its permissions do not allow it.
     public var isReadOnlyOrCannotOpen: Bool {
         [SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH].contains(primaryCode)
     }
@@ -42,7 +42,7 @@ public struct SQLiteError: Error, Hashable, Sendable {
     /// Whether the file is not an SQLite database.
     public var isNotADatabase: Bool { primaryCode == SQLITE_NOTADB }
 
-    /// Whether the row violates a constraint of the schema.
+    /// Whether a statement violated a constraint of the schema.
     public var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }
 }
 

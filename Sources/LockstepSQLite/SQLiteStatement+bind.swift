@@ -1,9 +1,9 @@
 import CSQLite
 
-/// `SQLITE_TRANSIENT`: SQLite copies the value. Swift cannot import this C macro because it is a cast.
+/// `SQLITE_TRANSIENT`: SQLite copies the bound value. Swift cannot import this C macro, because the macro is a cast.
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-// Bind values after a reset and before the first step. Each `bind` throws ``SQLiteError`` if the statement has no
+// Bind values before the first step, or after a reset. Each `bind` throws ``SQLiteError`` if the statement has no
 // parameter with that index or if the value exceeds SQLite's length limit.
 extension SQLiteStatement {
     /// Binds NULL.
@@ -21,7 +21,7 @@ extension SQLiteStatement {
         try check(sqlite3_bind_double(handle, Int32(index), value))
     }
 
-    /// Binds integers to the parameters `first`, `first + stride`, ….
+    /// Binds each integer to one of the parameters `first`, `first + stride`, `first + 2 * stride`, ….
     public func bind(_ values: ArraySlice<Int64>, from first: Int, every stride: Int) throws(SQLiteError) {
         var index = Int32(first)
         for value in values {
@@ -30,7 +30,7 @@ extension SQLiteStatement {
         }
     }
 
-    /// Binds numbers to the parameters `first`, `first + stride`, …. NaN becomes NULL.
+    /// Binds each number to one of the parameters `first`, `first + stride`, `first + 2 * stride`, …. NaN becomes NULL.
     public func bind(_ values: ArraySlice<Double>, from first: Int, every stride: Int) throws(SQLiteError) {
         var index = Int32(first)
         for value in values {
@@ -39,7 +39,7 @@ extension SQLiteStatement {
         }
     }
 
-    /// Binds a text, which may contain NUL characters.
+    /// Binds a string, which may contain NUL characters.
     public func bind(_ value: String, at index: Int) throws(SQLiteError) {
         var value = value
         let code = value.withUTF8 { bytes in
@@ -83,7 +83,7 @@ extension SQLiteStatement {
         if let value { try bind(value, at: index) } else { try bindNull(at: index) }
     }
 
-    /// Binds a text, or NULL for nil.
+    /// Binds a string, or NULL for nil.
     public func bind(_ value: String?, at index: Int) throws(SQLiteError) {
         if let value { try bind(value, at: index) } else { try bindNull(at: index) }
     }

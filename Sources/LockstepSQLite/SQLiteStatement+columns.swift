@@ -1,6 +1,6 @@
 import CSQLite
 
-// Access to the values of the current row. SQLite converts a value if a getter requests another type.
+// Access to the values of the current row. SQLite converts a value that has another type than requested.
 extension SQLiteStatement {
     /// The number of columns.
     public var columnCount: Int { Int(sqlite3_column_count(handle)) }
@@ -12,7 +12,7 @@ extension SQLiteStatement {
         }
     }
 
-    /// Returns whether the value is NULL.
+    /// Returns whether a value is NULL.
     public func isNull(at column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
 
     /// Returns an integer, or 0 for NULL.
@@ -26,7 +26,7 @@ extension SQLiteStatement {
         isNull(at: column) ? .nan : sqlite3_column_double(handle, Int32(column))
     }
 
-    /// Returns a text, or nil for NULL.
+    /// Returns a string, or nil for NULL.
     public func text(at column: Int) -> String? {
         guard let characters = sqlite3_column_text(handle, Int32(column)) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, Int32(column)))

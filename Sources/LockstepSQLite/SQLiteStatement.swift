@@ -26,7 +26,7 @@ public final class SQLiteStatement {
     }
 
     /// Advances to the next row.
-    /// - Returns: false after the last row. The statement is then reset and can run again.
+    /// - Returns: whether there is a row. After the last row, the statement is reset and can run again.
     /// - Throws: ``SQLiteError``. The statement is then reset.
     public func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(handle) {
@@ -57,6 +57,7 @@ public final class SQLiteStatement {
         sqlite3_clear_bindings(handle)
     }
 
+    /// - Throws: the last error of the connection, unless `code` is `SQLITE_OK`.
     func check(_ code: Int32) throws(SQLiteError) {
         guard code == SQLITE_OK else { throw SQLiteError(database.connection, code: code, sql: sql) }
     }

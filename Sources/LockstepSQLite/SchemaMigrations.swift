@@ -1,8 +1,8 @@
 /// An ordered list of schema migrations. Step n migrates a database from `user_version` n − 1 to n.
 ///
-/// A released step never changes. A change of the schema is a new step.
+/// Never change a released step. To change the schema, add a step.
 public struct SchemaMigrations: Sendable {
-    /// One migration of the schema.
+    /// A function that migrates the schema by one version.
     public typealias Step = @Sendable (SQLiteDatabase) throws -> Void
 
     private let steps: [Step]
@@ -13,7 +13,7 @@ public struct SchemaMigrations: Sendable {
     /// The schema version after all steps.
     public var version: Int { steps.count }
 
-    /// Applies the missing steps to a database, each in its own transaction.
+    /// Applies the pending steps to a database, each in its own transaction.
     /// - Throws: ``NewerSchemaError``, ``SQLiteError``, or the error of a step. Previous steps remain applied.
     public func apply(to database: SQLiteDatabase) throws {
         try check(database)
@@ -35,13 +35,14 @@ public struct SchemaMigrations: Sendable {
     }
 }
 
-/// The error for a database that a newer version of the program wrote.
+/// The error thrown for a database that a newer version of Lockstep wrote.
 public struct NewerSchemaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The schema version of the database.
     public let found: Int
     /// The newest schema version that this program supports.
     public let known: Int
 
+    /// The end of a sentence that starts with the database: `written by a newer version of Lockstep …`.
     public var description: String {
         "written by a newer version of Lockstep (schema \(found), this program supports \(known)): upgrade this program"
     }

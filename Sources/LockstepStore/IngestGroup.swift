@@ -8,13 +8,13 @@ public struct IngestGroup: Sendable {
     public var rejected: [RejectedMessage]
     /// The life-cycle transitions.
     public var transitions: [DeviceTransition]
-    /// The new snapshot of each device whose life cycle was updated.
+    /// The new life-cycle snapshot of each device for which it was updated.
     public var lifecycles: [DeviceAddress: LifecycleSnapshot]
     /// The batches that agents report as dropped.
     public var dropped: [DroppedBatches]
-    /// Whether a snapshot has changed in more than the time of its newest evidence.
+    /// Whether any part of a snapshot other than ``LifecycleSnapshot/evidenceTime`` has changed.
     public var hasLifecycleChanges = false
-    /// The time of the last message other than a batch from each device, on the collector's clock.
+    /// The time of the last message from each device, not counting batches, on the collector's clock.
     public var seen: [DeviceAddress: Timestamp]
 
     /// Creates a group from individual batches and other data.
@@ -32,15 +32,15 @@ public struct IngestGroup: Sendable {
         for batch in batches { append(batch) }
     }
 
-    /// Whether the group has no data.
+    /// Whether the group is empty.
     public var isEmpty: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && lifecycles.isEmpty && dropped.isEmpty
             && seen.isEmpty
     }
 
-    /// Whether writing the group can be delayed, because it only has heartbeats: nobody waits for them, and the next
-    /// heartbeat repeats their content.
-    public var canWait: Bool {
+    /// Whether writing the group can be deferred, because it contains only heartbeats: no acknowledgement depends on
+    /// them, and the next heartbeat repeats their content.
+    public var isDeferrable: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && !hasLifecycleChanges
     }
 
@@ -87,7 +87,7 @@ public struct RejectedMessage: Sendable, Equatable {
     public var reason: String
     /// The size of the payload, in bytes.
     public var size: Int
-    /// The first bytes of the payload. A store keeps at most 256.
+    /// The first bytes of the payload. A store keeps at most 256 of them.
     public var head: [UInt8]
 
     /// Creates a rejected message.
@@ -116,7 +116,8 @@ public struct DeviceTransition: Sendable, Hashable {
 
 /// Batches that an agent reports as dropped. They will never be sent.
 ///
-/// With empty `ranges` nothing is written, but ``IngestResult/received`` includes the numbers of (device, epoch).
+/// If `ranges` is empty, nothing is written, but ``IngestResult/received`` contains the known batch numbers of the
+/// device and epoch.
 public struct DroppedBatches: Sendable, Hashable {
     /// The device.
     public var device: DeviceAddress

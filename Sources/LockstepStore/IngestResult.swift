@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// The result of a commit.
+/// The result of a commit: sample counts and batch numbers.
 public struct IngestResult: Sendable, Equatable {
     /// The numbers of stored, duplicate and conflicting samples of one device.
     public struct Counts: Sendable, Hashable {
@@ -27,10 +27,10 @@ public struct IngestResult: Sendable, Equatable {
         }
     }
 
-    /// The counts of each device that sent batches.
+    /// The counts of each device whose row in `devices` the transaction changed.
     public var devices: [DeviceAddress: Counts]
-    /// The received or dropped batch numbers of each (device, epoch) in the transaction. Acknowledgements are based on
-    /// them.
+    /// All batch numbers received or dropped so far, for each device and epoch that the transaction contains.
+    /// Acknowledgements are based on them.
     public var received: [DeviceEpoch: SequenceSet]
 
     /// Creates a result.
@@ -53,5 +53,6 @@ public struct DeviceEpoch: Hashable, Sendable, CustomStringConvertible {
         self.epoch = epoch
     }
 
+    /// The device and the epoch as text: `GROUP/DEVICE EPOCH`.
     public var description: String { "\(device) \(epoch)" }
 }

@@ -11,19 +11,19 @@ func openForWriting(
         throw StoreError(
             .notAllowed, "\(path) is read-only: give this user write access, or choose another file")
     }
-    // Check before the first change: a database of another program must stay unchanged.
+    // Check before the first write: the database of another program must not change.
     try StoreSchema.checkIsStoreOrNew(database)
     try database.useWriteAheadLog()
     database.disableAutomaticCheckpoint()
     try database.execute("PRAGMA synchronous = \(options.survivesPowerLoss ? "FULL" : "NORMAL")")
     try database.execute("PRAGMA cache_size = -\(options.cacheSize)")
-    // Shrink the log file again after it grew, for example during a long read or while the disk was full.
+    // Shrink the log file after it has grown, for example during a long read or while the disk was full.
     try database.execute("PRAGMA journal_size_limit = 67108864")
     try StoreSchema.update(database, streams: streams)
     return database
 }
 
-/// Checks that the folder of a store exists. SQLite would only report "unable to open database file".
+/// Checks that the folder of a store exists. Without this check, SQLite reports only "unable to open database file".
 func checkFolder(of path: String) throws(StoreError) {
     guard !isFolder(path) else {
         throw StoreError(.notAStore, "\(path) is a folder: specify the path of a file in it")

@@ -3,38 +3,40 @@ import LockstepSQLite
 
 /// A store in one SQLite file. One collector writes to it, and any number of readers can use it at the same time.
 ///
-/// Each sample is one row. The comments in the schema explain the tables: see `.schema` in the `sqlite3` shell, and the
-/// views `v_…`.
+/// Each sample is one row. Comments in the schema explain the tables: run `.schema` in the `sqlite3` shell. The views
+/// `v_…` are human-readable.
 public final class SQLiteStore: SampleStore {
     /// The options for opening a store.
     public struct Options: Sendable {
-        /// Whether each commit waits until the data is on the disk. If not, a power failure may lose the commits of the
-        /// last few seconds but does not damage the store. A killed process loses nothing in either case.
+        /// Whether each commit waits until the data is on the disk. If false, a power failure may lose the commits of
+        /// the last few seconds, but does not damage the store. If only the process is killed, committed data is never
+        /// lost.
         public var survivesPowerLoss = true
         /// The maximum number of rejected messages to keep. The oldest are deleted first.
         public var rejectedLimit = 10_000
-        /// The approximate maximum number of conflicting samples to keep. Further conflicts are only counted.
+        /// The maximum number of conflicting samples to keep. Further conflicts are only counted.
         public var conflictLimit = 100_000
         /// The maximum time to wait for another program's lock, in milliseconds.
         public var busyTimeout: Int32 = 5000
-        /// The maximum size of the page cache, in KiB. A larger cache is not faster: for files smaller than 1 GiB, SQLite
-        /// 3.40 visits every cached page in a commit that follows the split of a page inside a table.
+        /// The maximum size of the page cache, in KiB. A larger cache can be slower: for files smaller than 1 GiB,
+        /// SQLite 3.40 visits every cached page in a commit that follows a page split inside a table.
         public var cacheSize = 16_384
 
         /// Creates the default options.
         public init() {}
     }
 
-    /// The length of the write-ahead log, in pages, after which a checkpoint is needed: 16 MB. A page that changes several
-    /// times before the checkpoint is copied once.
+    /// The length of the write-ahead log, in pages, at which a checkpoint is needed: 4000 pages are 16 MB. A long log
+    /// saves copying: a page that changes several times before the checkpoint is copied once.
     private static let checkpointLogPages = 4000
 
     let path: String
     let database: SQLiteDatabase
-    /// The lock that keeps other collectors out. It is held as long as the store is open.
+    /// The lock that prevents other collectors from opening the store. It is held while the store is open.
     private let lock: FileLock
     private let tables: [SampleTable]
-    private let tableNumbers: [SensorStream: Int]
+    /// The index in `tables` of the table of each stream.
+    private let tableIndexes: [SensorStream: Int]
     private var devices: DeviceTable
     private var received: RangeLedger
     private var dropped: RangeLedger
@@ -43,8 +45,8 @@ public final class SQLiteStore: SampleStore {
     private let rejected: RejectedTable
     /// The changes of the current transaction, by device id.
     private var changes: [Int64: DeviceChanges] = [:]
-    /// The epochs whose batch numbers are part of the current transaction, with the id of their device.
-    private var touched: [DeviceEpoch: Int64] = [:]
+    /// The epochs with received or dropped batches in the current transaction, with the ids of their devices.
+    private var changedEpochs: [DeviceEpoch: Int64] = [:]
 
     /// Opens the store at `path` for writing, and creates it if it does not exist.
     ///
@@ -65,14 +67,14 @@ public final class SQLiteStore: SampleStore {
             lock = try FileLock(path: path)
             database = try openForWriting(path, options, streams)
             var tables: [SampleTable] = []
-            var numbers: [SensorStream: Int] = [:]
+            var indexes: [SensorStream: Int] = [:]
             for stream in streams {
                 guard let table = try SampleTable(stream, in: database) else { continue }
-                numbers[stream] = tables.count
+                indexes[stream] = tables.count
                 tables.append(table)
             }
             self.tables = tables
-            tableNumbers = numbers
+            tableIndexes = indexes
             devices = try DeviceTable(in: database)
             received = try RangeLedger(table: "batches", in: database)
             dropped = try RangeLedger(table: "dropped", in: database)
@@ -86,8 +88,8 @@ public final class SQLiteStore: SampleStore {
 
     /// Adds a group to the current transaction.
     ///
-    /// Samples are inserted immediately. Device rows and batch numbers are written by ``commit()``, once for all groups.
-    /// - Throws: ``StoreError``
+    /// Samples are inserted immediately. ``commit()`` writes device rows and batch numbers, once for all groups.
+    /// - Throws: ``StoreError``. All groups added since the last commit are then discarded.
     public func add(_ group: IngestGroup) throws(StoreError) {
         do {
             if !database.isInTransaction { try database.execute("BEGIN IMMEDIATE") }
@@ -98,11 +100,12 @@ public final class SQLiteStore: SampleStore {
     }
 
     /// Commits all groups that were added since the last commit.
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``. The groups are then discarded.
     public func commit() throws(StoreError) -> IngestResult {
         guard database.isInTransaction else {
-            guard changes.isEmpty, touched.isEmpty else {
-                throw rolledBack(StoreError(.other, "SQLite has rolled back a transaction on \(path)"))
+            guard changes.isEmpty, changedEpochs.isEmpty else {
+                throw rolledBack(
+                    StoreError(.other, "SQLite rolled back a transaction on \(path): write its data again"))
             }
             return IngestResult()
         }
@@ -116,7 +119,7 @@ public final class SQLiteStore: SampleStore {
             received.commit()
             dropped.commit()
             changes.removeAll(keepingCapacity: true)
-            touched.removeAll(keepingCapacity: true)
+            changedEpochs.removeAll(keepingCapacity: true)
             return result
         } catch {
             throw rolledBack(error)
@@ -126,18 +129,19 @@ public final class SQLiteStore: SampleStore {
     /// Whether the write-ahead log is long enough for a checkpoint.
     public var needsMaintenance: Bool { database.logPages >= Self.checkpointLogPages }
 
-    /// Copies the write-ahead log into the database (checkpoint). This waits for the disk.
+    /// Copies the write-ahead log into the database (checkpoint). Waits for the disk.
     public func performMaintenance() {
-        // After a failure the log keeps growing. If the disk is full, the next commit reports it.
+        // Ignore errors: the next maintenance tries again, and the next commit reports a full disk.
         _ = try? database.checkpoint()
     }
 
-    /// Returns the life-cycle snapshot of every device, for the start of a collector.
-    /// - Throws: ``StoreError``
+    /// Returns the life-cycle snapshot of every device. A collector restores them when it starts.
+    /// - Throws: ``StoreError`` if the store cannot be read.
     public func lifecycles() throws(StoreError) -> [DeviceAddress: LifecycleSnapshot] {
         do { return try lifecycle.read() } catch { throw StoreError(error, path: path) }
     }
 
+    /// Rolls back and returns `error` as a ``StoreError``.
     private func rolledBack(_ error: any Error) -> StoreError {
         rollBack()
         return StoreError(error, path: path)
@@ -145,39 +149,42 @@ public final class SQLiteStore: SampleStore {
 
     /// Discards all groups that were added since the last commit.
     package func rollBack() {
-        // SQLite may already have rolled back, for example on a full disk. If the rollback fails, closing rolls back.
+        // SQLite may already have rolled back, for example on a full disk. If this rollback fails, closing the
+        // connection rolls back.
         if database.isInTransaction { try? database.execute("ROLLBACK") }
-        devices.rollback()
-        received.rollback()
-        dropped.rollback()
-        conflicts.rollback()
+        devices.rollBack()
+        received.rollBack()
+        dropped.rollBack()
+        conflicts.rollBack()
         changes.removeAll(keepingCapacity: true)
-        touched.removeAll(keepingCapacity: true)
+        changedEpochs.removeAll(keepingCapacity: true)
     }
 
     private func insert(_ group: IngestGroup) throws {
         var runs = try resolve(group.runs)
-        // Sorting by table and device keeps their pages in the cache. Runs of one device and stream keep their order.
+        // Sort by table and device, which improves the hit rate of the page cache. Runs of one device and stream keep
+        // their order.
         runs.sort { ($0.table, $0.device, $0.index) < ($1.table, $1.device, $1.index) }
-        for place in runs {
-            let run = group.runs[place.index]
-            let counts = try tables[place.table].write(run, device: place.device, in: database, conflicts: &conflicts)
-            changes[place.device, default: DeviceChanges(run.device)].add(run, counts)
+        for resolved in runs {
+            let run = group.runs[resolved.index]
+            let counts = try tables[resolved.table].write(
+                run, device: resolved.device, in: database, conflicts: &conflicts)
+            changes[resolved.device, default: DeviceChanges(run.device)].add(run, counts)
         }
         for (device, time) in group.seen {
-            try changes[devices.id(of: device, in: database), default: DeviceChanges(device)].see(at: time)
+            try changes[devices.id(of: device, in: database), default: DeviceChanges(device)].recordMessage(at: time)
         }
-        for change in group.transitions {
-            try lifecycle.write(change.transition, of: devices.id(of: change.device, in: database))
+        for entry in group.transitions {
+            try lifecycle.write(entry.transition, of: devices.id(of: entry.device, in: database))
         }
         for (device, snapshot) in group.lifecycles {
             try changes[devices.id(of: device, in: database), default: DeviceChanges(device)].snapshot = snapshot
         }
-        try insertNumbers(of: group, runs)
+        try insertBatchNumbers(of: group, runs)
         try rejected.write(group.rejected)
     }
 
-    /// A run of a group with the indexes of its table and device.
+    /// A run of a group with its table and the id of its device.
     private struct ResolvedRun {
         /// The index in `tables`.
         let table: Int
@@ -187,25 +194,30 @@ public final class SQLiteStore: SampleStore {
         let index: Int
     }
 
+    /// Returns the table index and device id of each run. New devices are inserted.
     private func resolve(_ runs: [SampleRun]) throws -> [ResolvedRun] {
         try runs.enumerated().map { index, run in
-            guard let table = tableNumbers[run.samples.stream] else {
-                throw StoreError(.other, "the store \(path) has no table for the stream \(run.samples.stream)")
+            guard let table = tableIndexes[run.samples.stream] else {
+                throw StoreError(
+                    .other,
+                    "the store \(path) has no table for the stream \(run.samples.stream): open the store with this stream"
+                )
             }
             return ResolvedRun(table: table, device: try devices.id(of: run.device, in: database), index: index)
         }
     }
 
-    private func insertNumbers(of group: IngestGroup, _ runs: [ResolvedRun]) throws(SQLiteError) {
-        // All streams of a device share one sequence of numbers. Collecting them first gives contiguous ranges.
+    private func insertBatchNumbers(of group: IngestGroup, _ runs: [ResolvedRun]) throws(SQLiteError) {
+        // All streams of a device share one sequence of batch numbers. Collecting the numbers first gives contiguous
+        // ranges.
         var numbers: (key: DeviceEpoch, device: Int64, batches: [Int64])?
-        for place in runs.sorted(by: { ($0.device, $0.index) < ($1.device, $1.index) }) {
-            let run = group.runs[place.index]
+        for resolved in runs.sorted(by: { ($0.device, $0.index) < ($1.device, $1.index) }) {
+            let run = group.runs[resolved.index]
             for batch in run.batches {
                 guard let position = batch.position else { continue }
-                if numbers?.device != place.device || numbers?.key.epoch != position.epoch {
+                if numbers?.device != resolved.device || numbers?.key.epoch != position.epoch {
                     if let numbers { try insert(numbers.batches, of: numbers.key, device: numbers.device) }
-                    numbers = (DeviceEpoch(device: run.device, epoch: position.epoch), place.device, [])
+                    numbers = (DeviceEpoch(device: run.device, epoch: position.epoch), resolved.device, [])
                 }
                 numbers?.batches.append(position.seq)
             }
@@ -215,12 +227,12 @@ public final class SQLiteStore: SampleStore {
             let key = DeviceEpoch(device: entry.device, epoch: entry.epoch)
             let device = try devices.id(of: entry.device, in: database)
             try dropped.insert(entry.ranges.ranges, of: key, device: device)
-            touched[key] = device
+            changedEpochs[key] = device
         }
     }
 
     private func insert(_ batches: [Int64], of key: DeviceEpoch, device: Int64) throws(SQLiteError) {
-        touched[key] = device
+        changedEpochs[key] = device
         var ranges: [ClosedRange<Int64>] = []
         for number in batches.sorted() where RangeLedger.validNumbers.contains(number) {
             if let last = ranges.last, number <= last.upperBound + 1 {
@@ -236,7 +248,7 @@ public final class SQLiteStore: SampleStore {
     private func result() throws(SQLiteError) -> IngestResult {
         var result = IngestResult()
         for changes in changes.values { result.devices[changes.device] = changes.counts }
-        for (key, device) in touched {
+        for (key, device) in changedEpochs {
             result.received[key] = try received.numbers(of: key, device: device)
                 .union(dropped.numbers(of: key, device: device))
         }

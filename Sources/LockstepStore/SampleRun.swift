@@ -2,7 +2,7 @@ public import LockstepModel
 
 /// Consecutive batches of one stream of one device.
 ///
-/// The samples of all batches are in one block and are inserted together, which makes small batches cheap.
+/// The samples of all batches are in one block and are inserted together, which makes inserting small batches fast.
 public struct SampleRun: Sendable {
     /// A batch of the run, without its samples.
     public struct Batch: Sendable, Equatable {
@@ -54,9 +54,9 @@ public struct SampleRun: Sendable {
             Batch(position: batch.position, isLive: batch.isLive, receivedAt: receivedAt, end: samples.count))
     }
 
-    /// Appends a batch whose samples `read` appends directly to the samples of the run.
-    /// - Parameter read: decodes the batch. It receives the samples of the run and the epoch of the previous batch, and
-    ///   returns nil, with unchanged samples, if there is no valid batch.
+    /// Appends a batch that `read` decodes directly into the samples of the run, without a copy.
+    /// - Parameter read: decodes the batch and appends its samples. It receives the samples of the run and the epoch of
+    ///   the previous batch. If there is no valid batch, it returns nil and leaves the samples unchanged.
     /// - Returns: whether a batch was appended.
     @inline(__always)
     package mutating func append(
@@ -75,6 +75,7 @@ public struct SampleRun: Sendable {
     }
 
     /// Returns the batch that contains sample `index`.
+    /// - Precondition: `index` is less than the number of samples.
     public func batch(of index: Int) -> Batch {
         // Binary search for the first batch that ends after `index`.
         var low = 0

@@ -1,14 +1,14 @@
 import LockstepSQLite
 
 extension StoreError {
-    /// Converts any error of an operation on the store at `path`.
+    /// Creates a store error from any error of an operation on the store at `path`.
     init(_ error: any Error, path: String) {
         switch error {
         case let error as StoreError: self = error
         case let error as SQLiteError: self.init(sqlite: error, path: path)
         case let error as NewerSchemaError: self.init(.schema, "\(path) was \(error)")
         case let error as FileLockError: self.init(lock: error, path: path)
-        default: self.init(.other, "the store \(path) failed: \(error)")
+        default: self.init(.other, "an operation on the store \(path) failed: \(error)")
         }
     }
 
@@ -28,7 +28,7 @@ extension StoreError {
                 "cannot open or write \(path): give this user read and write access to the file and its folder (\(error))"
             )
         } else {
-            self.init(.other, "the store \(path) failed: \(error)")
+            self.init(.other, "an operation on the store \(path) failed: \(error)")
         }
     }
 
@@ -37,7 +37,7 @@ extension StoreError {
         case .held(_, let pid):
             let holder = pid.map { " (process \($0))" } ?? ""
             self.init(
-                .inUse, "another collector\(holder) already writes to \(path); give each collector its own store")
+                .inUse, "another collector\(holder) already writes to \(path): give each collector its own store")
         case .cannotOpen:
             self.init(
                 .notAllowed,

@@ -1,14 +1,14 @@
-/// An error of opening, writing or reading a store.
+/// An error thrown when opening, writing or reading a store.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The category of an error.
     public enum Code: Hashable, Sendable {
-        /// Another process writes to this store.
+        /// Another process has opened this store for writing.
         case inUse
         /// The file or folder does not exist.
         case missing
         /// The permissions of the file or its folder do not allow the operation.
         case notAllowed
-        /// The file is not a database, or the database of another program.
+        /// The file is not a database, or is the database of another program.
         case notAStore
         /// The schema version does not match: a newer program wrote the store, or a reader found an older schema.
         case schema

@@ -51,7 +51,7 @@ private func request(
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else { throw CommandFailure("'\(text)' is not a rate: use STREAM=HZ") }
     guard let stream = streams.stream(named: String(parts[0])) else {
-        throw CommandFailure(streams.unknownStream(String(parts[0])))
+        throw CommandFailure(streams.unknownStreamMessage(for: String(parts[0])))
     }
     switch parts[1] {
     case "off": return (stream, SensorRequest(rate: 0))

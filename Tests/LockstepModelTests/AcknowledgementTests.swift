@@ -7,14 +7,14 @@ struct AcknowledgementTests {
     private let epoch = Epoch(unchecked: "e")
 
     @Test("a complete sequence gives a watermark and no missing batches")
-    func whole() {
+    func completeSequence() {
         let ack = Acknowledgement(epoch: epoch, received: SequenceSet([1...40]))
         #expect(ack == Acknowledgement(epoch: epoch, through: 40))
         #expect(ack.highest == 40)
         #expect(ack.stored == SequenceSet([1...40]))
     }
 
-    @Test("an acknowledgement without received batches acknowledges nothing")
+    @Test("without received batches, nothing is acknowledged")
     func empty() {
         let ack = Acknowledgement(epoch: epoch, received: SequenceSet())
         #expect(ack == Acknowledgement(epoch: epoch, through: 0))
@@ -31,7 +31,7 @@ struct AcknowledgementTests {
     }
 
     @Test("the lowest gaps are combined if there are more than the limit")
-    func truncated() {
+    func combinedGaps() {
         let received = SequenceSet((1...50).map { (2 * $0)...(2 * $0) })
         let ack = Acknowledgement(epoch: epoch, received: received, limit: 3)
         #expect(ack.through == 0)
@@ -62,7 +62,7 @@ struct AcknowledgementTests {
         #expect(Acknowledgement(epoch: epoch, through: 7).highest == 7)
     }
 
-    @Test("only received batches are acknowledged, and all of them if no gaps are combined")
+    @Test("only received batches are acknowledged, and all of them unless gaps are combined")
     func randomized() {
         var (random, seed) = seeded("acknowledgement")
         for _ in 0..<500 {

@@ -13,7 +13,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "texts of another length or alphabet are invalid",
+        "other lengths and other characters are invalid",
         arguments: [
             "", String(repeating: "x", count: 65), "a b", "a/b", "+", "#", "$collector", "ä", "e\u{301}", "a\n", "a\0",
             "①",
@@ -39,7 +39,7 @@ struct IdentifierTests {
             ])
     }
 
-    @Test("an error shortens a long text")
+    @Test("an error truncates a long string")
     func longErrorText() {
         let error = #expect(throws: IdentifierError.self) {
             try CollectorID(validating: String(repeating: "x", count: 5000))
@@ -50,13 +50,13 @@ struct IdentifierTests {
                 == "'\(shown)…' is not a collector id: use 1 to 64 characters of A-Z a-z 0-9 _ . -")
     }
 
-    @Test("an error about an epoch uses the article \"an\"")
+    @Test("the error for an epoch says \"an epoch\"")
     func epochErrorText() {
         let error = #expect(throws: IdentifierError.self) { try Epoch(validating: "") }
         #expect(error?.description.hasPrefix("'' is not an epoch") == true)
     }
 
-    @Test("identifiers are ordered as texts, and addresses by group first")
+    @Test("identifiers are ordered as strings, and addresses by group, then device")
     func order() {
         #expect(DeviceID(unchecked: "a") < DeviceID(unchecked: "b"))
         let low = DeviceAddress(group: GroupID(unchecked: "a"), device: DeviceID(unchecked: "z"))

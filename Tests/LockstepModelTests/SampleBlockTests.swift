@@ -3,7 +3,7 @@ import Testing
 
 @Suite("SampleBlock")
 struct SampleBlockTests {
-    @Test("a required value of the wrong kind makes a sample incomplete")
+    @Test("a sample with an invalid required value is incomplete")
     func wrongKind() {
         var steps = SampleBlock(stream: .steps)
         for (time, count) in [(1, 4.0), (2, 4.5), (3, 9_007_199_254_740_992)] as [(Int64, Double)] {
@@ -11,11 +11,11 @@ struct SampleBlockTests {
         }
         #expect(!steps.isComplete)
         #expect(steps.droppingIncomplete().times == [1])
-        var held = SampleBlock(stream: .orientation)
+        var orientation = SampleBlock(stream: .orientation)
         for (time, word) in [(1, 5.0), (2, 6), (3, -1), (4, 0.5)] as [(Int64, Double)] {
-            held.append(time: Timestamp(microseconds: time), values: [word])
+            orientation.append(time: Timestamp(microseconds: time), values: [word])
         }
-        #expect(held.droppingIncomplete().times == [1])
+        #expect(orientation.droppingIncomplete().times == [1])
     }
 
     @Test("appended samples are in the block")
@@ -30,7 +30,7 @@ struct SampleBlockTests {
         #expect(block.values(at: 1) == [4, 5, 6])
     }
 
-    @Test("blocks with equal values are equal, where null equals null")
+    @Test("blocks with equal times and values are equal, and null equals null")
     func equality() {
         let nulls = location(lat: 1, alt: .nan)
         #expect(nulls == location(lat: 1, alt: .nan))
@@ -59,7 +59,7 @@ struct SampleBlockTests {
 
 @Suite("Built-in streams")
 struct SensorStreamTests {
-    @Test("names, tables and columns are unique", arguments: SensorStream.builtIn)
+    @Test("names, tables and column names are unique", arguments: SensorStream.builtIn)
     func names(_ stream: SensorStream) {
         #expect(StreamCatalog.builtIn.stream(named: stream.name) == stream)
         #expect(StreamCatalog.builtIn.stream(named: stream.table) == stream)
@@ -69,10 +69,10 @@ struct SensorStreamTests {
         #expect(SensorStream.builtIn.count { $0.table == stream.table } == 1)
     }
 
-    @Test("an unknown name gives no stream")
+    @Test("an unknown name has no stream")
     func unknown() { #expect(StreamCatalog.builtIn.stream(named: "motion/step") == nil) }
 
-    @Test("columns are as specified")
+    @Test("the columns of a stream are as specified")
     func columns() {
         #expect(SensorStream.accelerometer.columns.map(\.name) == ["x", "y", "z"])
         #expect(
@@ -82,13 +82,13 @@ struct SensorStreamTests {
                 == ["lat", "lon", "alt", "hacc", "vacc", "speed", "course", "fix", "at"])
     }
 
-    @Test("incomplete samples are dropped, samples with missing optional values are kept")
+    @Test("incomplete samples are dropped, but samples without optional values are kept")
     func incomplete() {
         let motion = SampleBlock(
             stream: .gyroscope, times: [1, 2, 3], columns: [[1, .nan, 3], [0, 0, 0], [0, 0, .infinity]])
         #expect(motion.droppingIncomplete() == SampleBlock(stream: .gyroscope, times: [1], columns: [[1], [0], [0]]))
-        var place = SampleBlock(stream: .location)
-        place.append(time: Timestamp(microseconds: 1), values: Array(repeating: .nan, count: 9))
-        #expect(place.droppingIncomplete() == place)
+        var noFix = SampleBlock(stream: .location)
+        noFix.append(time: Timestamp(microseconds: 1), values: Array(repeating: .nan, count: 9))
+        #expect(noFix.droppingIncomplete() == noFix)
     }
 }

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("SequenceSet")
 struct SequenceSetTests {
-    @Test("neighbouring numbers are joined in any order of insertion")
-    func joining() {
+    @Test("adjacent numbers are merged, whatever the order of insertion")
+    func merging() {
         var set = SequenceSet()
         for number in [5, 1, 3, 2, 4, 7] as [Int64] { set.insert(number) }
         #expect(set.ranges == [1...5, 7...7])
@@ -44,7 +44,7 @@ struct SequenceSetTests {
         #expect(SequenceSet(ranges).gaps.ranges == expected)
     }
 
-    @Test("numbers below 1 do not count for the watermark")
+    @Test("the watermark ignores numbers below 1")
     func negativeWatermark() {
         #expect(SequenceSet([-5...(-3), 1...9]).watermark == 9)
     }
@@ -72,7 +72,7 @@ struct SequenceSetTests {
         #expect(set.ranges == [Int64.max...Int64.max])
     }
 
-    @Test("random operations give the same result as with a plain set")
+    @Test("random operations give the same result as on a Swift Set")
     func randomized() {
         var (random, seed) = seeded("sequence set")
         var set = SequenceSet()

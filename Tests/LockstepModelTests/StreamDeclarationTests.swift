@@ -12,14 +12,14 @@ struct StreamDeclarationTests {
         } catch { return error.description }
     }
 
-    @Test("the table name is the stream name with underscores")
+    @Test("the table name is the stream name with underscores for slashes")
     func tables() throws {
         let column = try Column(declaring: "value", kind: .real)
         #expect(try SensorStream(declaring: "x/co2", columns: [column]).table == "x_co2")
         #expect(try SensorStream(declaring: "x/soil/moisture", columns: [column]).table == "x_soil_moisture")
     }
 
-    @Test("a column is required and real numbers have the mean as aggregate by default")
+    @Test("by default, a column is required and real numbers are averaged")
     func defaults() throws {
         let real = try Column(declaring: "ppm", kind: .real, unit: "ppm")
         #expect(real.isRequired && real.aggregate == .mean && real.unit == "ppm")
@@ -29,7 +29,7 @@ struct StreamDeclarationTests {
     }
 
     @Test(
-        "an invalid stream name is refused",
+        "an invalid stream name is rejected",
         arguments: [
             "", "co2", "x", "x/", "X/co2", "x/CO2", "x//co2", "x/co2/", "x/a/b/c/d/e", "x/co-2", "x/co 2", "x/+", "x/#",
             "x/ä", "motion/x", "x/" + String(repeating: "a", count: 63),
@@ -44,7 +44,7 @@ struct StreamDeclarationTests {
     }
 
     @Test(
-        "a column with an invalid or reserved name is refused",
+        "a column with an invalid or reserved name is rejected",
         arguments: [
             ("", "is not a valid column name"), ("2nd", "is not a valid column name"),
             ("_a", "is not a valid column name"), ("Ppm", "is not a valid column name"),
@@ -59,7 +59,7 @@ struct StreamDeclarationTests {
         #expect(reason?.contains(expected) == true, "\(reason ?? "accepted")")
     }
 
-    @Test("no columns, too many columns and repeated columns are refused")
+    @Test("a stream without columns, with too many columns or with repeated columns is rejected")
     func columnCount() throws {
         func reason(_ columns: [Column]) -> String? {
             Self.reason { () throws(StreamDeclarationError) in
@@ -73,7 +73,7 @@ struct StreamDeclarationTests {
         #expect(reason([columns[0], columns[1], columns[0]])?.hasPrefix("the column 'c1' is declared twice") == true)
     }
 
-    @Test("texts that could break out of a comment in the schema are refused")
+    @Test("texts that could end an SQL comment in the schema are rejected")
     func texts() {
         for text in ["a\nb", "a\u{0}", "a */ b", "a\u{2028}b", String(repeating: "a", count: 300)] {
             let reasons = [
@@ -91,7 +91,7 @@ struct StreamDeclarationTests {
         }
     }
 
-    @Test("invalid words and aggregates of a choice are refused")
+    @Test("a choice with invalid words or an aggregate is rejected")
     func choices() {
         func reason(_ words: [String], _ aggregate: SensorStream.Aggregate? = nil) -> String? {
             Self.reason { () throws(StreamDeclarationError) in
@@ -105,7 +105,7 @@ struct StreamDeclarationTests {
         #expect(reason(["open"], .mean)?.contains("no mean or sum") == true)
     }
 
-    @Test("kinds and aggregates are found by name")
+    @Test("kinds and aggregates are created by name")
     func kinds() throws {
         #expect(try SensorStream.Kind(name: "number") == .real)
         #expect(try SensorStream.Kind(name: "integer") == .integer)
@@ -138,7 +138,7 @@ struct StreamCatalogTests {
         #expect(StreamCatalog.builtIn.stream(named: "x/b") == nil)
     }
 
-    @Test("two streams with the same name or table are refused")
+    @Test("two streams with the same name or table are rejected")
     func collisions() throws {
         let same = #expect(throws: StreamDeclarationError.self) {
             try StreamCatalog(declared: [stream("x/a"), stream("x/a")])
@@ -150,12 +150,15 @@ struct StreamCatalogTests {
         #expect(table?.description == "the streams 'x/a/b' and 'x/a_b' have the same table x_a_b: rename one")
     }
 
-    @Test("an undeclared stream is a reference without columns, and the reason says how to declare it")
+    @Test("an undeclared stream gets a reference without columns and an error message that says how to declare it")
     func undeclared() {
         #expect(StreamCatalog.builtIn.reference(named: "x/a")?.columns.isEmpty == true)
         #expect(StreamCatalog.builtIn.reference(named: "nose") == nil)
-        #expect(StreamCatalog.builtIn.unknownStream("x/a").contains("in the section 'streams' of the settings file"))
         #expect(
-            StreamCatalog.builtIn.unknownStream("nose").hasPrefix("unknown stream 'nose'; known streams: motion/"))
+            StreamCatalog.builtIn.unknownStreamMessage(for: "x/a").contains(
+                "in the section 'streams' of the settings file"))
+        #expect(
+            StreamCatalog.builtIn.unknownStreamMessage(for: "nose").hasPrefix(
+                "unknown stream 'nose'; known streams: motion/"))
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Batch in CBOR")
 struct BatchCBORTests {
-    @Test("a single sample has the keys of JSON with arrays, and words as texts")
+    @Test("a single sample is a map with the keys of JSON and arrays of values")
     func single() {
         var block = SampleBlock(stream: .location)
         block.append(
@@ -20,7 +20,8 @@ struct BatchCBORTests {
                         + " 636c6174 81f95290 636c6f6e 81fb402acccccccccccd 657370656564 81f90000 63666978 8103"))
     }
 
-    @Test("decimal fractions are packed series, other numbers typed arrays, equal values a single value")
+    @Test(
+        "decimal fractions are encoded as packed series, other numbers as typed arrays, and equal values as one value")
     func forms() {
         let samples = SampleBlock(
             stream: .accelerometer, times: [100, 110, 130],
@@ -36,7 +37,7 @@ struct BatchCBORTests {
                         + " 6179 d856 5818 555555555555d53f 9a9999999999b93f 0000000000001c40 617a f9bc00"))
     }
 
-    @Test("a packed series has the best order of differences")
+    @Test("a packed series uses the order with the smallest differences")
     func orders() {
         func payload(_ x: [Double]) -> String {
             let columns = [x, x, x].map { $0 }
@@ -44,16 +45,16 @@ struct BatchCBORTests {
             let block = SampleBlock(stream: .accelerometer, times: times, columns: columns)
             return hex(BatchCBOR.encode(Batch(position: nil, samples: block)))
         }
-        // A straight line: 1 decimal, order 2; 10 numbers; 1000 and the increment 7; eight zero bits.
+        // A linear series: 1 decimal, order 2; 10 numbers; 1000 and the increment 7; eight 0 bits.
         #expect(payload((0..<10).map { Double(1000 + 7 * $0) / 10 }).contains(unspaced("47 01 80 0a d00f 0e 00")))
         // A parabola: order 3, and the first three differences are 0, 1 and 2.
         #expect(payload((0..<10).map { Double($0 * $0) }).contains(unspaced("47 00 c0 0a 00 02 04 00")))
-        // A jump of 2⁴⁰ among zeros: twenty zeros, sixteen ones, 64 bits, and zeros again.
-        let jump = (0..<40).map { $0 == 20 ? 0x1p40 : 0 }
-        #expect(payload(jump).contains(unspaced("52 000028 00000 ffff 0000020000000000 00000")))
+        // One value of 2⁴⁰ among zeros: twenty 0 bits, the escape of sixteen 1 bits, 64 bits, and 0 bits again.
+        let outlier = (0..<40).map { $0 == 20 ? 0x1p40 : 0 }
+        #expect(payload(outlier).contains(unspaced("52 000028 00000 ffff 0000020000000000 00000")))
     }
 
-    @Test("a map with 24 keys has a head of two bytes, also after marking as late")
+    @Test("marking a map of 23 keys as late gives a map of 24 keys with a two-byte head")
     func manyKeys() throws {
         var block = SampleBlock(stream: .deviceMotion)
         for time in [1, 2] {
@@ -68,8 +69,8 @@ struct BatchCBORTests {
         #expect(try BatchCBOR.decode(Data(late), stream: .deviceMotion).samples == block)
     }
 
-    @Test("the encoding is detected by content type, otherwise by the first byte")
-    func told() {
+    @Test("the encoding is detected by the content type, or by the first byte if the content type is unknown")
+    func detection() {
         let (json, cbor) = (BatchJSON.encode(batch(times: [1], x: [1])), BatchCBOR.encode(batch(times: [1], x: [1])))
         #expect(BatchEncoding(of: json) == .json)
         #expect(BatchEncoding(of: cbor) == .cbor)

@@ -7,7 +7,7 @@ import Testing
 @Suite("Batch in JSON")
 struct BatchEncodingTests {
     @Test("a batch is encoded as specified")
-    func contract() {
+    func format() {
         let batch = batch(
             times: [1_700_000_000_000_000, 1_700_000_000_020_000, 1_700_000_000_040_000], x: [0.5, -0.25, 3])
         #expect(
@@ -16,7 +16,7 @@ struct BatchEncodingTests {
                 + #""y":[-0.5,0.25,-3.0],"z":[1.0,1.0,1.0]}"#)
     }
 
-    @Test("different intervals are an array")
+    @Test("different intervals are encoded as an array")
     func unevenSteps() {
         #expect(
             text(BatchJSON.encode(batch(times: [100, 110, 130], x: [1, 2, 3])))
@@ -24,21 +24,21 @@ struct BatchEncodingTests {
         )
     }
 
-    @Test("a single sample has no interval, a batch without position no number")
+    @Test("a single sample has no 'dt', and a batch without position has no 'epoch' and 'seq'")
     func single() {
         #expect(
             text(BatchJSON.encode(batch(times: [7], x: [1], seq: nil)))
                 == #"{"v":1,"t":7,"x":[1.0],"y":[-1.0],"z":[1.0]}"#)
     }
 
-    @Test("only a late batch has the key live")
+    @Test("only a late batch has the key 'live'")
     func late() {
         #expect(
             text(BatchJSON.encode(batch(times: [7], x: [1], isLive: false)))
                 == #"{"v":1,"epoch":"e1","seq":42,"live":false,"t":7,"x":[1.0],"y":[-1.0],"z":[1.0]}"#)
     }
 
-    @Test("an unknown value is null, a column without known values is left out")
+    @Test("an unknown value is encoded as null, and a column without known values is omitted")
     func nulls() {
         var block = SampleBlock(stream: .steps)
         block.append(time: Timestamp(microseconds: 20), values: [10, 3, .nan, .nan, 0.5, .nan])
@@ -48,7 +48,7 @@ struct BatchEncodingTests {
                 == #"{"v":1,"t":20,"dt":10,"start":[10,20],"steps":[3,4],"distance":[null,2.5],"avg_pace":[0.5,null]}"#)
     }
 
-    @Test("marking as late inserts the key at the front")
+    @Test("marking a batch as late inserts the key 'live' at the front")
     func markingLate() {
         let marked = BatchJSON.markingLate(BatchJSON.encode(batch(times: [1, 2, 4], x: [1, 2, 3])))
         #expect(text(marked).hasPrefix(#"{"live":false,"v":1,"epoch""#))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Rejection of a batch")
 struct BatchRejectionTests {
-    private static let noJSON = "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"
+    private static let notJSON = "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"
 
     @Test(
         "invalid JSON is rejected",
@@ -16,17 +16,17 @@ struct BatchRejectionTests {
             #"{"t":01,"x":[1],"y":[1],"z":[1]}"#, #"{"t":1,"x":[1],"y":[1],"z":[1]} {}"#,
             #"{"epoch":"\ud800","seq":1,"t":1,"x":[1],"y":[1],"z":[1]}"#,
         ])
-    func noJSON(_ payload: String) {
-        #expect(rejection(data(payload))?.description == Self.noJSON)
+    func notJSON(_ payload: String) {
+        #expect(rejection(data(payload))?.description == Self.notJSON)
     }
 
     @Test("invalid UTF-8 is rejected")
     func notUTF8() {
         let inEpoch = Data(#"{"seq":1,"epoch":""#.utf8 + [0xff, 0xc0] + #"","t":1,"x":[1],"y":[1],"z":[1]}"#.utf8)
-        #expect(rejection(inEpoch)?.description == Self.noJSON)
-        #expect(rejection(Data([0xff, 0xfe, 0x00]))?.description == Self.noJSON)
+        #expect(rejection(inEpoch)?.description == Self.notJSON)
+        #expect(rejection(Data([0xff, 0xfe, 0x00]))?.description == Self.notJSON)
         let inUnknown = rejection(Data(#"{"note":""#.utf8 + [0xff, 0xc0] + #"","t":1,"x":[1],"y":[1],"z":[1]}"#.utf8))
-        #expect(inUnknown?.description == Self.noJSON)
+        #expect(inUnknown?.description == Self.notJSON)
     }
 
     @Test("a payload truncated at any length is rejected")
@@ -45,7 +45,7 @@ struct BatchRejectionTests {
     }
 
     @Test("a payload that is not an object is rejected", arguments: ["[]", "[1,2]", "42", "\"text\"", "null", "true"])
-    func noObject(_ payload: String) {
+    func notAnObject(_ payload: String) {
         #expect(rejection(data(payload))?.description == "the payload is not an object")
     }
 
@@ -60,7 +60,7 @@ struct BatchRejectionTests {
             (#"{"t":1,"x":[1],"y":[1],"z":[true]}"#, "'z[0]' is not a number"),
             (#"{"t":1,"live":"no","x":[1],"y":[1],"z":[1]}"#, "'live' is not true or false"),
             (#"{"t":1,"live":0,"x":[1],"y":[1],"z":[1]}"#, "'live' is not true or false"),
-            (#"{"t":1,"epoch":7,"seq":1,"x":[1],"y":[1],"z":[1]}"#, "'epoch' is not a text"),
+            (#"{"t":1,"epoch":7,"seq":1,"x":[1],"y":[1],"z":[1]}"#, "'epoch' is not a string"),
             (#"{"t":1,"epoch":"e","seq":"1","x":[1],"y":[1],"z":[1]}"#, "'seq' is not a whole number"),
             (#"{"v":"1","t":1,"x":[1],"y":[1],"z":[1]}"#, "'v' is not a whole number"),
             (#"{"t":1,"dt":"1","x":[1,2],"y":[1,2],"z":[1,2]}"#, "'dt' is not an array"),
@@ -71,14 +71,14 @@ struct BatchRejectionTests {
     }
 
     @Test(
-        "incomplete samples are rejected",
+        "an incomplete batch is rejected",
         arguments: [
             (#"{"x":[1],"y":[1],"z":[1]}"#, "'t' is missing"),
             (#"{"t":1,"x":[1],"y":[1]}"#, "'z' is missing"),
             (#"{"t":1,"x":null,"y":[1],"z":[1]}"#, "'x' is not an array"),
             (#"{"t":1,"x":[],"y":[],"z":[]}"#, "the batch has no samples"),
-            (#"{"t":1,"dt":1,"x":[1,2],"y":[1],"z":[1,2]}"#, "'y' has 1 values where another column has 2"),
-            (#"{"t":1,"dt":1,"x":[1,null],"y":[1,2],"z":[1,2]}"#, "'x' has a null"),
+            (#"{"t":1,"dt":1,"x":[1,2],"y":[1],"z":[1,2]}"#, "'y' has 1 values, but another column has 2"),
+            (#"{"t":1,"dt":1,"x":[1,null],"y":[1,2],"z":[1,2]}"#, "'x' contains null"),
         ])
     func incomplete(_ payload: String, _ reason: String) {
         #expect(rejection(data(payload))?.description == reason)
@@ -92,14 +92,14 @@ struct BatchRejectionTests {
     @Test(
         "a value out of range is rejected",
         arguments: [
-            (#"{"t":1,"start":[1],"steps":[1.5]}"#, "'steps' has 1.5, which is not a whole number"),
+            (#"{"t":1,"start":[1],"steps":[1.5]}"#, "'steps' contains 1.5, which is not a whole number"),
             (
                 #"{"t":1,"start":[1],"steps":[9007199254740992]}"#,
-                "'steps' has 9007199254740992.0, which is not a whole number"
+                "'steps' contains 9007199254740992.0: its magnitude must be below 2^53"
             ),
-            (#"{"t":1,"start":[-1e300],"steps":[1]}"#, "'start' has -1e+300, which is not a whole number"),
+            (#"{"t":1,"start":[-1e300],"steps":[1]}"#, "'start' contains -1e+300: its magnitude must be below 2^53"),
         ])
-    func outOfBounds(_ payload: String, _ reason: String) {
+    func outOfRange(_ payload: String, _ reason: String) {
         #expect(rejection(data(payload), stream: .steps)?.description == reason)
     }
 
@@ -115,18 +115,18 @@ struct BatchTimeRejectionTests {
         "invalid times are rejected",
         arguments: [
             (#""t":-1,"dt":1"#, "'t' is -1: it must be a time in µs since 1970"),
-            (#""t":9007199254740990,"dt":1"#, "'t' is 9007199254740990: it must be a time in µs since 1970"),
+            (#""t":9007199254740990,"dt":1"#, "'dt' gives a time beyond the largest valid time"),
             (#""t":9007199254740992,"dt":1"#, "'t' is 9007199254740992: it must be a time in µs since 1970"),
             (#""t":1"#, "'dt' is missing"),
             (#""t":1,"dt":null"#, "'dt' is not an array"),
             (#""t":1,"dt":[1]"#, "'dt' has 1 intervals for 3 samples: expected 2"),
             (#""t":1,"dt":[]"#, "'dt' has 0 intervals for 3 samples: expected 2"),
             (#""t":1,"dt":[1,2,3]"#, "'dt' has 3 intervals for 3 samples: expected 2"),
-            (#""t":1,"dt":0"#, "'dt' has 0: times must strictly increase"),
-            (#""t":1,"dt":-5"#, "'dt' has -5: times must strictly increase"),
-            (#""t":1,"dt":[5,0]"#, "'dt' has 0: times must strictly increase"),
-            (#""t":1,"dt":9223372036854775807"#, "'dt' leads beyond the largest valid time"),
-            (#""t":1,"dt":[9223372036854775806,1]"#, "'dt' leads beyond the largest valid time"),
+            (#""t":1,"dt":0"#, "'dt' contains 0: times must strictly increase"),
+            (#""t":1,"dt":-5"#, "'dt' contains -5: times must strictly increase"),
+            (#""t":1,"dt":[5,0]"#, "'dt' contains 0: times must strictly increase"),
+            (#""t":1,"dt":9223372036854775807"#, "'dt' gives a time beyond the largest valid time"),
+            (#""t":1,"dt":[9223372036854775806,1]"#, "'dt' gives a time beyond the largest valid time"),
         ])
     func times(_ times: String, _ reason: String) {
         let payload = #"{"epoch":"e1","seq":5,"# + times + #","x":[1,2,3],"y":[1,2,3],"z":[1,2,3]}"#
@@ -138,7 +138,7 @@ struct BatchTimeRejectionTests {
     @Test(
         "a first time that is not a 64-bit integer is rejected",
         arguments: ["1e30", "1.5", "9223372036854775808", "-1e19"])
-    func noWholeNumber(_ time: String) {
+    func notAWholeNumber(_ time: String) {
         let reason = rejection(data(#"{"t":\#(time),"x":[1],"y":[1],"z":[1]}"#))?.description
         #expect(reason != nil)
         #expect(reason == "'t' is not a whole number")
@@ -146,7 +146,7 @@ struct BatchTimeRejectionTests {
 }
 
 @Suite("Rejection of a batch because of its position")
-struct BatchPlaceRejectionTests {
+struct BatchPositionRejectionTests {
     @Test(
         "an invalid version, epoch or number is rejected",
         arguments: [
@@ -155,17 +155,17 @@ struct BatchPlaceRejectionTests {
             (#""v":-1"#, "'v' is -1: versions start at 1"),
             (#""epoch":"e1","seq":0"#, "'seq' is 0: batches are numbered from 1"),
             (#""epoch":"e1","seq":-7"#, "'seq' is -7: batches are numbered from 1"),
-            (#""epoch":"e1","seq":9007199254740992"#, "'seq' is too large"),
-            (#""epoch":"e1""#, "'epoch' and 'seq' go together: send both or neither"),
-            (#""seq":1"#, "'epoch' and 'seq' go together: send both or neither"),
-            (#""epoch":"e1","seq":null"#, "'epoch' and 'seq' go together: send both or neither"),
+            (#""epoch":"e1","seq":9007199254740992"#, "'seq' is 9007199254740992: it must be below 2^53"),
+            (#""epoch":"e1""#, "only one of 'epoch' and 'seq' is present: send both or neither"),
+            (#""seq":1"#, "only one of 'epoch' and 'seq' is present: send both or neither"),
+            (#""epoch":"e1","seq":null"#, "only one of 'epoch' and 'seq' is present: send both or neither"),
             (
                 #""epoch":"two words","seq":1"#,
                 "'two words' is not an epoch: use 1 to 64 characters of A-Z a-z 0-9 _ . -"
             ),
         ])
-    func place(_ place: String, _ reason: String) {
-        let error = rejection(data("{\(place)" + #","t":1,"x":[1],"y":[1],"z":[1]}"#))
+    func positions(_ members: String, _ reason: String) {
+        let error = rejection(data("{\(members)" + #","t":1,"x":[1],"y":[1],"z":[1]}"#))
         #expect(error?.description == reason)
         #expect(error?.position == nil)
     }
@@ -186,9 +186,9 @@ struct BatchPlaceRejectionTests {
         #expect(rejection(Data(whole), limits: tight) == nil)
         #expect(
             rejection(Data(whole), limits: PayloadLimits(bytes: whole.count - 1, samples: 3))?.description
-                == "\(whole.count) bytes: a payload has at most \(whole.count - 1)")
+                == "the payload has \(whole.count) bytes: the limit is \(whole.count - 1)")
         let many = rejection(Data(whole), limits: PayloadLimits(bytes: whole.count, samples: 2))
-        #expect(many?.description == "3 samples: a batch has at most 2")
+        #expect(many?.description == "the batch has 3 samples: the limit is 2")
         #expect(many?.position == BatchPosition(epoch: epoch, seq: 42))
     }
 }
@@ -196,7 +196,7 @@ struct BatchPlaceRejectionTests {
 @Suite("Acceptance of a batch")
 struct BatchAcceptanceTests {
     @Test(
-        "unknown keys are ignored, in any order and spacing",
+        "unknown keys are ignored, and any order and white space is accepted",
         arguments: [
             #"{"z":[3],"y":[2],"x":[1],"t":7}"#,
             #" { "t" : 7 , "x":[1.0],"y":[2e0],"z":[0.3E+1], "note":{"a":[1,{"b":null}]}, "w":[1,2,3] } "#,
@@ -209,8 +209,8 @@ struct BatchAcceptanceTests {
         #expect(batch.samples == SampleBlock(stream: .accelerometer, times: [7], columns: [[1], [2], [3]]))
     }
 
-    @Test("optional columns may be left out")
-    func leftOut() throws {
+    @Test("optional columns may be absent")
+    func absentColumns() throws {
         let batch = try BatchJSON.decode(data(#"{"t":7,"lat":[1],"fix":[null]}"#), stream: .location)
         #expect(batch.samples.columns[0] == [1])
         #expect(batch.samples.columns.dropFirst().allSatisfy { $0.count == 1 && $0[0].isNaN })

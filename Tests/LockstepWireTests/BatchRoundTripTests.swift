@@ -7,7 +7,7 @@ import Testing
 @Suite("Round trip of a batch")
 struct BatchRoundTripTests {
     @Test(
-        "selected values keep every bit",
+        "edge-case values survive a round trip bit for bit",
         arguments: BatchEncoding.allCases,
         [
             0, -0.0, 1, -1, 0.1, 1.0 / 3, .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude,
@@ -21,7 +21,7 @@ struct BatchRoundTripTests {
         }
     }
 
-    @Test("random values keep every bit", arguments: BatchEncoding.allCases)
+    @Test("random values survive a round trip bit for bit", arguments: BatchEncoding.allCases)
     func randomValues(_ encoding: BatchEncoding) throws {
         var (random, seed) = seeded("values through \(encoding)")
         var values: [Double] = []
@@ -33,7 +33,9 @@ struct BatchRoundTripTests {
         #expect(areIdentical(sent, try encoding.roundTrip(sent)), "seed \(seed)")
     }
 
-    @Test("whole numbers, nulls, positions and times are kept", arguments: BatchEncoding.allCases, [true, false])
+    @Test(
+        "whole numbers, nulls, positions and times survive a round trip", arguments: BatchEncoding.allCases,
+        [true, false])
     func everything(_ encoding: BatchEncoding, _ isLive: Bool) throws {
         var block = SampleBlock(stream: .location)
         let known: [Double] = [52.5, 13.4, -12.25, 3, 5.5, 0, 359.9, 3, 9_007_199_254_740_991]
@@ -47,7 +49,7 @@ struct BatchRoundTripTests {
         #expect(areIdentical(sent, try encoding.roundTrip(sent)))
     }
 
-    @Test("random batches of all streams are kept", arguments: BatchEncoding.allCases)
+    @Test("random batches of all streams survive a round trip", arguments: BatchEncoding.allCases)
     func randomBatches(_ encoding: BatchEncoding) throws {
         var (random, seed) = seeded("batches through \(encoding)")
         for round in 0..<500 {
@@ -59,7 +61,7 @@ struct BatchRoundTripTests {
         }
     }
 
-    @Test("series as sensors produce them are kept")
+    @Test("series that resemble sensor data survive a round trip")
     func series() throws {
         var (random, seed) = seeded("series through CBOR")
         for round in 0..<2000 {
@@ -71,7 +73,7 @@ struct BatchRoundTripTests {
         }
     }
 
-    @Test("marking an encoded batch as late equals encoding it as late", arguments: BatchEncoding.allCases)
+    @Test("marking an encoded batch as late gives the encoding of a late batch", arguments: BatchEncoding.allCases)
     func markingLate(_ encoding: BatchEncoding) throws {
         var (random, seed) = seeded("late through \(encoding)")
         for stream in SensorStream.builtIn {
@@ -80,8 +82,8 @@ struct BatchRoundTripTests {
                 batch.isLive = true
                 let marked = BatchEncoding.markingLate(encoding.encode(batch))
                 batch.isLive = false
-                let back = try BatchEncoding.decode(Data(marked), stream: stream)
-                #expect(areIdentical(back, batch), "seed \(seed)")
+                let decoded = try BatchEncoding.decode(Data(marked), stream: stream)
+                #expect(areIdentical(decoded, batch), "seed \(seed)")
             }
         }
     }

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Canonical batch reader")
 struct CanonicalBatchTests {
-    @Test("every encoded batch is read with all its bits, also when marked as late")
-    func written() {
+    @Test("every encoded batch is decoded bit for bit, even if it is marked as late")
+    func encodedBatches() {
         var (random, seed) = seeded("canonical batches")
         for _ in 0..<2000 {
             let batch = Batch.random(using: &random)
@@ -22,7 +22,7 @@ struct CanonicalBatchTests {
     }
 
     @Test(
-        "numbers are read as by the JSON decoder",
+        "numbers are decoded as by the JSON decoder",
         arguments: [
             "0", "-0.0", "0.1", "-0.9873", "123456789012345678", "9007199254740993", "0.30000000000000004", "5e-324",
             "1.7976931348623157e+308", "2.2250738585072014e-308", "1e-7", "1e22", "1e23", "8.5e+16",
@@ -36,34 +36,34 @@ struct CanonicalBatchTests {
     }
 
     @Test(
-        "numbers that the JSON decoder rejects are not read",
+        "numbers that the JSON decoder rejects are not decoded",
         arguments: [
             "01", "1.", ".5", "-", "1e", "1e+", "+1", "0x10", "1e999", "NaN", "inf", "1 ", "--1", "1.5.2", "1e5e5",
             "99999999999999999E5", "99999999999999999}",
         ])
-    func noNumbers(_ number: String) {
+    func invalidNumbers(_ number: String) {
         let payload = Array(#"{"v":1,"t":1,"x":[\#(number)],"y":[1],"z":[1]}"#.utf8)
         #expect(canonical(payload, of: .accelerometer) == nil)
     }
 
-    @Test("a damaged batch is read as by the JSON decoder, or not at all")
+    @Test("a damaged batch is decoded as by the JSON decoder, or not at all")
     func damaged() {
         var (random, seed) = seeded("damaged canonical batches")
         let limits = PayloadLimits(bytes: 1 << 16, samples: 100)
-        var taken = 0
+        var decodedCount = 0
         for _ in 0..<20_000 {
             let valid = Batch.random(using: &random)
             let stream = valid.samples.stream
             let payload = damage(BatchJSON.encode(valid), using: &random)
             guard let read = canonical(payload, of: stream, limits: limits) else { continue }
-            taken += 1
+            decodedCount += 1
             let whole = try? BatchJSON.decodeAny(Data(payload), stream: stream, limits: limits)
             guard whole.map({ areIdentical($0, read) }) == true else {
                 Issue.record("seed \(seed): \(text(payload))")
                 return
             }
         }
-        #expect(taken > 500, "seed \(seed)")
+        #expect(decodedCount > 500, "seed \(seed)")
     }
 
     private func canonical(

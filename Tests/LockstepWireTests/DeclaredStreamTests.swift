@@ -29,7 +29,7 @@ struct DeclaredStreamTests {
         #expect(try root.parse("lockstep/lab/pi/steps") == .device(address, .stream(.steps)))
     }
 
-    @Test("a topic of an undeclared stream is refused with a reason that says how to declare it")
+    @Test("a topic of an undeclared stream is rejected with instructions to declare it")
     func undeclared() {
         let error = #expect(throws: TopicError.self) { try TopicRoot.standard.parse("lockstep/lab/pi/x/co2") }
         #expect(
@@ -54,11 +54,11 @@ struct DeclaredStreamTests {
         #expect(rejection(data(#"{"t":1,"ppm":["a"]}"#), stream: co2)?.description == "'ppm[0]' is not a number")
         #expect(
             rejection(data(#"{"t":1,"ppm":[400],"state":["off"]}"#), stream: co2)?.description
-                == #"'state' has 'off'; valid words are ["ok", "warming up"]"#)
+                == #"'state' contains 'off'; valid words are ["ok", "warming up"]"#)
         #expect(rejection(data(#"{"t":1,"ppm":[400],"state":["warming up"]}"#), stream: co2) == nil)
     }
 
-    @Test("a request can name a declared stream")
+    @Test("a request may name a declared stream")
     func request() throws {
         let payload = data(#"{"rate":{"stream":"x/co2","hz":1,"lease_s":60}}"#)
         #expect(
@@ -68,7 +68,7 @@ struct DeclaredStreamTests {
         #expect(error?.description.hasPrefix("the stream 'x/co2' is not declared") == true)
     }
 
-    @Test("a reply is read without the declaration")
+    @Test("a reply is decoded without the declaration")
     func reply() throws {
         let reply = AgentReply(outcome: .leased(stream: co2, rate: 1, until: nil))
         #expect(try ReplyJSON.decode(Data(ReplyJSON.encode(reply))) == reply)

@@ -14,15 +14,15 @@ struct AcknowledgementJSONTests {
         #expect(try AcknowledgementJSON.decode(Data(AcknowledgementJSON.encode(ack))) == ack)
     }
 
-    @Test("missing and highest are optional")
-    func short() throws {
+    @Test("'missing', 'highest' and 'held' are optional")
+    func optionalMembers() throws {
         let ack = try AcknowledgementJSON.decode(data(#"{"epoch":"e1","through":3,"more":1}"#))
         #expect(ack == Acknowledgement(epoch: epoch, through: 3))
         #expect(ack.stored == SequenceSet([1...3]))
     }
 
-    @Test("an impossible hold time is ignored", arguments: [-1, 9_007_199_254_740_992])
-    func impossiblyHeld(_ held: Int64) throws {
+    @Test("an invalid hold time is ignored", arguments: [-1, 9_007_199_254_740_992])
+    func invalidHoldTime(_ held: Int64) throws {
         let ack = try AcknowledgementJSON.decode(data(#"{"epoch":"e1","through":3,"held":\#(held)}"#))
         #expect(ack == Acknowledgement(epoch: epoch, through: 3))
     }
@@ -83,11 +83,11 @@ struct StateJSONTests {
     }
 
     @Test(
-        "an invalid state is rejected with a reason",
+        "an invalid transition is rejected with a reason",
         arguments: [
             ("", "not valid JSON"), (#"{"since":1}"#, "'state' is missing"),
             (#"{"state":"active"}"#, "'since' is missing"),
-            (#"{"state":"asleep","since":1}"#, "'state': "),
+            (#"{"state":"asleep","since":1}"#, "'state' has an unknown value"),
             (#"{"state":"active","since":"1"}"#, "'since' is not a whole number"),
             (#"{"state":"active","since":1,"seq":"x"}"#, "'seq' is not a whole number"),
         ])
@@ -113,22 +113,23 @@ struct CollectorHealthTests {
                 + #""duplicates":3,"conflicts":4,"rejected":5,"dropped":6,"version":"0.1.0","started":7,"#
                 + #""memory":8,"memory_peak":9}"#)
         #expect(try CollectorHealth.decode(Data(health.encoded())) == health)
-        var well = health
-        well.problem = nil
+        var minimal = health
+        minimal.problem = nil
         // Older collectors do not report these members.
-        well.dropped = nil
-        well.version = nil
-        well.started = nil
-        well.memory = nil
-        well.memoryPeak = nil
-        #expect(try CollectorHealth.decode(Data(well.encoded())) == well)
+        minimal.dropped = nil
+        minimal.version = nil
+        minimal.started = nil
+        minimal.memory = nil
+        minimal.memoryPeak = nil
+        #expect(try CollectorHealth.decode(Data(minimal.encoded())) == minimal)
     }
 
     @Test(
         "an invalid report is rejected with a reason",
         arguments: [
-            ("nope", "not valid JSON"), ("{}", "'status' is missing"), (#"{"status":"fine"}"#, "'status': "),
-            (#"{"status":"online","at":1,"devices":"x"}"#, "'devices' is not a"),
+            ("nope", "not valid JSON"), ("{}", "'status' is missing"),
+            (#"{"status":"fine"}"#, "'status' has an unknown value"),
+            (#"{"status":"online","at":1,"devices":"x"}"#, "'devices' is not a whole number"),
         ])
     func rejected(_ payload: String, _ reason: String) {
         let error = #expect(throws: PayloadError.self) { try CollectorHealth.decode(data(payload)) }

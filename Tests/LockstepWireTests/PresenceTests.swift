@@ -6,7 +6,7 @@ import Testing
 @Suite("Presence in JSON")
 struct PresenceTests {
     @Test("a presence message is encoded as specified")
-    func contract() {
+    func format() {
         let presence = Presence(
             epoch: epoch, session: 7, phase: .foreground, at: Timestamp(microseconds: 1_700_000_000_000_000),
             reason: "start")
@@ -24,19 +24,21 @@ struct PresenceTests {
             droppedSamples: 99,
             sources: ["simulate": "running", "gpsd://h:1 \"x\"": "stale: \t"])
         #expect(try PresenceJSON.decode(Data(PresenceJSON.encode(presence))) == presence)
-        let bare = Presence(epoch: nil, session: nil, phase: phase, at: nil)
-        #expect(try PresenceJSON.decode(Data(PresenceJSON.encode(bare))) == bare)
-        #expect(text(PresenceJSON.encode(bare)) == #"{"phase":"\#(phase.rawValue)"}"#)
+        let minimal = Presence(epoch: nil, session: nil, phase: phase, at: nil)
+        #expect(try PresenceJSON.decode(Data(PresenceJSON.encode(minimal))) == minimal)
+        #expect(text(PresenceJSON.encode(minimal)) == #"{"phase":"\#(phase.rawValue)"}"#)
     }
 
-    @Test("the canonical form is read without a JSON decoder", arguments: Phase.allCases)
+    @Test("the canonical form is decoded without a JSON decoder", arguments: Phase.allCases)
     func canonical(_ phase: Phase) throws {
-        for known in 0..<64 {
-            func given<Value>(_ bit: Int, _ value: Value) -> Value? { known & 1 << bit == 0 ? nil : value }
+        // Test all 64 combinations of the six optional members.
+        for included in 0..<64 {
+            func ifIncluded<Value>(_ bit: Int, _ value: Value) -> Value? { included & 1 << bit == 0 ? nil : value }
             let presence = Presence(
-                epoch: given(0, epoch), after: given(1, Epoch(unchecked: "e0")), session: given(2, 7), phase: phase,
-                at: given(3, Timestamp(microseconds: 1_700_000_000_000_000)), reason: given(4, "start"),
-                sources: given(5, ["iio motion/accelerometer": "running", "gpsd": "no fix"]) ?? [:])
+                epoch: ifIncluded(0, epoch), after: ifIncluded(1, Epoch(unchecked: "e0")), session: ifIncluded(2, 7),
+                phase: phase,
+                at: ifIncluded(3, Timestamp(microseconds: 1_700_000_000_000_000)), reason: ifIncluded(4, "start"),
+                sources: ifIncluded(5, ["iio motion/accelerometer": "running", "gpsd": "no fix"]) ?? [:])
             let payload = PresenceJSON.encode(presence)
             #expect(payload.withUnsafeBytes { PresenceJSON.decodeCanonical($0) } == presence, "\(text(payload))")
         }
@@ -56,12 +58,12 @@ struct PresenceTests {
     }
 
     @Test("unknown keys are ignored, and missing keys are nil")
-    func foreign() throws {
+    func unknownKeys() throws {
         let presence = try PresenceJSON.decode(data(#"{"phase":"background","battery":{"level":0.5},"at":null}"#))
         #expect(presence == Presence(epoch: nil, session: nil, phase: .background, at: nil))
     }
 
-    @Test("at most a thousand ranges of dropped batches are read, in order")
+    @Test("at most a thousand ranges of dropped batches are decoded, and they are sorted")
     func manyDropped() throws {
         let ranges = (1...60_000).reversed().map { "[\(3 * $0),\(3 * $0)]" }.joined(separator: ",")
         let dropped = try PresenceJSON.decode(data(#"{"phase":"lost","dropped":[\#(ranges)]}"#)).dropped
@@ -81,8 +83,8 @@ struct PresenceTests {
         arguments: [
             ("", "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"),
             ("{}", "'phase' is missing"),
-            (#"{"phase":null}"#, "'phase' is not a text"),
-            (#"{"phase":1}"#, "'phase' is not a text"),
+            (#"{"phase":null}"#, "'phase' is not a string"),
+            (#"{"phase":1}"#, "'phase' is not a string"),
             (
                 #"{"phase":"Foreground"}"#,
                 "'phase' is 'Foreground'; valid phases are foreground, inactive, background, terminated, lost"
@@ -98,12 +100,15 @@ struct PresenceTests {
                 "'at' is 9007199254740992: it must be a time in µs since 1970"
             ),
             (#"{"phase":"lost","session":-1}"#, "'session' is -1: it must be a time in µs since 1970"),
-            (#"{"phase":"lost","dropped_samples":-12}"#, "'dropped_samples' is -12: it must be a count"),
+            (
+                #"{"phase":"lost","dropped_samples":-12}"#,
+                "'dropped_samples' is -12: it must be a number of samples from 0 to 2^53 - 1"
+            ),
             (
                 #"{"phase":"lost","session":9223372036854775807}"#,
                 "'session' is 9223372036854775807: it must be a time in µs since 1970"
             ),
-            (#"{"phase":"lost","reason":5}"#, "'reason' is not a text"),
+            (#"{"phase":"lost","reason":5}"#, "'reason' is not a string"),
             (#"{"phase":"lost","dropped":[[1]]}"#, "'dropped' must be a list of pairs [from, to] of batch numbers"),
             (#"{"phase":"lost","dropped":[[0,1]]}"#, "'dropped' must be a list of pairs [from, to] of batch numbers"),
             (#"{"phase":"lost","dropped":[[2,1]]}"#, "'dropped' must be a list of pairs [from, to] of batch numbers"),
@@ -112,7 +117,7 @@ struct PresenceTests {
                 "'dropped' must be a list of pairs [from, to] of batch numbers"
             ),
             (#"{"phase":"lost","dropped":[1,2]}"#, "'dropped[0]' is not an array"),
-            (#"{"phase":"lost","sources":{"a":1}}"#, "'sources.a' is not a text"),
+            (#"{"phase":"lost","sources":{"a":1}}"#, "'sources.a' is not a string"),
             (#"{"phase":"lost","sources":[]}"#, "'sources' is not an object"),
             (#"{"phase":"lost","epoch":"a b"}"#, "'a b' is not an epoch: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
         ])

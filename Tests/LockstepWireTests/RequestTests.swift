@@ -7,8 +7,8 @@ import Testing
 struct RequestTests {
     private func decode(_ text: String) throws -> AgentRequest { try RequestJSON.decode(Data(text.utf8)) }
 
-    @Test("requests as people write them are read")
-    func reads() throws {
+    @Test("hand-written requests are decoded")
+    func handWritten() throws {
         let lease = try decode(#"{"rate":{"stream":"motion/accelerometer","hz":50,"lease_s":60}}"#)
         #expect(lease.action == .lease(RateLease(stream: .accelerometer, rate: 50, duration: 60)))
         #expect(lease.id == nil && lease.client == nil)
@@ -33,7 +33,7 @@ struct RequestTests {
     }
 
     @Test(
-        "an invalid request is refused with a reason",
+        "an invalid request is rejected with a reason",
         arguments: [
             ("", "not valid JSON"), ("[]", "not an object"),
             ("{}", "exactly one of 'rate', 'phase', 'flush' and 'describe'"),
@@ -47,18 +47,18 @@ struct RequestTests {
             (#"{"rate":{"stream":"steps","hz":5,"lease_s":0}}"#, "'lease_s' must be from 1.0 to 86400.0 seconds"),
             (#"{"rate":{"stream":"steps","hz":"fast","lease_s":9}}"#, "'rate.hz' is not a number"),
         ])
-    func refuses(_ text: String, _ reason: String) {
+    func rejected(_ text: String, _ reason: String) {
         let error = #expect(throws: PayloadError.self) { try decode(text) }
         #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
     }
 
-    @Test("the id of an invalid request can be read")
+    @Test("the id of an invalid request is returned")
     func names() {
         #expect(RequestJSON.id(of: Data(#"{"id":"7","phase":"asleep"}"#.utf8)) == "7")
         #expect(RequestJSON.id(of: Data("no".utf8)) == nil)
     }
 
-    @Test("long names are truncated, and a request that is too large is not read")
+    @Test("long names are truncated, and a request that is too large is rejected")
     func bounds() throws {
         let long = "e" + String(repeating: "\u{301}", count: 500)
         let request = try RequestJSON.decode(Data(#"{"id":"\#(long)","client":"\#(long)","flush":true}"#.utf8))
@@ -66,7 +66,7 @@ struct RequestTests {
         let huge = Data((#"{"id":"7","flush":true}"# + String(repeating: " ", count: RequestJSON.maxBytes)).utf8)
         #expect(RequestJSON.id(of: huge) == nil)
         let error = #expect(throws: PayloadError.self) { try RequestJSON.decode(huge) }
-        #expect(error?.description == "a request has at most 16384 bytes")
+        #expect(error?.description == "the request has \(huge.count) bytes: the limit is 16384")
     }
 }
 
@@ -88,7 +88,7 @@ struct ReplyTests {
     }
 
     @Test("a description is encoded as specified")
-    func describes() {
+    func descriptions() {
         let description = AgentDescription(
             epoch: Epoch(unchecked: "e1"), phase: .foreground,
             streams: [.init(stream: .orientation, rate: nil), .init(stream: .gyroscope, rate: 12.5)],

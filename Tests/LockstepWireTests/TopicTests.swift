@@ -13,7 +13,7 @@ struct TopicTests {
         ]
 
     @Test("a topic of a device's channel survives a round trip", arguments: channels)
-    func bothWays(_ channel: Channel, _ name: String) throws {
+    func roundTrip(_ channel: Channel, _ name: String) throws {
         #expect(TopicRoot.standard.topic(address, channel) == "lockstep/lab/pi-1/\(name)")
         #expect(try TopicRoot.standard.parse("lockstep/lab/pi-1/\(name)") == .device(address, channel))
         #expect(Channel(name: name) == channel)
@@ -40,11 +40,11 @@ struct TopicTests {
     }
 
     @Test(
-        "a root with wildcards, empty levels or a leading $ is refused",
+        "an empty or too long root, and a root with wildcards, empty levels or a leading $, is rejected",
         arguments: [
             "", "/", "a/", "/a", "a//b", "+", "a/#", "a/+/b", "$SYS", "a\0b", String(repeating: "x", count: 257),
         ])
-    func badRoots(_ text: String) {
+    func invalidRoots(_ text: String) {
         let error = #expect(throws: TopicError.self) { try TopicRoot(text) }
         #expect(
             error?.description
@@ -52,15 +52,15 @@ struct TopicTests {
     }
 
     @Test(
-        "an invalid topic is refused with a reason",
+        "an invalid topic is rejected with a reason",
         arguments: [
             ("other/lab/pi/steps", "the topic is not below 'lockstep/'"),
             ("lockstepper/lab/pi/steps", "the topic is not below 'lockstep/'"),
             ("Lockstep/lab/pi/steps", "the topic is not below 'lockstep/'"),
             ("lockstep", "the topic is not below 'lockstep/'"),
             ("", "the topic is not below 'lockstep/'"),
-            ("lockstep/", "the topic is not {root}/{group}/{device}/{channel}"),
-            ("lockstep/lab/pi", "the topic is not {root}/{group}/{device}/{channel}"),
+            ("lockstep/", "the topic does not have the form {root}/{group}/{device}/{channel}"),
+            ("lockstep/lab/pi", "the topic does not have the form {root}/{group}/{device}/{channel}"),
             ("lockstep/lab/pi/", "'' is not a channel (note that a device id cannot contain '/')"),
             ("lockstep/lab/a/b/steps", "'b/steps' is not a channel (note that a device id cannot contain '/')"),
             (
@@ -74,12 +74,12 @@ struct TopicTests {
             ("lockstep/lab/$SYS/steps", "'$SYS' is not a device id: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
             ("lockstep/lab/$collector/a/b", "'a/b' is not a collector id: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
         ])
-    func refused(_ topic: String, _ reason: String) {
+    func rejected(_ topic: String, _ reason: String) {
         let error = #expect(throws: TopicError.self) { try TopicRoot.standard.parse(topic) }
         #expect(error?.description == reason)
     }
 
-    @Test("a topic below a longer root is refused")
+    @Test("a topic that is not below a root of several levels is rejected")
     func nestedRoots() throws {
         let error = #expect(throws: TopicError.self) { try TopicRoot("a/b").parse("a/lab/pi/steps") }
         #expect(error?.description == "the topic is not below 'a/b/'")

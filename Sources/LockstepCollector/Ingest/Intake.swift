@@ -141,7 +141,7 @@ struct Intake {
 
     func checkSize(of message: IncomingMessage) throws(PayloadError) {
         guard message.payload.count <= limits.bytes else {
-            throw PayloadError("\(message.payload.count) bytes: a payload has at most \(limits.bytes)")
+            throw PayloadError("the payload has \(message.payload.count) bytes: the limit is \(limits.bytes)")
         }
     }
 

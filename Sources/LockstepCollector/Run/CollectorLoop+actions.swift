@@ -24,7 +24,7 @@ extension CollectorLoop {
         case .review(let advancingTime):
             moment = .now()
             if advancingTime { intake.tick(&registry, at: moment) }
-            return .reviewed(intake.group.isEmpty ? .none : intake.group.canWait ? .deferrable : .urgent)
+            return .reviewed(intake.group.isEmpty ? .none : intake.group.isDeferrable ? .deferrable : .urgent)
         case .commit:
             let group = intake.takeGroup(&registry, at: moment)
             pending.add(group)

@@ -1,8 +1,8 @@
 /// A request to an agent, sent to its `command` topic.
 public struct AgentRequest: Sendable, Hashable {
-    /// An id chosen by the requester. The reply repeats it.
+    /// An id chosen by the requester, or nil. The reply repeats it.
     public var id: String?
-    /// The name of the requester. A new lease replaces an earlier lease of the same client and stream.
+    /// The name of the requester, or nil. A new lease replaces an earlier lease of the same client and stream.
     public var client: String?
     /// The requested action.
     public var action: Action
@@ -15,7 +15,7 @@ public struct AgentRequest: Sendable, Hashable {
         case phase(Phase)
         /// Publish pending samples without waiting for the end of their window.
         case flush
-        /// Report the streams, rates, leases, sources and the state of the outbox.
+        /// Report the agent's configuration and state, see ``AgentDescription``.
         case describe
     }
 
@@ -51,23 +51,23 @@ public struct RateLease: Sendable, Hashable {
 
 /// An agent's reply to a request, sent to its `command/reply` topic.
 public struct AgentReply: Sendable, Hashable {
-    /// The id of the request.
+    /// The id of the request, or nil if it has none.
     public var id: String?
     /// The result of the request.
     public var outcome: Outcome
 
     /// The result of a request.
     public enum Outcome: Sendable, Hashable {
-        /// The lease was accepted and ends at `until`. The stream is now published at `rate` samples per second: nil
-        /// means not published, infinity means the native rate of its source.
+        /// The lease was accepted and ends at `until`, or was ended if `until` is nil. The stream is now published at
+        /// `rate` samples per second: nil means not published, infinity means the native rate of its source.
         case leased(stream: SensorStream, rate: Double?, until: Timestamp?)
         /// The agent changed to this phase.
         case phase(Phase)
         /// The agent wrote this number of batches to its outbox and sent them to the broker.
         case flushed(batches: Int)
-        /// The agent's description.
+        /// The agent returned its configuration and state.
         case described(AgentDescription)
-        /// The request was refused for this reason.
+        /// The request was rejected for this reason.
         case failed(String)
     }
 
@@ -122,7 +122,7 @@ public struct AgentDescription: Sendable, Hashable {
     public var streams: [Stream]
     /// The leases in effect.
     public var leases: [Lease]
-    /// The status text of each source, by source name.
+    /// The status text of each source, keyed by source name: `running`, `no fix`, `stale: …`.
     public var sources: [String: String]
     /// The number of batches in the outbox.
     public var outboxBatches: Int

@@ -1,4 +1,4 @@
-/// A collector's acknowledgement of the committed batches of one (device, epoch).
+/// A collector's acknowledgement of the committed batches of one device and epoch.
 public struct Acknowledgement: Hashable, Sendable {
     /// The acknowledged epoch.
     public let epoch: Epoch
@@ -27,10 +27,10 @@ public struct Acknowledgement: Hashable, Sendable {
         self.held = held
     }
 
-    /// Creates the acknowledgement of all `received` batches.
+    /// Creates an acknowledgement of all `received` batches.
     ///
-    /// If there are more than `limit` gaps, the lowest gaps are combined into one. Old gaps that never close therefore
-    /// cannot prevent the acknowledgement of newer batches.
+    /// If there are more than `limit` gaps, the lowest gaps are combined into one. Gaps that never close therefore
+    /// cannot block the acknowledgement of newer batches.
     /// - Parameter limit: the maximum number of gaps. The default limits the JSON form to about 16 KB.
     public init(epoch: Epoch, received: SequenceSet, held: Int64? = nil, limit: Int = 800) {
         var gaps = received.gaps.ranges

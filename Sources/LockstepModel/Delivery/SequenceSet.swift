@@ -2,7 +2,8 @@
 ///
 /// Batch numbers mostly arrive in order, so a few ranges represent millions of numbers.
 public struct SequenceSet: Hashable, Sendable {
-    /// The numbers as disjoint ranges in ascending order. At least one number lies between two neighbouring ranges.
+    /// The numbers as disjoint ranges in ascending order. Two adjacent ranges are separated by at least one missing
+    /// number.
     public private(set) var ranges: [ClosedRange<Int64>] = []
 
     /// Creates an empty set.
@@ -13,19 +14,19 @@ public struct SequenceSet: Hashable, Sendable {
         for range in ranges { insert(range) }
     }
 
-    /// Whether the set has no numbers.
+    /// Whether the set is empty.
     public var isEmpty: Bool { ranges.isEmpty }
     /// The lowest number, or nil if the set is empty.
     public var first: Int64? { ranges.first?.lowerBound }
     /// The highest number, or nil if the set is empty.
     public var last: Int64? { ranges.last?.upperBound }
 
-    /// The number of elements.
+    /// The number of batch numbers in the set.
     public var count: Int64 { ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound + 1 } }
 
     /// The watermark: the highest number n such that the set contains all of 1…n, or 0 if it does not contain 1.
     public var watermark: Int64 {
-        // Ranges below 1 do not count: batch numbers start at 1.
+        // Ignore ranges below 1: batch numbers start at 1.
         ranges.first { $0.upperBound >= 1 }.flatMap { $0.contains(1) ? $0.upperBound : nil } ?? 0
     }
 
@@ -123,7 +124,7 @@ public struct SequenceSet: Hashable, Sendable {
 }
 
 extension SequenceSet: CustomStringConvertible {
-    /// The ranges as text: `1-40, 42, 50-61`.
+    /// The ranges as a list: `1-40, 42, 50-61`.
     public var description: String {
         ranges.map { $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }
             .joined(separator: ", ")

@@ -1,6 +1,6 @@
-/// The names of groups, devices, epochs and collectors: 1 to 64 characters of `A-Z a-z 0-9 _ . -`.
+/// A validated name of a group, device, epoch or collector: 1 to 64 characters of `A-Z a-z 0-9 _ . -`.
 ///
-/// The alphabet keeps an identifier valid as one level of an MQTT topic, as a file name and as an SQL value.
+/// These characters are valid in a level of an MQTT topic, in a file name and in an SQL string.
 public protocol Identifier: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible
 where RawValue == String {
     /// The kind of identifier for error messages: `device id`, `group`, …
@@ -18,24 +18,27 @@ extension Identifier {
     }
 
     /// Creates an identifier from `text`.
-    /// - Throws: ``IdentifierError`` if `text` is empty, too long, or has a character outside the alphabet.
+    /// - Throws: ``IdentifierError`` if `text` is empty, too long, or contains an invalid character.
     public init(validating text: String) throws(IdentifierError) {
         guard isIdentifier(text) else { throw IdentifierError(kind: Self.kind, text: text) }
         self.init(unchecked: text)
     }
 
+    /// The identifier as text.
     public var description: String { rawValue }
 
+    /// Returns whether `left` precedes `right` in the order of strings.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The error for a text that is not a valid identifier.
+/// The error thrown for a string that is not a valid identifier.
 public struct IdentifierError: Error, Hashable, CustomStringConvertible {
     /// The kind of identifier that was expected: `device id`, `group`, …
     public let kind: String
-    /// The invalid text, in full.
+    /// The complete invalid string.
     public let text: String
 
+    /// The invalid string, truncated to 80 characters, and the valid characters.
     public var description: String {
         let shown = text.count > 80 ? "\(text.prefix(80))…" : text
         let article = kind.first.map { "aeiou".contains($0) } == true ? "an" : "a"
@@ -43,7 +46,7 @@ public struct IdentifierError: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// The id of one physical thing with sensors.
+/// The id of a device, unique within its group.
 public struct DeviceID: Identifier {
     /// The kind for error messages.
     public static let kind = "device id"
@@ -53,7 +56,7 @@ public struct DeviceID: Identifier {
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 }
 
-/// The id of a set of devices, such as a site or a lab.
+/// The id of a group of devices, such as a site or a lab.
 public struct GroupID: Identifier {
     /// The kind for error messages.
     public static let kind = "group"
@@ -102,7 +105,7 @@ public struct Epoch: Identifier {
 
 /// The full address of a device: its group and its device id.
 ///
-/// Topics contain the address, and a store uses it as the key of a device.
+/// Topics contain the address, and a store identifies devices by it.
 public struct DeviceAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The group.
     public let group: GroupID
@@ -115,8 +118,10 @@ public struct DeviceAddress: Hashable, Comparable, Sendable, CustomStringConvert
         self.device = device
     }
 
+    /// The address as text: `GROUP/DEVICE`.
     public var description: String { "\(group)/\(device)" }
 
+    /// Returns whether `left` precedes `right` in the order of group, then device.
     public static func < (left: DeviceAddress, right: DeviceAddress) -> Bool {
         (left.group, left.device) < (right.group, right.device)
     }

@@ -1,12 +1,12 @@
-/// The persistent state of a device's life-cycle machine: a collector continues from it after a restart.
+/// The persistent state of a device's life-cycle machine. A collector restores the machine from it after a restart.
 public struct LifecycleSnapshot: Hashable, Sendable {
     /// The transition to the current state, or nil before the first transition.
     public var last: LifecycleTransition?
     /// The current epoch. Presence messages of older epochs are ignored.
     public var epoch: Epoch?
-    /// The highest session of that epoch that has sent a presence message.
+    /// The latest session of that epoch that has sent a presence message.
     public var session: Int64?
-    /// The phase that this session reported last, or nil if it is no longer valid.
+    /// The last phase that this session reported, or nil if it is no longer valid.
     public var phase: Phase?
     /// The time of the newest evidence for the state, on the device's time line. Older messages do not change the state.
     public var evidenceTime: Timestamp?
@@ -23,8 +23,8 @@ public struct LifecycleSnapshot: Hashable, Sendable {
         self.evidenceTime = evidenceTime
     }
 
-    /// Returns whether the snapshots are equal apart from ``evidenceTime``.
-    public func differsOnlyInEvidence(from other: LifecycleSnapshot) -> Bool {
+    /// Returns whether the snapshots are equal, ignoring ``evidenceTime``.
+    public func isEqualIgnoringEvidenceTime(_ other: LifecycleSnapshot) -> Bool {
         var other = other
         other.evidenceTime = evidenceTime
         return self == other

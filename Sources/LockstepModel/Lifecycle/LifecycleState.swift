@@ -6,7 +6,7 @@ public enum LifecycleState: String, Sendable, Codable, CaseIterable {
     case inactive
     /// The device runs at background rates, is silent, or has lost its connection.
     case background
-    /// The device has returned from `background` or `terminated` and is not settled yet.
+    /// The device has recently returned from `background` or `terminated`. It becomes `active` after a settling time.
     case resumed
     /// The agent stopped cleanly.
     case terminated
@@ -37,7 +37,7 @@ public struct LifecycleTransition: Hashable, Sendable {
     /// The cause: `foreground`, `inactive`, `background`, `terminated`, `live-sample`, `connection-lost`, `silent`,
     /// `settled`, or the reason given by the agent.
     public let reason: String
-    /// The number of the transition within its device, from 1.
+    /// The sequence number of the transition for this device, starting at 1.
     public let seq: Int64
 
     /// Creates a transition.
@@ -65,11 +65,11 @@ public struct Presence: Hashable, Sendable {
     public var at: Timestamp?
     /// The cause of the phase.
     public var reason: String?
-    /// The batches of `epoch` that the agent's outbox dropped. The agent will never send them.
+    /// The numbers of the batches of `epoch` that the agent's outbox dropped and will never send.
     public var dropped: [ClosedRange<Int64>]
-    /// The total number of samples that the agent dropped.
+    /// The number of samples that the agent has dropped since its outbox was created.
     public var droppedSamples: Int64
-    /// The status text of each source, by source name: `running`, `no fix`, `stale: …`.
+    /// The status text of each source, keyed by source name: `running`, `no fix`, `stale: …`.
     public var sources: [String: String]
 
     /// Creates a presence message.

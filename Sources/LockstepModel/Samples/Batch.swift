@@ -1,4 +1,4 @@
-/// The content of one message: samples of one stream and the batch's position in the agent's sequence.
+/// The content of one message: samples of one stream, and the position of the batch in the agent's sequence.
 public struct Batch: Sendable, Equatable {
     /// The batch's position, or nil if the sender does not number its batches. The collector stores the samples of an
     /// unnumbered batch but cannot detect gaps.
@@ -19,7 +19,7 @@ public struct Batch: Sendable, Equatable {
 
 /// The position of a batch in the sequence of its device and epoch.
 public struct BatchPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The epoch in which `seq` counts.
+    /// The epoch to which `seq` belongs.
     public let epoch: Epoch
     /// The batch number: starts at 1 and increases by 1 without gaps.
     public let seq: Int64
@@ -30,8 +30,10 @@ public struct BatchPosition: Hashable, Comparable, Sendable, CustomStringConvert
         self.seq = seq
     }
 
+    /// The position as text: `EPOCH#SEQ`.
     public var description: String { "\(epoch)#\(seq)" }
 
+    /// Returns whether `left` precedes `right` in the order of epoch id, then number.
     public static func < (left: BatchPosition, right: BatchPosition) -> Bool {
         (left.epoch, left.seq) < (right.epoch, right.seq)
     }

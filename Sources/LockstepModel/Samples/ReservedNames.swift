@@ -1,4 +1,4 @@
-/// Names that a declared column cannot have, because payloads, tables, views and query output use them.
+/// The names that declared columns cannot have, because payloads, tables, views or query output already use them.
 let reservedColumnNames: Set<String> = [
     // Keys of a batch.
     "v", "epoch", "seq", "live", "t", "dt",
@@ -16,6 +16,6 @@ let reservedSQLWords: Set<String> = [
     "from", "having", "in", "index", "insert", "intersect", "into", "is", "isnull", "join", "limit", "not", "nothing",
     "notnull", "null", "on", "or", "order", "primary", "references", "returning", "select", "set", "table", "then",
     "to", "transaction", "union", "unique", "update", "using", "values", "when", "where",
-    // Accepted as names, but with another meaning in an expression.
+    // SQLite accepts these as names, but they have another meaning in expressions.
     "current_date", "current_time", "current_timestamp", "false", "raise", "rowid", "true",
 ]

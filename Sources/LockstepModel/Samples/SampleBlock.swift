@@ -1,7 +1,7 @@
 /// Samples of one stream in columnar form.
 ///
-/// `columns[c][i]` is the value of column `c` of sample `i`. `Double.nan` stands for an unknown value: null on the wire
-/// and in the store, which both exclude NaN as a value.
+/// `columns[c][i]` is the value of column `c` of sample `i`. `Double.nan` represents an unknown value, which is null on
+/// the wire and in the store. Neither can represent NaN itself.
 public struct SampleBlock: Sendable {
     /// The stream of the samples.
     public let stream: SensorStream
@@ -57,20 +57,20 @@ public struct SampleBlock: Sendable {
     ///
     /// The appended samples are removed again if `body` returns false or leaves columns of different lengths.
     /// - Returns: whether the appended samples were kept.
-    package mutating func appending(_ body: (inout [Int64], inout [[Double]]) -> Bool) -> Bool {
+    package mutating func appendInPlace(_ body: (inout [Int64], inout [[Double]]) -> Bool) -> Bool {
         let before = times.count
         if body(&times, &columns), columns.allSatisfy({ $0.count == times.count }) { return true }
         truncate(to: before)
         return false
     }
 
-    /// Removes all samples after the first `count`.
+    /// Removes all samples except the first `count`.
     package mutating func truncate(to count: Int) {
         times.removeLast(max(0, times.count - count))
         for index in columns.indices { columns[index].removeLast(max(0, columns[index].count - count)) }
     }
 
-    /// Returns a new block with the samples of `range`.
+    /// Returns a copy of the samples of `range` as a new block.
     public subscript(range: Range<Int>) -> SampleBlock {
         SampleBlock(stream: stream, times: Array(times[range]), columns: columns.map { Array($0[range]) })
     }
@@ -101,7 +101,7 @@ public struct SampleBlock: Sendable {
 }
 
 extension SampleBlock: Equatable {
-    /// Returns whether stream, times and values are equal. Two unknown values are equal.
+    /// Returns whether streams, times and values are equal. An unknown value equals an unknown value.
     public static func == (left: SampleBlock, right: SampleBlock) -> Bool {
         left.stream == right.stream && left.times == right.times
             && zip(left.columns, right.columns).allSatisfy { pair in

@@ -5,13 +5,14 @@ extension SensorStream {
         case mean
         /// The mean of longitudes in degrees, correct across the 180th meridian for positions close to each other.
         case meanLongitude = "mean-longitude"
-        /// The sum of the known values. For amounts that each cover an interval of their own.
+        /// The sum of the known values. For amounts per interval, such as steps. The intervals must not overlap.
         case sum
-        /// No aggregate. For words, times, and angles, whose mean is not defined across a full turn.
+        /// No aggregate. For words, times and angles. The mean of the angles 359° and 1° would be 180° instead of 0°.
         case none
     }
 
-    /// The columns of aggregated rows: every column with an aggregate, and `samples`, the number of samples in the span.
+    /// The columns of aggregated rows: every column with an aggregate, and `samples`, the number of samples in the time
+    /// span.
     public var aggregateColumns: [Column] {
         columns.filter { $0.aggregate != .none } + [
             Column(name: "samples", kind: .integer, unit: "", isRequired: true, summary: "Samples in the span")

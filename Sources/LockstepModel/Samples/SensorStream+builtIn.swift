@@ -48,7 +48,7 @@ extension SensorStream {
                 ]), unit: "", isRequired: true, summary: "Device orientation")
         ], pausesInBackground: true, resampling: .everySample)
 
-    /// Steps, with distance, pace and cadence, in disjoint intervals.
+    /// Steps with distance, pace and cadence, in intervals that do not overlap.
     public static let steps = SensorStream(
         name: "steps", table: "steps",
         summary: "Steps taken in the interval (start, t]; intervals are disjoint",

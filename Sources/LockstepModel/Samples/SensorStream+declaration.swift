@@ -1,4 +1,4 @@
-/// Streams that a user declares in the settings. Their names start with `x/`.
+// Declared streams: streams that a user declares in the settings. Their names start with `x/`.
 extension SensorStream {
     /// The prefix of the names of declared streams.
     public static let declaredPrefix = "x/"
@@ -11,8 +11,8 @@ extension SensorStream {
     public var isDeclared: Bool { name.hasPrefix(Self.declaredPrefix) }
 
     /// Creates a declared stream. The name of its table is `name` with every `/` replaced by `_`.
-    /// - Throws: ``StreamDeclarationError`` if the name is invalid, there are no or too many columns, or two columns have
-    ///   the same name.
+    /// - Throws: ``StreamDeclarationError`` if the name or summary is invalid, there are no columns or too many, or two
+    ///   columns have the same name.
     public init(
         declaring name: String, summary: String = "", columns: [Column], pausesInBackground: Bool = false
     ) throws(StreamDeclarationError) {
@@ -40,7 +40,10 @@ extension SensorStream {
             pausesInBackground: pausesInBackground, resampling: Self.resampling(ofDeclared: columns))
     }
 
-    /// Sums must not lose a sample, and words and counts have no mean.
+    /// Returns the resampling of a declared stream.
+    ///
+    /// If a column is summed, every sample is kept, because a lost sample would change the sum. Otherwise, a low-pass
+    /// filter is used if all columns are real numbers, because words and whole numbers cannot be averaged.
     private static func resampling(ofDeclared columns: [Column]) -> Resampling {
         if columns.contains(where: { $0.aggregate == .sum }) { return .everySample }
         return columns.allSatisfy { $0.kind == .real } ? .lowPass : .firstOfInterval
@@ -48,7 +51,7 @@ extension SensorStream {
 
     /// Returns a stream without columns for a valid name below `x/`, or nil for any other name.
     ///
-    /// It stands for a stream whose declaration is unknown, where only the name matters.
+    /// Use it as a placeholder for a stream with an unknown declaration, where only the name matters.
     public static func undeclared(_ name: String) -> SensorStream? {
         guard isValidDeclaredName(name) else { return nil }
         return SensorStream(
@@ -59,7 +62,7 @@ extension SensorStream {
         String(name.map { $0 == "/" ? "_" : $0 })
     }
 
-    /// The alphabet is valid in topics, and in SQL names without quotes.
+    /// Returns whether `name` is valid. The allowed characters are also valid in topics and in unquoted SQL names.
     private static func isValidDeclaredName(_ name: String) -> Bool {
         guard name.hasPrefix(declaredPrefix), name.utf8.count <= maxDeclaredNameLength else { return false }
         let levels = name.utf8.dropFirst(declaredPrefix.utf8.count)

@@ -13,9 +13,10 @@ extension SensorStream.Kind {
     /// The words of a `choice`, or nil for other kinds.
     public var words: [String]? { if case .choice(let words) = self { words } else { nil } }
 
-    /// Creates the kind with this name. `number` is another name of `real`.
+    /// Creates the kind with this name. `number` is an alias of `real`.
     /// - Parameter words: the words of a `choice`, or nil if none are declared.
-    /// - Throws: ``StreamDeclarationError`` if there is no such kind, or if words are given for another kind than `choice`.
+    /// - Throws: ``StreamDeclarationError`` if there is no such kind, or if words are given for a kind other than
+    ///   `choice`.
     public init(name: String, words: [String]? = nil) throws(StreamDeclarationError) {
         switch name {
         case "real", "number": self = .real
@@ -24,7 +25,7 @@ extension SensorStream.Kind {
         default:
             let hint =
                 ["text", "string"].contains(name)
-                ? "free texts cannot be stored; use choice with a list of words"
+                ? "free text cannot be stored; use choice with a list of words"
                 : "use real, integer, or choice with a list of words"
             throw StreamDeclarationError("unknown kind '\(name.prefix(40))': \(hint)")
         }

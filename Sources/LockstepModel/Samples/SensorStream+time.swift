@@ -1,4 +1,4 @@
 extension SensorStream.Column {
-    /// Whether the values are times, in µs since 1970. Tables for people show them as ISO 8601.
+    /// Whether the values are times, in µs since 1970. Human-readable output shows them as ISO 8601.
     public var isTime: Bool { kind == .integer && unit == "µs since 1970" }
 }

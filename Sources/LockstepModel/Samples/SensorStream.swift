@@ -1,22 +1,22 @@
-/// A kind of sample of a device: its topic channel, table, columns and default rates.
+/// A type of sensor data: its topic channel, table, columns and default rates.
 ///
 /// A built-in stream is a constant listed in ``builtIn``. Users declare further streams in the settings, see
-/// ``init(declaring:summary:columns:pausesInBackground:)``. Topics, payload checks, tables, views, default rates, queries,
-/// exports and the command line follow from the definition. A ``StreamCatalog`` finds streams by name.
+/// ``init(declaring:summary:columns:pausesInBackground:)``. Topics, payload checks, tables, views, default rates,
+/// queries, exports and the command line are derived from the definition. A ``StreamCatalog`` looks up streams by name.
 public struct SensorStream: Sendable {
-    /// The channel below `{root}/{group}/{device}/`: `motion/accelerometer`.
+    /// The name, which is also the channel below `{root}/{group}/{device}/`: `motion/accelerometer`.
     public let name: String
     /// The table in a store: `accelerometer`.
     public let table: String
     /// A one-line description of a sample.
     public let summary: String
-    /// The values of a sample, in the order of the payload and the table.
+    /// The columns, in their order in payloads and tables.
     public let columns: [Column]
-    /// The rate in samples/s that an agent publishes by default; nil for the native rate of the source.
+    /// The default publishing rate in samples per second, or nil for the native rate of the source.
     public let defaultRate: Double?
-    /// The default in the background phase.
+    /// The part of the stream that is published in the background phase by default.
     public let background: BackgroundDefault
-    /// How samples are reduced to a lower rate.
+    /// The method that reduces samples to a lower rate.
     public let resampling: Resampling
 
     /// Whether an agent pauses this stream in the background phase by default.
@@ -24,7 +24,7 @@ public struct SensorStream: Sendable {
 
     /// - Parameters:
     ///   - pausesInBackground: Whether the stream pauses in the background phase by default.
-    ///   - background: The default in the background phase, if it is more than on or off.
+    ///   - background: The default in the background phase, or nil to derive it from `pausesInBackground`.
     ///   - resampling: The default is a low-pass filter if every column is a number that can be averaged, otherwise the
     ///     nearest sample.
     init(
@@ -41,43 +41,43 @@ public struct SensorStream: Sendable {
         self.resampling = resampling ?? (canAverage ? .lowPass : .nearest)
     }
 
-    /// How much of a stream is published in the background phase by default.
+    /// The part of a stream that is published in the background phase by default.
     public enum BackgroundDefault: Sendable, Hashable {
-        /// Nothing.
+        /// No samples.
         case paused
-        /// As much as in the foreground.
+        /// The same samples as in the foreground.
         case unchanged
-        /// At most this rate, in samples/s.
+        /// At most this number of samples per second.
         case rate(Double)
-        /// A sample after each movement by this distance in m; for locations.
+        /// One sample after each movement by this distance in m. For locations.
         case distance(Double)
     }
 
-    /// How samples that arrive faster than requested are reduced.
+    /// A method that reduces samples to the requested rate.
     public enum Resampling: Sendable, Hashable {
-        /// Low-pass filtered, then sampled: for measurements of which each column can be averaged.
+        /// A low-pass filter, then sampling. For measurements whose columns can all be averaged.
         case lowPass
-        /// The sample nearest to each instant: for values without a column-by-column mean, such as attitudes.
+        /// The sample nearest to each instant. For values that cannot be averaged column by column, such as attitudes.
         case nearest
-        /// The first sample of each interval: for fixes.
+        /// The first sample of each interval. For position fixes.
         case firstOfInterval
-        /// Not reduced: for counts, of which every one matters, and for changes.
+        /// No reduction. For counts, where a lost sample would change the sum, and for state changes.
         case everySample
     }
 
-    /// One value of a sample.
+    /// A column: one value of each sample.
     public struct Column: Sendable, Hashable {
         /// The name in payloads, tables and query output.
         public let name: String
-        /// The kind of its values.
+        /// The kind of the column's values.
         public let kind: Kind
-        /// The unit (`g`, `rad/s`, `µT`, `m`, …), empty for a number without one.
+        /// The unit (`g`, `rad/s`, `µT`, `m`, …), or an empty string for a value without a unit.
         public let unit: String
         /// Whether every sample must have a value in this column.
         public let isRequired: Bool
-        /// A one-line description of its values.
+        /// A one-line description of the column's values.
         public let summary: String
-        /// The aggregate of its values over a time span.
+        /// The aggregate of the column's values over a time span.
         public let aggregate: Aggregate
 
         /// - Parameter aggregate: The default is the mean for real numbers and none for other kinds.
@@ -99,10 +99,10 @@ public struct SensorStream: Sendable {
         case real
         /// A whole number of magnitude below 2⁵³.
         case integer
-        /// One of a fixed set of words; in memory its index.
+        /// One of a fixed list of words. In memory, the index of the word.
         case choice([String])
 
-        /// Returns whether a payload can carry this value; other values become null.
+        /// Returns whether a payload can represent `value`. Other values are encoded as null.
         public func accepts(_ value: Double) -> Bool {
             switch self {
             case .real: value.isFinite

@@ -1,6 +1,6 @@
-/// The streams that a program or a store knows: the built-in streams, and those declared in the settings.
+/// The streams of a program or a store: the built-in streams, and those declared in the settings.
 ///
-/// A catalog is a value that is passed to whatever needs to find streams by name.
+/// Pass a catalog to code that looks up streams by name.
 public struct StreamCatalog: Sendable, Hashable {
     /// The catalog of the built-in streams.
     public static let builtIn = StreamCatalog(unchecked: SensorStream.builtIn)
@@ -34,7 +34,7 @@ public struct StreamCatalog: Sendable, Hashable {
     /// The declared streams.
     public var declared: [SensorStream] { streams.filter(\.isDeclared) }
 
-    /// Returns the stream of a topic channel such as `motion/accelerometer`, or nil if there is none.
+    /// Returns the stream with a topic channel such as `motion/accelerometer`, or nil if there is none.
     public func stream(ofChannel name: String) -> SensorStream? { byName[name] }
 
     /// Returns the stream with a channel or table of this name, or nil if there is none: `motion/accelerometer` and
@@ -43,11 +43,11 @@ public struct StreamCatalog: Sendable, Hashable {
 
     /// Returns the stream with this name. For a name below `x/` that is not declared, returns a stream without columns.
     ///
-    /// Use it only where the columns do not matter.
+    /// Use the result only where the columns do not matter.
     public func reference(named name: String) -> SensorStream? { stream(named: name) ?? SensorStream.undeclared(name) }
 
-    /// Returns the reason why there is no stream with this name, and what to do.
-    public func unknownStream(_ name: String) -> String {
+    /// Returns an error message for a name without a stream: the reason, and what to do.
+    public func unknownStreamMessage(for name: String) -> String {
         if name.hasPrefix(SensorStream.declaredPrefix) {
             return
                 "the stream '\(name.prefix(80))' is not declared: declare its columns in the section 'streams' of the "

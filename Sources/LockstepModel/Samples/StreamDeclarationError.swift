@@ -1,11 +1,12 @@
-/// The reason why the declaration of a stream is invalid, and what to do about it.
+/// The error thrown for an invalid declaration of a stream.
 public struct StreamDeclarationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The reason, as one sentence.
+    /// The reason and what to do, as one sentence.
     public let description: String
 
     init(_ description: String) { self.description = description }
 
-    /// Checks a text that becomes part of a comment in the schema of a store.
+    /// Checks a text that becomes part of an SQL comment in the schema of a store.
+    /// - Throws: ``StreamDeclarationError`` if the text is too long or could end the comment.
     static func checkText(_ text: String, maxLength: Int, of field: String) throws(StreamDeclarationError) {
         guard text.count <= maxLength else {
             throw StreamDeclarationError("the \(field) has \(text.count) characters: use at most \(maxLength)")

@@ -1,11 +1,11 @@
 /// A point in time, in whole microseconds since 1970-01-01 00:00 UTC.
 ///
-/// A JavaScript number represents every such timestamp exactly until the year 2255. The JSON form is the plain number.
+/// In JSON, a timestamp is a number. A JavaScript number represents it exactly until the year 2255.
 public struct Timestamp: Hashable, Comparable, Sendable, Codable {
     /// The time in µs since 1970-01-01 00:00 UTC.
     public var microseconds: Int64
 
-    /// Creates a time from µs since 1970.
+    /// Creates a timestamp from µs since 1970.
     public init(microseconds: Int64) { self.microseconds = microseconds }
 
     /// Decodes a whole number of µs since 1970.
@@ -19,6 +19,7 @@ public struct Timestamp: Hashable, Comparable, Sendable, Codable {
         try container.encode(microseconds)
     }
 
+    /// Returns whether `left` is earlier than `right`.
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
 
     /// Returns the time `interval` µs after `time`.
@@ -49,7 +50,8 @@ extension Timestamp: CustomStringConvertible {
 
 extension Timestamp {
     /// Parses a whole number of µs since 1970, or an ISO 8601 date or date with time. Seconds, fraction and time zone
-    /// (`Z` or `±hh:mm`) are optional; without a time zone the time is UTC. Returns nil for any other text.
+    /// (`Z` or `±hh:mm`) are optional; without a time zone the time is UTC. Fractions are truncated to microseconds.
+    /// Returns nil for any other text.
     public init?(_ text: String) {
         if let microseconds = Int64(text) {
             self.init(microseconds: microseconds)
@@ -61,6 +63,7 @@ extension Timestamp {
     }
 }
 
+/// A parser for ISO 8601 dates and times.
 private struct ISOReader {
     private var rest: Substring.UTF8View
 
@@ -78,6 +81,7 @@ private struct ISOReader {
         return rest.isEmpty ? Timestamp(microseconds: microseconds) : nil
     }
 
+    /// Returns the time since midnight, in µs.
     private mutating func timeOfDay() -> Int64? {
         guard let hour = digits(2), skip(":"), let minute = digits(2), hour < 24, minute < 60 else { return nil }
         var microseconds = (hour * 60 + minute) * 60_000_000
@@ -95,6 +99,7 @@ private struct ISOReader {
         return microseconds
     }
 
+    /// Returns the offset from UTC, in µs.
     private mutating func zoneOffset() -> Int64? {
         if rest.isEmpty || skip("Z") || skip("z") { return 0 }
         let sign: Int64 = skip("+") ? 1 : skip("-") ? -1 : 0
@@ -121,7 +126,8 @@ private struct ISOReader {
 }
 
 // Civil dates are computed in 400-year cycles from 1 March of year 0. A year that starts in March ends with the leap
-// day, which keeps the formulas free of special cases.
+// day, which avoids special cases (H. Hinnant, chrono-Compatible Low-Level Date Algorithms,
+// https://howardhinnant.github.io/date_algorithms.html).
 
 private func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
     let shiftedYear = month <= 2 ? year - 1 : year

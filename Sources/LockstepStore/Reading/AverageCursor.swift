@@ -3,10 +3,12 @@ import LockstepSQLite
 
 /// Reads aggregates (means and sums) over time spans.
 ///
-/// It runs one statement per span instead of `GROUP BY t / span`: SQLite does not know that this expression increases
-/// with `t`, and would sort all samples before it returns the first row.
+/// It runs one query per span instead of `GROUP BY t / span`. SQLite does not know that this expression increases with
+/// `t`, so it would sort all samples before returning the first row.
 final class AverageCursor: QueryCursor {
+    /// Finds the first sample at or after ``position``.
     private let first: SQLiteStatement
+    /// Computes the aggregates of one span.
     private let average: SQLiteStatement
     private let columns: [SensorStream.Column]
     private let times: Range<Int64>
@@ -15,18 +17,18 @@ final class AverageCursor: QueryCursor {
     /// The start of the next search for a sample, in µs since 1970.
     private var position: Int64
 
-    /// Returns nil if the store has no table for the stream yet.
+    /// Creates a cursor, or returns nil if the store has no table for the stream yet.
     init?(
         _ stream: SensorStream, _ times: Range<Int64>, span: Int64, in database: SQLiteDatabase
     ) throws(SQLiteError) {
         let present = try StoreSchema.columns(of: stream.table, in: database)
         guard !present.isEmpty else { return nil }
-        let wanted = "FROM \(stream.table) WHERE device_id = ? AND t >= ? AND t < ?"
-        first = try database.prepare("SELECT t \(wanted) ORDER BY t LIMIT 1")
+        let source = "FROM \(stream.table) WHERE device_id = ? AND t >= ? AND t < ?"
+        first = try database.prepare("SELECT t \(source) ORDER BY t LIMIT 1")
         let values = stream.columns.compactMap { column in
             column.aggregateSQL.map { present.contains(column.name) ? $0 : "NULL" }
         }
-        average = try database.prepare("SELECT \((values + ["count(*)"]).joined(separator: ", ")) \(wanted)")
+        average = try database.prepare("SELECT \((values + ["count(*)"]).joined(separator: ", ")) \(source)")
         columns = stream.aggregateColumns
         self.times = times
         self.span = span
@@ -79,12 +81,13 @@ extension SensorStream.Column {
         }
     }
 
-    /// If the values lie on both sides of the 180th meridian, 360° is added to negative values before averaging.
+    /// Returns the SQL expression of the mean longitude. If the values lie on both sides of the 180th meridian, 360° is
+    /// added to negative values before averaging.
     private static func meanLongitudeSQL(_ name: String) -> String {
-        let beyond = "avg(CASE WHEN \(name) < 0 THEN \(name) + 360 ELSE \(name) END)"
+        let shifted = "avg(CASE WHEN \(name) < 0 THEN \(name) + 360 ELSE \(name) END)"
         return """
             CASE WHEN max(\(name)) - min(\(name)) <= 180 THEN avg(\(name))
-            WHEN \(beyond) > 180 THEN \(beyond) - 360 ELSE \(beyond) END
+            WHEN \(shifted) > 180 THEN \(shifted) - 360 ELSE \(shifted) END
             """
     }
 }

@@ -1,15 +1,15 @@
 public import LockstepModel
 import LockstepSQLite
 
-/// The rows that a query returns for each device.
+/// The kind of rows that a query returns for each device.
 public enum QueryDetail: Hashable, Sendable {
     /// All samples.
     case samples
     /// Only the newest sample.
     case last
-    /// One row of aggregates for each time span that has samples, with the start of the span as its time.
+    /// One row of aggregates for each time span with samples. The time of the row is the start of the span.
     ///
-    /// `span` is the length in µs and must be greater than 0. Spans are aligned to 1970-01-01 UTC.
+    /// `span` is the length of each span in µs and must be greater than 0. Spans are aligned to 1970-01-01 UTC.
     case averages(span: Int64)
 
     /// Returns the columns of the rows.
@@ -38,6 +38,6 @@ protocol QueryCursor: AnyObject {
     func start(device: Int64) throws(SQLiteError)
     /// Returns the next row of the device in order of time, or nil after the last row.
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])?
-    /// Ends reading and releases the snapshot of the database until the next start.
+    /// Stops reading, which releases the snapshot of the database.
     func reset()
 }

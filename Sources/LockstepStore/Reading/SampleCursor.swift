@@ -6,12 +6,12 @@ final class SampleCursor: QueryCursor {
     private let select: SQLiteStatement
     private let kinds: [SensorStream.Kind]
 
-    /// Returns nil if the store has no table for the stream yet.
+    /// Creates a cursor, or returns nil if the store has no table for the stream yet.
     init?(
         _ stream: SensorStream, _ times: Range<Int64>, newestOnly: Bool, in database: SQLiteDatabase
     ) throws(SQLiteError) {
         guard let columns = try StoreSchema.selectList(of: stream, in: database) else { return nil }
-        select = try database.prepare(Self.select(columns, of: stream, newestOnly: newestOnly))
+        select = try database.prepare(Self.selectSQL(columns, of: stream, newestOnly: newestOnly))
         try select.bind(times.lowerBound, at: 2)
         try select.bind(times.upperBound, at: 3)
         kinds = stream.columns.map(\.kind)
@@ -30,9 +30,9 @@ final class SampleCursor: QueryCursor {
         return (Timestamp(microseconds: select.int64(at: 0)), values)
     }
 
-    /// Returns the SELECT statement. SQLite finds the newest sample at the end of the device's range of the primary key,
-    /// without reading other rows.
-    static func select(_ columns: String, of stream: SensorStream, newestOnly: Bool) -> String {
+    /// Returns the SQL of the SELECT statement. SQLite finds the newest sample by the primary key, without reading
+    /// other rows.
+    static func selectSQL(_ columns: String, of stream: SensorStream, newestOnly: Bool) -> String {
         """
         SELECT t, \(columns) FROM \(stream.table)
         WHERE device_id = ? AND t >= ? AND t < ? ORDER BY t\(newestOnly ? " DESC LIMIT 1" : "")

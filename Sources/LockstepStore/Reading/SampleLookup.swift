@@ -1,13 +1,15 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Compares samples with the stored samples of the same device and time in the table of one stream.
+/// A comparison of samples of one stream with the stored samples of the same device and time.
 struct SampleLookup {
     private let stream: SensorStream
+    /// Selects the sample at one time.
     private let select: SQLiteStatement
+    /// Selects the samples of a time span, in order of time.
     private let span: SQLiteStatement
 
-    /// Returns nil if the table does not exist.
+    /// Creates a lookup, or returns nil if the stream's table does not exist.
     init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         self.stream = stream
         guard let names = try StoreSchema.selectList(of: stream, in: database) else { return nil }
@@ -39,8 +41,8 @@ struct SampleLookup {
 
     /// Returns the indexes of those `rows` of `block` that are stored with different values, and the stored values.
     ///
-    /// It scans the table once from the first to the last time. The samples of a batch are nearly always neighbours in
-    /// the table, which makes the scan as fast as the lookup of a single row.
+    /// It scans the table once from the first to the last time. The samples of a batch are nearly always adjacent in
+    /// the table, so the scan takes about as long as the lookup of a single row.
     func differences(
         _ rows: Range<Int>, of block: SampleBlock, device: Int64
     ) throws(SQLiteError) -> [(index: Int, stored: [Double])] {
@@ -55,13 +57,13 @@ struct SampleLookup {
         defer { span.reset() }
         var index = rows.lowerBound
         var otherRows = 0
-        let time = stream.columns.count
+        let timeColumn = stream.columns.count
         while index < rows.upperBound, try span.step() {
-            let stored = span.int64(at: time)
+            let stored = span.int64(at: timeColumn)
             while index < rows.upperBound, block.times[index] < stored { index += 1 }
             guard index < rows.upperBound, block.times[index] == stored else {
                 otherRows += 1
-                // There may be millions of other rows in between: switch to one lookup per sample.
+                // There may be millions of other rows between the samples: switch to one lookup per sample.
                 if otherRows > 4 * rows.count { return try differencesByLookup(rows, of: block, device: device) }
                 continue
             }
@@ -86,8 +88,8 @@ struct SampleLookup {
     private func difference(of index: Int, in block: SampleBlock, from statement: SQLiteStatement) -> [Double]? {
         for (number, column) in stream.columns.enumerated() {
             let stored = column.kind.read(statement, at: number)
-            let given = column.kind.normalized(block.columns[number][index])
-            guard stored == given || (stored.isNaN && given.isNaN) else {
+            let received = column.kind.normalized(block.columns[number][index])
+            guard stored == received || (stored.isNaN && received.isNaN) else {
                 return stream.columns.enumerated().map { number, column in column.kind.read(statement, at: number) }
             }
         }

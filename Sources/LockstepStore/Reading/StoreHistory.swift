@@ -14,10 +14,11 @@ public struct StoreHistory: SampleHistory {
     }
 
     /// Returns the samples of `stream` from `from` to `to`, both inclusive, in order of time.
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError`` if the store cannot be read.
     public func samples(of stream: SensorStream, from: Timestamp, to: Timestamp) throws -> SampleBlock {
         var block = SampleBlock(stream: stream)
-        // A reader may only be used from one thread. Opening one per call costs far less than the query.
+        // Open a reader per call, because a reader is limited to one thread. Opening takes far less time than the
+        // query.
         try StoreReader(path: path).query(
             stream: stream, group: device.group, devices: [device.device], from: from, to: to + 1
         ) { block.append(time: $0.time, values: $0.values) }

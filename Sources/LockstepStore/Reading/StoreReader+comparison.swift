@@ -1,7 +1,7 @@
 public import LockstepModel
 import LockstepSQLite
 
-/// The result of comparing samples with the store.
+/// The result of comparing a block of samples with the store.
 public struct BlockComparison: Hashable, Sendable {
     /// The number of samples that are stored with equal values.
     public internal(set) var present = 0
@@ -13,10 +13,10 @@ public struct BlockComparison: Hashable, Sendable {
 
 extension StoreReader {
     /// Compares every sample of `block` with the stored samples of `device`.
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError`` if the store cannot be read.
     public func compare(_ block: SampleBlock, of device: DeviceAddress) throws(StoreError) -> BlockComparison {
         try reading {
-            guard let id = try number(of: device), let lookup = try lookup(of: block.stream) else {
+            guard let id = try id(of: device), let lookup = try lookup(of: block.stream) else {
                 return BlockComparison(missing: block.times)
             }
             var comparison = BlockComparison()
@@ -31,15 +31,16 @@ extension StoreReader {
         }
     }
 
-    private func number(of device: DeviceAddress) throws(SQLiteError) -> Int64? {
+    /// Returns the id of `device` in the store, or nil if the store does not contain it.
+    private func id(of device: DeviceAddress) throws(SQLiteError) -> Int64? {
         let select = try database.prepare("SELECT device_id FROM devices WHERE group_name = ? AND device = ?")
         try select.bind(device.group.rawValue, at: 1)
         try select.bind(device.device.rawValue, at: 2)
         return try select.step() ? select.int64(at: 0) : nil
     }
 
-    /// Returns the cached lookup of a stream, or nil if the store has no table for the stream yet. It is cached because a
-    /// journal has thousands of blocks.
+    /// Returns the cached lookup of a stream, or nil if the store has no table for the stream yet. It is cached because
+    /// a caller may compare thousands of blocks.
     private func lookup(of stream: SensorStream) throws(SQLiteError) -> SampleLookup? {
         if let known = lookups[stream] { return known }
         let lookup = try SampleLookup(stream, in: database)

@@ -5,9 +5,9 @@ import LockstepSQLite
 public struct DeviceSummary: Hashable, Sendable {
     /// The address of the device.
     public let address: DeviceAddress
-    /// The life-cycle state, or nil if the device has none yet, for example because it has only sent backlog.
+    /// The life-cycle state, or nil if it is still unknown, for example because the device has only sent backlog.
     public let state: LifecycleState?
-    /// The time of the last change of the state.
+    /// The time of the last change of the state, or nil if the state is unknown.
     public let since: Timestamp?
     /// The time of the first message of the device, on the collector's clock.
     public let firstSeen: Timestamp?
@@ -21,7 +21,8 @@ public struct DeviceSummary: Hashable, Sendable {
     public let duplicates: Int64
     /// The number of samples that were received again with different values.
     public let conflicts: Int64
-    /// The number of missing batches in all epochs: neither received nor dropped, and below a batch that was.
+    /// The number of missing batches in all epochs: batches below the highest known number that were neither received
+    /// nor dropped.
     public let gaps: Int64
     /// The number of batches in all epochs that the agent dropped and that were never received.
     public let dropped: Int64
@@ -29,7 +30,7 @@ public struct DeviceSummary: Hashable, Sendable {
 
 extension StoreReader {
     /// Returns a summary of every device, ordered by group and device id.
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError`` if the store cannot be read.
     public func devices() throws(StoreError) -> [DeviceSummary] {
         try reading {
             let batches = try epochs()

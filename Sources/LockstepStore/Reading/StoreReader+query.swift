@@ -17,7 +17,7 @@ extension StoreReader {
     ///   - stream: the stream to read.
     ///   - detail: the kind of rows: samples, the newest sample only, or aggregates.
     ///   - group: the group to read, or nil for all groups.
-    ///   - devices: the devices to read, or an empty array for all devices.
+    ///   - devices: the ids of the devices to read, or an empty array for all devices.
     ///   - from: the start of the time range (inclusive), or nil for no limit.
     ///   - to: the end of the time range (exclusive), or nil for no limit.
     ///   - limit: the maximum number of rows over all devices, or nil for no limit.
@@ -28,31 +28,31 @@ extension StoreReader {
         from: Timestamp? = nil, to: Timestamp? = nil, limit: Int? = nil, each: (SampleRow) throws -> Void
     ) throws {
         let times = (from?.microseconds ?? .min)..<max(from?.microseconds ?? .min, to?.microseconds ?? .max)
-        guard let cursor = try storeErrors({ try detail.cursor(of: stream, times, in: database) }) else { return }
-        let devices = try chosen(group, devices)
-        var left = limit ?? .max
-        if detail == .last { return try newest(of: devices, cursor, limit: left, each: each) }
-        for device in devices where left > 0 {
-            try storeErrors { try cursor.start(device: device.id) }
-            while left > 0, let row = try storeErrors({ try cursor.next() }) {
-                left -= 1
+        guard let cursor = try convertingErrors({ try detail.cursor(of: stream, times, in: database) }) else { return }
+        let devices = try selectedDevices(group, devices)
+        var remainingRows = limit ?? .max
+        if detail == .last { return try newest(of: devices, cursor, limit: remainingRows, each: each) }
+        for device in devices where remainingRows > 0 {
+            try convertingErrors { try cursor.start(device: device.id) }
+            while remainingRows > 0, let row = try convertingErrors({ try cursor.next() }) {
+                remainingRows -= 1
                 try each(SampleRow(device: device.address, time: row.time, values: row.values))
             }
         }
     }
 
-    /// Reads the newest row of up to 1,000 devices per transaction: a transaction per device would take longer than
-    /// reading the row. The transaction ends before `each` is called, because `each` may take long.
+    /// Reads the newest row of each device, for up to 1,000 devices per transaction: a transaction per device would
+    /// take longer than reading the row. The transaction ends before `each` is called, because `each` may take long.
     private func newest(
         of devices: [NumberedDevice], _ cursor: any QueryCursor, limit: Int, each: (SampleRow) throws -> Void
     ) throws {
-        var left = limit
-        var remaining = devices[...]
-        while left > 0, !remaining.isEmpty {
-            let count = min(left, 1000)
+        var remainingRows = limit
+        var remainingDevices = devices[...]
+        while remainingRows > 0, !remainingDevices.isEmpty {
+            let count = min(remainingRows, 1000)
             let rows = try reading {
                 defer { cursor.reset() }
-                return try remaining.prefix(count).compactMap { device in
+                return try remainingDevices.prefix(count).compactMap { device in
                     try cursor.start(device: device.id)
                     return try cursor.next().map {
                         SampleRow(device: device.address, time: $0.time, values: $0.values)
@@ -60,12 +60,13 @@ extension StoreReader {
                 }
             }
             try rows.forEach(each)
-            left -= rows.count
-            remaining = remaining.dropFirst(count)
+            remainingRows -= rows.count
+            remainingDevices = remainingDevices.dropFirst(count)
         }
     }
 
-    private func chosen(_ group: GroupID?, _ devices: [DeviceID]) throws(StoreError) -> [NumberedDevice] {
+    /// Returns the devices of a query, ordered by group and device.
+    private func selectedDevices(_ group: GroupID?, _ devices: [DeviceID]) throws(StoreError) -> [NumberedDevice] {
         let wanted = Set(devices)
         return try reading { try numberedDevices() }.filter { device in
             (group == nil || device.address.group == group)
@@ -73,9 +74,9 @@ extension StoreReader {
         }
     }
 
-    /// Runs `body` without a transaction, unlike ``reading(_:)``. A transaction during a long query would prevent
-    /// checkpoints and let the write-ahead log grow.
-    private func storeErrors<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
+    /// Runs `body` and converts its errors to ``StoreError``. Unlike ``reading(_:)``, it does not use a transaction:
+    /// during a long query, a transaction would prevent checkpoints and let the write-ahead log grow.
+    private func convertingErrors<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
         do { return try body() } catch { throw StoreError(error, path: path) }
     }
 }

@@ -1,22 +1,22 @@
 public import LockstepModel
 import LockstepSQLite
 
-/// The stored data of one device, counted from the tables themselves.
+/// The stored data of one device, counted from the tables instead of the counters in `devices`.
 public struct DeviceVerification: Hashable, Sendable {
     /// The address of the device.
     public let address: DeviceAddress
     /// The batch numbers of each epoch, ordered by epoch id.
     public let epochs: [EpochVerification]
-    /// The number of rows of each stream that has any, in the order of the store's ``/LockstepModel/StreamCatalog``.
+    /// The number of samples of each stream that has samples, in the order of the store's ``/LockstepModel/StreamCatalog``.
     public let samples: [StreamCount]
-    /// The number of rows in `conflicts`.
+    /// The number of rows in the table `conflicts`.
     public let conflicts: Int64
 
-    /// The number of rows of one stream.
+    /// The number of samples of one stream.
     public struct StreamCount: Hashable, Sendable {
         /// The stream.
         public let stream: SensorStream
-        /// The number of rows.
+        /// The number of samples.
         public let count: Int64
     }
 }
@@ -29,21 +29,21 @@ public struct EpochVerification: Hashable, Sendable {
     public let received: SequenceSet
     /// The batches that the agent dropped and that were never received.
     public let dropped: SequenceSet
-    /// The missing batches: neither received nor dropped, and below a batch that was.
+    /// The missing batches: batches below the highest known number that were neither received nor dropped.
     public let gaps: SequenceSet
 
     init(epoch: Epoch, received: SequenceSet, agentDropped: SequenceSet) {
         self.epoch = epoch
         self.received = received
-        // An agent may drop a batch that was received if the acknowledgement was lost.
+        // If an acknowledgement is lost, the agent may drop a batch that was received.
         dropped = agentDropped.subtracting(received)
         gaps = received.union(agentDropped).gaps
     }
 }
 
 extension StoreReader {
-    /// Returns the stored data of every device, counted from the tables. It reads the keys of all samples.
-    /// - Throws: ``StoreError``
+    /// Returns the stored data of every device. It reads the keys of all samples, so its duration grows with the store.
+    /// - Throws: ``StoreError`` if the store cannot be read.
     public func verification() throws(StoreError) -> [DeviceVerification] {
         try reading {
             let epochs = try epochs()

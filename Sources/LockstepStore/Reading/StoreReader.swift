@@ -11,6 +11,7 @@ typealias NumberedDevice = (address: DeviceAddress, id: Int64)
 public final class StoreReader {
     let path: String
     let database: SQLiteDatabase
+    /// The cached lookups of ``compare(_:of:)``.
     var lookups: [SensorStream: SampleLookup] = [:]
 
     /// Opens the store at `path`.
@@ -33,14 +34,14 @@ public final class StoreReader {
     }
 
     /// Returns the streams of the store: the built-in streams, and all streams that were ever declared for this store.
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError`` if the store cannot be read or a stored definition is invalid.
     public func catalog() throws(StoreError) -> StreamCatalog {
         do { return try StreamTable.catalog(in: database) } catch { throw StoreError(error, path: path) }
     }
 
     /// Runs SQLite's integrity check, which reads the whole file.
     /// - Returns: the problems found, or an empty array if the file is intact.
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError`` if the store cannot be read for a reason other than damage.
     public func integrityCheck() throws(StoreError) -> [String] {
         var findings: [String] = []
         do {

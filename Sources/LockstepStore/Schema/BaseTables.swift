@@ -1,7 +1,7 @@
 /// The tables that are independent of the streams, as of schema 1.
 ///
-/// Released columns, types and keys never change here: a change is a new migration. Comments may change; they appear in
-/// new stores only. SQLite keeps the comments, so `.schema` in its shell explains the store.
+/// Never change released columns, types or keys here: add a migration. Comments may change, but the change is visible
+/// in new stores only. SQLite keeps the comments, so `.schema` in the `sqlite3` shell explains the store.
 let baseTables = [
     """
     CREATE TABLE devices (

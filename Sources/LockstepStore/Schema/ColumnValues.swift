@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-// Conversion between values in memory, which are all `Double`, and values in a table.
+// Conversion between values in memory, which are always `Double`, and values in a table.
 extension SensorStream.Kind {
     /// The SQL type of the column.
     var sqlType: String {
@@ -12,7 +12,7 @@ extension SensorStream.Kind {
         }
     }
 
-    /// Returns `value` as it would be read back from a table: integers are rounded, and invalid values become null.
+    /// Returns `value` as a table would return it: integers are rounded, and invalid values become NaN, which is null.
     func normalized(_ value: Double) -> Double {
         switch self {
         case .real: value
@@ -67,5 +67,5 @@ extension SensorStream {
     }
 }
 
-/// The largest whole number up to which all whole numbers are exact as `Double`: 2⁵³.
+/// The upper limit up to which `Double` represents all whole numbers exactly: 2⁵³.
 private let largestInteger = 9_007_199_254_740_992.0

@@ -1,11 +1,11 @@
 import LockstepModel
 
 extension SensorStream {
-    /// Returns how the declaration differs from the `stored` stream in a way that would change the meaning of stored
-    /// samples, or nil if it does not.
+    /// Returns the first difference from the `stored` stream that would change the meaning of stored samples, as an
+    /// error message, or nil if there is none.
     ///
-    /// Columns may be added, and summaries, aggregates and `required` may change. Columns must not be removed, and must
-    /// keep their kind, words and unit.
+    /// Columns may be added, and summaries, aggregates and `required` may change. Columns must not be removed, and
+    /// their kind, words and unit must not change.
     func difference(from stored: SensorStream) -> String? {
         for old in stored.columns {
             guard let new = columns.first(where: { $0.name == old.name }) else {

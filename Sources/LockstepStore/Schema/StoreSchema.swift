@@ -3,9 +3,10 @@ import LockstepSQLite
 
 /// The schema of a store: application id, schema version, tables and views.
 enum StoreSchema {
-    /// The `application_id` in the header of the file: `LKST`.
+    /// The `application_id` in the header of the file: `LKST` in ASCII.
     static let applicationID: Int32 = 0x4C4B_5354
 
+    /// The migrations of a store. Views and the tables of streams are created separately by ``update(_:streams:)``.
     static let migrations = SchemaMigrations([
         { database in
             for table in baseTables { try database.execute(table) }
@@ -19,8 +20,9 @@ enum StoreSchema {
     ])
 
     /// Checks that a database is empty, or a store with a schema that this program supports.
+    /// - Throws: ``StoreError``, `NewerSchemaError` or `SQLiteError`.
     static func checkIsStoreOrNew(_ database: SQLiteDatabase) throws {
-        if try database.integer("SELECT count(*) FROM sqlite_schema") > 0 { try checkMark(database) }
+        if try database.integer("SELECT count(*) FROM sqlite_schema") > 0 { try checkApplicationID(database) }
         try migrations.check(database)
     }
 
@@ -33,15 +35,16 @@ enum StoreSchema {
             // Drop outdated views first: SQLite refuses to alter a table while a view does not match it.
             for view in views { try dropIfChanged(view, in: database) }
             for stream in streams { try updateTable(of: stream, in: database) }
-            for view in views where try storedText(of: view.name, in: database) == nil {
+            for view in views where try storedSQL(of: view.name, in: database) == nil {
                 try database.execute(view.create)
             }
         }
     }
 
     /// Checks that a database opened for reading is a store that this program can read.
+    /// - Throws: ``StoreError``, `NewerSchemaError` or `SQLiteError`.
     static func check(_ database: SQLiteDatabase) throws {
-        try checkMark(database)
+        try checkApplicationID(database)
         try migrations.check(database)
         let version = try database.userVersion
         guard version == migrations.version else {
@@ -65,21 +68,22 @@ enum StoreSchema {
 
     /// Returns the stream's columns for a SELECT, or nil if the table does not exist.
     ///
-    /// A column that the table does not have is replaced by NULL. This happens if the stream has a new column and no
-    /// collector has opened the store since.
+    /// A column that the table does not have is replaced by NULL. This happens if a column was added to the stream, but
+    /// no collector has opened the store since then.
     static func selectList(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) -> String? {
         let present = try columns(of: stream.table, in: database)
         guard !present.isEmpty else { return nil }
         return stream.columns.map { present.contains($0.name) ? $0.name : "NULL" }.joined(separator: ", ")
     }
 
-    private static func checkMark(_ database: SQLiteDatabase) throws {
+    private static func checkApplicationID(_ database: SQLiteDatabase) throws {
         guard try database.applicationID == applicationID else {
             throw StoreError(
                 .notAStore, "\(database.path) is an SQLite database but not a Lockstep store: choose another file")
         }
     }
 
+    /// Creates the table of `stream`, or adds its missing columns.
     private static func updateTable(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         let present = try columns(of: stream.table, in: database)
         if present.isEmpty {
@@ -93,11 +97,12 @@ enum StoreSchema {
     }
 
     private static func dropIfChanged(_ view: View, in database: SQLiteDatabase) throws(SQLiteError) {
-        guard let stored = try storedText(of: view.name, in: database), stored != view.create else { return }
+        guard let stored = try storedSQL(of: view.name, in: database), stored != view.create else { return }
         try database.execute("DROP VIEW \(view.name)")
     }
 
-    private static func storedText(of name: String, in database: SQLiteDatabase) throws(SQLiteError) -> String? {
+    /// Returns the SQL of a table or view, or nil if it does not exist.
+    private static func storedSQL(of name: String, in database: SQLiteDatabase) throws(SQLiteError) -> String? {
         let statement = try database.prepare("SELECT sql FROM sqlite_schema WHERE name = ?")
         try statement.bind(name, at: 1)
         return try statement.step() ? statement.text(at: 0) : nil

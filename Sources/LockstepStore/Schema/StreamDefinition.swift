@@ -37,15 +37,19 @@ struct StreamDefinition: Codable, Equatable {
         self = try JSONDecoder().decode(StreamDefinition.self, from: Data(json.utf8))
     }
 
-    /// The definition as JSON with sorted keys, so that equal definitions have equal texts.
+    /// The definition as JSON with sorted keys, so that equal definitions have equal JSON.
     var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Encoding texts and Booleans cannot fail.
-        guard let data = try? encoder.encode(self) else { preconditionFailure("a definition is always valid JSON") }
+        // Encoding strings and Booleans cannot fail.
+        guard let data = try? encoder.encode(self) else {
+            preconditionFailure("a stream definition cannot be encoded as JSON")
+        }
         return String(decoding: data, as: UTF8.self)
     }
 
+    /// Returns the declared stream with this definition.
+    /// - Throws: ``StreamDeclarationError`` if the definition is invalid.
     func stream(named name: String) throws(StreamDeclarationError) -> SensorStream {
         var columns: [SensorStream.Column] = []
         for column in self.columns {

@@ -1,7 +1,8 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table `streams`: the declared streams of a store. Readers find the streams here, without any settings.
+/// The table `streams`: the declared streams of a store. It allows readers to work without the settings of the
+/// collector.
 enum StreamTable {
     static let create = """
         CREATE TABLE streams (
@@ -18,11 +19,11 @@ enum StreamTable {
         do {
             return try StreamCatalog(declared: declared(in: database))
         } catch let error as StreamDeclarationError {
-            throw StoreError(.streams, "the table streams of \(database.path) is invalid: \(error)")
+            throw StoreError(.streams, "the table 'streams' of \(database.path) is invalid: \(error)")
         }
     }
 
-    /// Adds or updates the definitions of `streams`. Part of the transaction around it.
+    /// Adds or updates the definitions of `streams`. Call it within a transaction.
     /// - Throws: ``StoreError`` if a stream differs from the stored one or a table of that name exists; ``SQLiteError``.
     static func register(_ streams: [SensorStream], in database: SQLiteDatabase) throws {
         guard !streams.isEmpty else { return }
@@ -47,7 +48,7 @@ enum StreamTable {
             } else if try !StoreSchema.columns(of: stream.table, in: database).isEmpty {
                 throw conflict(
                     stream,
-                    "a table \(stream.table) that Lockstep did not create exists. Rename that table, or use "
+                    "it already has a table \(stream.table), which Lockstep did not create. Rename that table, or use "
                         + "another stream name", database)
             }
             try insert.bind(stream.name, at: 1)
@@ -73,7 +74,7 @@ enum StreamTable {
             } catch {
                 throw StoreError(
                     .streams,
-                    "the definition of '\(name)' in the table streams of \(database.path) is invalid: \(error)",
+                    "the definition of '\(name)' in the table 'streams' of \(database.path) is invalid: \(error)",
                     stream: name)
             }
         }

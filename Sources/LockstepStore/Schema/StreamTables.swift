@@ -1,6 +1,7 @@
 import LockstepModel
 
-// Names of tables and columns are not quoted, which keeps the schema readable. SQL keywords therefore cannot be names.
+// Names of tables and columns are not quoted, which keeps the schema readable. Reserved words of SQL therefore cannot
+// be names.
 extension SensorStream {
     /// The statement that creates the stream's table.
     var createTable: String {
@@ -34,13 +35,10 @@ extension SensorStream {
 }
 
 extension SensorStream.Column {
-    /// The comment of the column in the schema: `g: Along the x axis`.
+    /// The comment of the column in the schema: unit, summary and words, such as `g: Along the x axis`.
     var comment: String {
         let text = [unit, summary].filter { !$0.isEmpty }.joined(separator: ": ")
         guard let words = kind.words else { return text }
         return (text.isEmpty ? "" : text + " ") + "(\(words.joined(separator: ", ")))"
     }
-
-    /// Whether the values are times in µs since 1970.
-    fileprivate var isTime: Bool { kind == .integer && unit == "µs since 1970" }
 }

@@ -1,4 +1,5 @@
-/// A human-readable view of the store. A collector replaces views whose definition has changed.
+/// A view of the store for people: it shows device names and readable times. A collector replaces views whose
+/// definition has changed.
 struct View {
     let name: String
     let select: String

@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Writes the table `conflicts`: samples with the time of a stored sample but different values. After a limit is reached,
-/// further conflicts are only counted.
+/// The table `conflicts`: samples with the time of a stored sample but different values. When a limit is reached,
+/// further conflicts are counted but not written.
 struct ConflictTable {
     private let limit: Int
     /// The number of rows, or nil if it must be read from the table.
@@ -22,15 +22,15 @@ struct ConflictTable {
     }
 
     /// Writes sample `index` of a run together with the stored values, unless the limit is reached.
-    /// - Returns: whether the conflict is new. The same values are written once.
+    /// - Returns: whether the conflict is new. A conflict that the table already contains is not written again.
     mutating func write(
         _ index: Int, of run: SampleRun, stored: [Double], device: Int64, in database: SQLiteDatabase
     ) throws(SQLiteError) -> Bool {
         let block = run.samples
-        let present: Int64
-        if let count { present = count } else { present = try database.integer("SELECT count(*) FROM conflicts") }
-        count = present
-        guard present < limit else { return try !holds(index, of: block, device: device) }
+        let rowCount: Int64
+        if let count { rowCount = count } else { rowCount = try database.integer("SELECT count(*) FROM conflicts") }
+        count = rowCount
+        guard rowCount < limit else { return try !isRecorded(index, of: block, device: device) }
         let batch = run.batch(of: index)
         try insert.bind(device, at: 1)
         try insert.bind(block.stream.name, at: 2)
@@ -42,14 +42,15 @@ struct ConflictTable {
         try insert.bind(batch.receivedAt.microseconds, at: 8)
         try insert.run()
         guard database.changes == 1 else { return false }
-        count = present + 1
+        count = rowCount + 1
         return true
     }
 
     /// Discards the cached row count. Call after the transaction was rolled back.
-    mutating func rollback() { count = nil }
+    mutating func rollBack() { count = nil }
 
-    private func holds(_ index: Int, of block: SampleBlock, device: Int64) throws(SQLiteError) -> Bool {
+    /// Returns whether the table contains sample `index` of `block`.
+    private func isRecorded(_ index: Int, of block: SampleBlock, device: Int64) throws(SQLiteError) -> Bool {
         defer { select.reset() }
         try select.bind(device, at: 1)
         try select.bind(block.stream.name, at: 2)

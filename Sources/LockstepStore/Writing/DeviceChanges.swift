@@ -18,14 +18,14 @@ struct DeviceChanges {
     init(_ device: DeviceAddress) { self.device = device }
 
     /// Records a message received at `time`.
-    mutating func see(at time: Timestamp) {
+    mutating func recordMessage(at time: Timestamp) {
         firstSeen = firstSeen.map { min($0, time) } ?? time
         lastSeen = lastSeen.map { max($0, time) } ?? time
     }
 
     /// Records a run of batches and its counts.
     mutating func add(_ run: SampleRun, _ counts: IngestResult.Counts) {
-        for batch in run.batches { see(at: batch.receivedAt) }
+        for batch in run.batches { recordMessage(at: batch.receivedAt) }
         if let newest = run.samples.times.max() { newestSample = max(newest, newestSample ?? newest) }
         self.counts += counts
     }

@@ -1,15 +1,17 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Writes the table `devices`: the id, the counters and the life-cycle snapshot of each device.
+/// The table `devices`: the id, the counters and the life-cycle snapshot of each device.
 struct DeviceTable {
+    /// The ids of devices that are stored.
     private var committed: [DeviceAddress: Int64] = [:]
+    /// The ids of devices that the current transaction has looked up or inserted.
     private var pending: [DeviceAddress: Int64] = [:]
 
     private let select: SQLiteStatement
     private let insert: SQLiteStatement
-    private let count: SQLiteStatement
-    private let countAndState: SQLiteStatement
+    private let updateCounts: SQLiteStatement
+    private let updateCountsAndState: SQLiteStatement
 
     init(in database: SQLiteDatabase) throws(SQLiteError) {
         select = try database.prepare(
@@ -26,9 +28,9 @@ struct DeviceTable {
             state = ?8, since = ?9, previous = ?10, reason = ?11, state_seq = ?12, session = ?13, phase = ?14,
             rests_on = ?15, session_epoch = ?16
             """
-        count = try database.prepare("UPDATE devices SET \(counts) WHERE device_id = ?1", persistent: true)
-        // One statement instead of two: most of the cost is per touched page.
-        countAndState = try database.prepare(
+        updateCounts = try database.prepare("UPDATE devices SET \(counts) WHERE device_id = ?1", persistent: true)
+        // Use one statement instead of two: most of the cost is per changed page, not per column.
+        updateCountsAndState = try database.prepare(
             "UPDATE devices SET \(counts), \(state) WHERE device_id = ?1", persistent: true)
     }
 
@@ -43,7 +45,7 @@ struct DeviceTable {
 
     /// Writes the changes that a transaction made to the device with id `device`.
     func write(_ changes: DeviceChanges, of device: Int64) throws(SQLiteError) {
-        let statement = changes.snapshot == nil ? count : countAndState
+        let statement = changes.snapshot == nil ? updateCounts : updateCountsAndState
         try statement.bind(device, at: 1)
         try statement.bind(changes.firstSeen?.microseconds, at: 2)
         try statement.bind(changes.lastSeen?.microseconds, at: 3)
@@ -69,14 +71,14 @@ struct DeviceTable {
         try statement.bind(snapshot.epoch?.rawValue, at: first + 8)
     }
 
-    /// Marks the ids assigned since the last commit as committed. Call after the transaction has committed.
+    /// Marks the pending ids as committed. Call after the transaction has committed.
     mutating func commit() {
         committed.merge(pending) { known, _ in known }
         pending.removeAll(keepingCapacity: true)
     }
 
-    /// Discards the ids assigned since the last commit. Call after the transaction was rolled back.
-    mutating func rollback() {
+    /// Discards the pending ids. Call after the transaction was rolled back.
+    mutating func rollBack() {
         pending.removeAll(keepingCapacity: true)
     }
 

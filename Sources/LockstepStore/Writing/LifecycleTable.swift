@@ -1,13 +1,13 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Writes life-cycle transitions to `states`, and reads the current life-cycle snapshots from `devices`.
+/// The table `states` of life-cycle transitions, and the life-cycle snapshots in `devices`.
 struct LifecycleTable {
     private let insert: SQLiteStatement
     private let select: SQLiteStatement
 
     init(in database: SQLiteDatabase) throws(SQLiteError) {
-        // A transition may be written again if it is unknown whether the first commit succeeded.
+        // A transition is written again if it is unknown whether the first commit succeeded.
         insert = try database.prepare(
             """
             INSERT INTO states (device_id, seq, state, since, previous, reason) VALUES (?, ?, ?, ?, ?, ?)
@@ -56,13 +56,13 @@ struct LifecycleTable {
     }
 }
 
-/// Reads group and device from two columns of a row.
+/// Reads group and device from the columns `column` and `column + 1` of the current row, or nil if one of them is NULL.
 func deviceAddress(_ statement: SQLiteStatement, at column: Int) -> DeviceAddress? {
     guard let group = statement.text(at: column), let device = statement.text(at: column + 1) else { return nil }
     return DeviceAddress(group: GroupID(unchecked: group), device: DeviceID(unchecked: device))
 }
 
-/// Reads a time in µs since 1970 from a column, or nil for NULL.
+/// Reads a time in µs since 1970 from a column of the current row, or nil for NULL.
 func timestamp(_ statement: SQLiteStatement, at column: Int) -> Timestamp? {
     statement.optionalInt64(at: column).map(Timestamp.init(microseconds:))
 }

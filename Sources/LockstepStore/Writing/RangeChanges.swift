@@ -1,11 +1,11 @@
 import LockstepModel
 
-/// The row changes that turn one set of ranges into another in a table keyed by the first number of a range.
+/// The changes of rows that replace one set of ranges by another, in a table whose key is the first number of a range.
 struct RangeChanges: Equatable {
     /// The first numbers of rows to delete.
     private(set) var deleted: [Int64] = []
     /// The ranges of existing rows whose last number changes.
-    private(set) var extended: [ClosedRange<Int64>] = []
+    private(set) var updated: [ClosedRange<Int64>] = []
     /// The ranges of new rows.
     private(set) var inserted: [ClosedRange<Int64>] = []
 
@@ -18,7 +18,7 @@ struct RangeChanges: Equatable {
                 rest.removeFirst()
             }
             if let row = rest.first, row.lowerBound == range.lowerBound {
-                if row != range { extended.append(range) }
+                if row != range { updated.append(range) }
                 rest.removeFirst()
             } else {
                 inserted.append(range)

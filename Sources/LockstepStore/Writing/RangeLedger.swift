@@ -1,14 +1,16 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The batch numbers in one of the tables `batches` and `dropped`.
+/// The table `batches` or `dropped`, which contains batch numbers as ranges.
 ///
-/// It caches the committed numbers and collects changes in memory until the transaction commits.
+/// It caches committed numbers in memory, and collects changes until the transaction commits.
 struct RangeLedger {
-    /// The valid batch numbers: exact in JSON and free of overflows.
+    /// The valid batch numbers. The upper limit keeps them exact in JSON and prevents overflows.
     static let validNumbers: ClosedRange<Int64> = 1...(1 << 53)
 
+    /// The stored numbers.
     private var committed: [DeviceEpoch: SequenceSet] = [:]
+    /// The numbers after the current transaction, with the id of the device.
     private var pending: [DeviceEpoch: (device: Int64, numbers: SequenceSet)] = [:]
 
     private let select: SQLiteStatement
@@ -29,7 +31,7 @@ struct RangeLedger {
 
     /// Returns the numbers of `key`, including pending changes.
     mutating func numbers(of key: DeviceEpoch, device: Int64) throws(SQLiteError) -> SequenceSet {
-        if let waiting = pending[key] { return waiting.numbers }
+        if let entry = pending[key] { return entry.numbers }
         if let known = committed[key] { return known }
         let loaded = try load(key, device: device)
         committed[key] = loaded
@@ -41,7 +43,7 @@ struct RangeLedger {
         _ ranges: some Sequence<ClosedRange<Int64>>, of key: DeviceEpoch, device: Int64
     ) throws(SQLiteError) {
         var numbers = try numbers(of: key, device: device)
-        // Release the other reference to the set, otherwise the first insert would copy it.
+        // Release the second reference to the set: otherwise, the first insert would copy the set.
         pending[key] = nil
         for range in ranges where range.overlaps(Self.validNumbers) {
             numbers.insert(range.clamped(to: Self.validNumbers))
@@ -49,27 +51,27 @@ struct RangeLedger {
         pending[key] = (device, numbers)
     }
 
-    /// Writes the changed ranges. Usually only the end of the last range has changed.
+    /// Writes the changed ranges. Usually, only the end of the last range has changed.
     func flush() throws(SQLiteError) {
-        for (key, waiting) in pending {
-            let changes = RangeChanges(from: committed[key] ?? SequenceSet(), to: waiting.numbers)
+        for (key, entry) in pending {
+            let changes = RangeChanges(from: committed[key] ?? SequenceSet(), to: entry.numbers)
             for first in changes.deleted {
-                try bind(key, waiting.device, first, to: delete)
+                try bind(key, entry.device, first, to: delete)
                 try delete.run()
             }
-            for range in changes.extended { try write(range, key, waiting.device, with: update) }
-            for range in changes.inserted { try write(range, key, waiting.device, with: insert) }
+            for range in changes.updated { try write(range, key, entry.device, with: update) }
+            for range in changes.inserted { try write(range, key, entry.device, with: insert) }
         }
     }
 
     /// Marks the pending changes as committed. Call after the transaction has committed.
     mutating func commit() {
-        for (key, waiting) in pending { committed[key] = waiting.numbers }
+        for (key, entry) in pending { committed[key] = entry.numbers }
         pending.removeAll(keepingCapacity: true)
     }
 
     /// Discards the pending changes. Call after the transaction was rolled back.
-    mutating func rollback() {
+    mutating func rollBack() {
         pending.removeAll(keepingCapacity: true)
     }
 
@@ -100,7 +102,8 @@ struct RangeLedger {
     }
 }
 
-/// Reads a range from two columns of a row. Returns nil if it is invalid, for example after manual edits of the table.
+/// Reads a range from the columns `column` and `column + 1` of the current row. Returns nil if the range is invalid,
+/// for example after manual edits of the table.
 func batchRange(_ statement: SQLiteStatement, at column: Int) -> ClosedRange<Int64>? {
     let first = statement.int64(at: column)
     let last = statement.int64(at: column + 1)

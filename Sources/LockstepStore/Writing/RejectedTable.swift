@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Writes the table `rejected`: the newest rejected messages, for troubleshooting.
+/// The table `rejected`: the newest rejected messages, for troubleshooting.
 struct RejectedTable {
     private let limit: Int
     private let insert: SQLiteStatement
@@ -11,7 +11,7 @@ struct RejectedTable {
         self.limit = limit
         insert = try database.prepare(
             "INSERT INTO rejected (at, topic, reason, size, head) VALUES (?, ?, ?, ?, ?)", persistent: true)
-        // Ids have no gaps, because only the oldest rows are deleted.
+        // Count rows by their ids, which have no gaps: only the oldest rows are deleted.
         delete = try database.prepare(
             "DELETE FROM rejected WHERE id <= (SELECT max(id) FROM rejected) - ?", persistent: true)
     }
@@ -21,7 +21,7 @@ struct RejectedTable {
         guard !messages.isEmpty else { return }
         for message in messages.suffix(limit) {
             try insert.bind(message.at.microseconds, at: 1)
-            // A topic can have up to 64 KiB.
+            // Truncate the topic, which can be up to 64 KiB long.
             try insert.bind(String(decoding: message.topic.utf8.prefix(256), as: UTF8.self), at: 2)
             try insert.bind(message.reason, at: 3)
             try insert.bind(Int64(message.size), at: 4)

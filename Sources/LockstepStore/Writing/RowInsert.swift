@@ -3,9 +3,9 @@ import LockstepSQLite
 
 /// An INSERT statement for several rows of a stream's table. It skips rows whose key already exists.
 ///
-/// With one statement per row, starting and ending statements would take longer than inserting the rows.
+/// Several rows per statement are faster: starting and ending a statement takes longer than inserting one row.
 struct RowInsert {
-    /// The numbers of rows per statement, in descending order. A few statements cover any number of rows.
+    /// The available numbers of rows per statement, in descending order. A few executions insert any number of rows.
     static let sizes = [50, 10, 3, 1]
 
     /// The number of rows per execution.
@@ -14,7 +14,8 @@ struct RowInsert {
     private let statement: SQLiteStatement
     /// The number of values per row: device, time, and one per column.
     private let width: Int
-    /// Whether each column is real. A separate array, because reading the columns would cost reference counting.
+    /// Whether the kind of each column is `real`. A separate array avoids the reference counting of reading the
+    /// columns.
     private let isReal: [Bool]
 
     init(_ stream: SensorStream, rows: Int, in database: SQLiteDatabase) throws(SQLiteError) {
@@ -24,13 +25,13 @@ struct RowInsert {
         self.width = width
         isReal = stream.columns.map { $0.kind == .real }
         let names = (["device_id", "t"] + stream.columns.map(\.name)).joined(separator: ", ")
-        // All rows belong to the same device and share its parameter.
-        let places = (0..<rows).map { row in
+        // All rows belong to one device, so they share parameter 1.
+        let placeholders = (0..<rows).map { row in
             let values = (2...width).map { "?\(row * width + $0)" }.joined(separator: ", ")
             return "(?1, \(values))"
         }
         statement = try database.prepare(
-            "INSERT INTO \(stream.table) (\(names)) VALUES \(places.joined(separator: ", ")) ON CONFLICT DO NOTHING",
+            "INSERT INTO \(stream.table) (\(names)) VALUES \(placeholders.joined(separator: ", ")) ON CONFLICT DO NOTHING",
             persistent: true)
     }
 

@@ -1,13 +1,13 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Writes to the table of one stream. Each sample is stored once.
+/// The table of one stream, in which each sample is stored once.
 struct SampleTable {
     private let stream: SensorStream
     private let inserts: [RowInsert]
     private let lookup: SampleLookup
 
-    /// Returns nil if the table does not exist.
+    /// Prepares the statements, or returns nil if the table does not exist.
     init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         guard let lookup = try SampleLookup(stream, in: database) else { return nil }
         self.stream = stream
@@ -17,7 +17,7 @@ struct SampleTable {
         self.inserts = inserts
     }
 
-    /// Stores new samples, and writes samples that are already stored with different values to `conflicts`.
+    /// Inserts new samples, and writes samples that are already stored with different values to `conflicts`.
     func write(
         _ run: SampleRun, device: Int64, in database: SQLiteDatabase, conflicts: inout ConflictTable
     ) throws(SQLiteError) -> IngestResult.Counts {
@@ -25,14 +25,14 @@ struct SampleTable {
         var counts = IngestResult.Counts()
         var first = 0
         while first < block.count {
-            // Always found: the smallest insert has one row.
+            // There is always an insert, because the smallest one has one row.
             guard let insert = inserts.first(where: { $0.rows <= block.count - first }) else { break }
             let rows = first..<first + insert.rows
             first = rows.upperBound
             let stored = try insert.run(rows, of: block, device: device, in: database)
             counts.stored += stored
             guard stored < rows.count else { continue }
-            let new = try keepConflicts(rows, of: run, device: device, in: database, conflicts: &conflicts)
+            let new = try recordConflicts(rows, of: run, device: device, in: database, conflicts: &conflicts)
             counts.conflicts += new
             counts.duplicates += rows.count - stored - new
         }
@@ -41,7 +41,7 @@ struct SampleTable {
 
     /// Writes those of `rows` that are stored with different values to `conflicts`.
     /// - Returns: the number of conflicts that were not in `conflicts` yet.
-    private func keepConflicts(
+    private func recordConflicts(
         _ rows: Range<Int>, of run: SampleRun, device: Int64, in database: SQLiteDatabase,
         conflicts: inout ConflictTable
     ) throws(SQLiteError) -> Int {

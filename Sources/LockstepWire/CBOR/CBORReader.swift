@@ -1,4 +1,4 @@
-/// A CBOR data item. Containers, texts and byte strings are represented by their head only.
+/// A CBOR data item. Arrays, maps and tags are represented by their head, and strings by their range in the buffer.
 enum CBORItem: Equatable {
     /// An integer from −2⁶³ to 2⁶³ − 1.
     case integer(Int64)
@@ -7,11 +7,11 @@ enum CBORItem: Equatable {
     case null
     /// A byte string at this range of the buffer.
     case bytes(Range<Int>)
-    /// A text of valid UTF-8 at this range of the buffer.
+    /// A text string of valid UTF-8 at this range of the buffer.
     case text(Range<Int>)
     /// An array. This number of items follows.
     case array(Int)
-    /// A map. This number of pairs of items follows.
+    /// A map. This number of key-value pairs follows.
     case map(Int)
     /// A tag number. The tagged item follows.
     case tag(UInt64)
@@ -19,8 +19,8 @@ enum CBORItem: Equatable {
 
 /// A strict pull parser for CBOR (RFC 8949).
 ///
-/// It rejects indefinite lengths, heads that are longer than necessary, and simple values other than true, false and
-/// null. Every length is checked against the remaining bytes, so callers can safely allocate memory for it.
+/// It rejects indefinite lengths, heads that are not in the shortest form, and simple values other than true, false and
+/// null. Every length is checked against the remaining bytes, so that callers can safely allocate memory for it.
 struct CBORReader {
     private let buffer: UnsafeRawBufferPointer
     /// The offset of the next item.
@@ -32,6 +32,7 @@ struct CBORReader {
         self.offset = offset
     }
 
+    /// Whether all bytes are read.
     var isAtEnd: Bool { offset == buffer.count }
 
     /// Reads the next item.
@@ -44,16 +45,20 @@ struct CBORReader {
         let argument = try argument(first & 0x1f, at: start)
         switch major {
         case .unsigned:
-            guard let value = Int64(exactly: argument) else { throw invalid("an integer beyond 64 bits", at: start) }
+            guard let value = Int64(exactly: argument) else {
+                throw invalid("an integer outside the signed 64-bit range", at: start)
+            }
             return .integer(value)
         case .negative:
-            guard let value = Int64(exactly: argument) else { throw invalid("an integer beyond 64 bits", at: start) }
+            guard let value = Int64(exactly: argument) else {
+                throw invalid("an integer outside the signed 64-bit range", at: start)
+            }
             return .integer(~value)
         case .bytes: return .bytes(try consume(argument, at: start))
         case .text:
             let range = try consume(argument, at: start)
             guard String(validating: buffer[range], as: UTF8.self) != nil else {
-                throw invalid("a text that is not UTF-8", at: start)
+                throw invalid("a text string that is not valid UTF-8", at: start)
             }
             return .text(range)
         case .array: return .array(try count(argument, bytesEach: 1, at: start))
@@ -63,21 +68,22 @@ struct CBORReader {
     }
 
     /// Skips the next item, including all nested items.
+    /// - Throws: ``PayloadError`` if an item is not valid.
     mutating func skip() throws(PayloadError) {
-        // A counter instead of recursion: deep nesting cannot overflow the stack.
-        var left = 1
-        while left > 0 {
-            left -= 1
+        // Count items instead of recursing, so that deep nesting cannot overflow the stack.
+        var remaining = 1
+        while remaining > 0 {
+            remaining -= 1
             switch try next() {
-            case .array(let count): left += count
-            case .map(let count): left += 2 * count
-            case .tag: left += 1
+            case .array(let count): remaining += count
+            case .map(let count): remaining += 2 * count
+            case .tag: remaining += 1
             case .integer, .float, .bool, .null, .bytes, .text: break
             }
         }
     }
 
-    /// Returns the text at `range`.
+    /// Returns the text string at `range`.
     func text(_ range: Range<Int>) -> String { String(decoding: buffer[range], as: UTF8.self) }
 
     /// Returns the bytes at `range`.
@@ -95,20 +101,22 @@ struct CBORReader {
         }
     }
 
+    /// Reads the argument of an item from `info`, the five low bits of its first byte, and the bytes that follow.
     private mutating func argument(_ info: UInt8, at start: Int) throws(PayloadError) -> UInt64 {
-        let (value, least): (UInt64, UInt64)
+        let (value, minimum): (UInt64, UInt64)
         switch info {
         case 0..<24: return UInt64(info)
-        case 24: (value, least) = (UInt64(try integer() as UInt8), 24)
-        case 25: (value, least) = (UInt64(try integer() as UInt16), 0x100)
-        case 26: (value, least) = (UInt64(try integer() as UInt32), 0x1_0000)
-        case 27: (value, least) = (try integer(), 0x1_0000_0000)
-        default: throw invalid("an indefinite length", at: start)
+        case 24: (value, minimum) = (UInt64(try integer() as UInt8), 24)
+        case 25: (value, minimum) = (UInt64(try integer() as UInt16), 0x100)
+        case 26: (value, minimum) = (UInt64(try integer() as UInt32), 0x1_0000)
+        case 27: (value, minimum) = (try integer(), 0x1_0000_0000)
+        default: throw invalid("an indefinite length or reserved additional information", at: start)
         }
-        guard value >= least else { throw invalid("a head longer than necessary", at: start) }
+        guard value >= minimum else { throw invalid("a head that is not in the shortest form", at: start) }
         return value
     }
 
+    /// Reads a big-endian integer.
     private mutating func integer<Value: FixedWidthInteger & BitwiseCopyable>() throws(PayloadError) -> Value {
         let size = MemoryLayout<Value>.size
         guard buffer.count - offset >= size else { throw invalid("the payload ends within an item", at: offset) }
@@ -116,12 +124,15 @@ struct CBORReader {
         return Value(bigEndian: buffer.loadUnaligned(fromByteOffset: offset, as: Value.self))
     }
 
+    /// Skips `length` bytes and returns their range.
     private mutating func consume(_ length: UInt64, at start: Int) throws(PayloadError) -> Range<Int> {
         let range = offset..<offset + (try count(length, bytesEach: 1, at: start))
         offset = range.upperBound
         return range
     }
 
+    /// Returns `count` as an `Int` if that number of items, each of at least `bytesEach` bytes, fits in the remaining
+    /// bytes.
     private func count(_ count: UInt64, bytesEach: Int, at start: Int) throws(PayloadError) -> Int {
         guard let count = Int(exactly: count), count <= (buffer.count - offset) / bytesEach else {
             throw invalid("a length beyond the end of the payload", at: start)

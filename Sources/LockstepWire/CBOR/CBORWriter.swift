@@ -1,13 +1,16 @@
 /// Writes CBOR (RFC 8949) with the shortest heads, definite lengths, and floats in the shortest lossless form.
 ///
-/// The caller must write exactly as many items into an array or map as announced in its head.
+/// After the head of an array or map, the caller must write exactly the number of items that the head declares.
 struct CBORWriter {
     private(set) var bytes: [UInt8] = []
 
     init(reservingCapacity capacity: Int) { bytes.reserveCapacity(capacity) }
 
+    /// Writes the head of a map with `count` key-value pairs.
     mutating func map(_ count: Int) { head(.map, UInt64(count)) }
+    /// Writes the head of an array with `count` items.
     mutating func array(_ count: Int) { head(.array, UInt64(count)) }
+    /// Writes a tag. The tagged item must follow.
     mutating func tag(_ number: UInt64) { head(.tag, number) }
     mutating func bool(_ value: Bool) { bytes.append(value ? CBORSimple.true : CBORSimple.false) }
     mutating func null() { bytes.append(CBORSimple.null) }

@@ -1,16 +1,17 @@
 import Glibc
 
-/// Scans JSON in the canonical form that ``JSONObjectWriter`` writes: without white space and escapes.
+/// Scans JSON in the canonical form that ``JSONObjectWriter`` writes, without white space and escapes.
 ///
-/// Each `scan` method advances past the requested token. It returns nil or false if the token is not there in canonical
-/// form. The scanner's position is then undefined, except after scanning a fixed text, which leaves it unchanged. The
-/// scanner must not outlive the bytes.
+/// Each `scan` method advances past the requested token. It returns nil or false if the next token is a different token
+/// or is not in canonical form. A failed scan of a fixed text leaves the position unchanged. After any other failed
+/// scan, the position is undefined. The scanner must not outlive the bytes.
 struct CanonicalScanner {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
+    /// Whether all bytes are scanned.
     var isAtEnd: Bool { offset == bytes.count }
 
     private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
@@ -43,8 +44,9 @@ struct CanonicalScanner {
         return true
     }
 
-    /// Scans the rest of a string of printable ASCII characters, up to and including its closing quote.
-    mutating func scanRestOfText() -> String? {
+    /// Scans a string of printable ASCII characters whose opening quote is already scanned, including its closing
+    /// quote.
+    mutating func scanRestOfString() -> String? {
         var end = offset
         while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
             guard (0x20..<0x7f).contains(bytes[end]), bytes[end] != UInt8(ascii: "\\") else { return nil }
@@ -55,6 +57,7 @@ struct CanonicalScanner {
         return String(decoding: bytes[offset..<end], as: UTF8.self)
     }
 
+    /// Scans a whole number. Returns nil for negative zero and for a number outside the signed 64-bit range.
     mutating func scanWholeNumber() -> Int64? {
         let isNegative = scan(byte: "-")
         guard let digits = scanDigits(), let value = Int64(exactly: digits.value), value > 0 || !isNegative else {
@@ -63,6 +66,7 @@ struct CanonicalScanner {
         return isNegative ? -value : value
     }
 
+    /// Scans a number.
     mutating func scanNumber() -> Double? {
         let begin = offset
         let isNegative = scan(byte: "-")
@@ -88,8 +92,10 @@ struct CanonicalScanner {
         1e20, 1e21, 1e22,
     ]
 
-    /// Scans digits as JSON allows them: no leading zeros, except in a fraction. A value beyond 64 bits saturates at
-    /// `UInt64.max`.
+    /// Scans the digits of a JSON number. Leading zeros are invalid, except in a fraction.
+    /// - Parameter start: the value of the digits before the decimal point, to which the digits of a fraction are
+    ///   appended.
+    /// - Returns: the value, which saturates at `UInt64.max`, and the number of scanned digits.
     private mutating func scanDigits(after start: UInt64 = 0, isFraction: Bool = false) -> (value: UInt64, count: Int)?
     {
         var value = start
@@ -104,19 +110,19 @@ struct CanonicalScanner {
         return (value, offset - begin)
     }
 
-    /// Scans a number with an exponent or with more digits than the fast path can convert. The number starts at `begin`,
-    /// and the scanner is behind its digits.
+    /// Scans the rest of a number that the fast path cannot convert: it has an exponent or too many digits. The number
+    /// starts at `begin`, and its digits are already scanned.
     private mutating func scanAnyNumber(from begin: Int) -> Double? {
         if scan(byte: "e") {
             if !scan(byte: "-") { _ = scan(byte: "+") }
             guard scanDigits(isFraction: true) != nil else { return nil }
         }
-        // A character that cannot be part of a number must follow: otherwise strtod would read beyond the end.
+        // The number must be followed by a comma or bracket: otherwise strtod could read beyond the end of the buffer.
         guard let base = bytes.baseAddress, next == UInt8(ascii: ",") || next == UInt8(ascii: "]") else { return nil }
         let start = (base + begin).assumingMemoryBound(to: CChar.self)
         var end: UnsafeMutablePointer<CChar>?
         let value = strtod(start, &end)
-        // A number too small for a double is not canonical: the writer writes it as zero.
+        // A number that underflows to zero is not canonical: the writer would have written zero.
         guard value.isFinite, value != 0, UnsafePointer(end) == start + (offset - begin) else { return nil }
         return value
     }

@@ -39,12 +39,12 @@ package struct JSONObjectWriter {
         string(value)
     }
 
-    /// Writes a member unless `value` is nil.
+    /// Writes a member with a string, or nothing if `value` is nil.
     package mutating func member(_ name: String, ifPresent value: String?) {
         if let value { member(name, value) }
     }
 
-    /// Writes a member unless `value` is nil.
+    /// Writes a member with an integer, or nothing if `value` is nil.
     package mutating func member(_ name: String, ifPresent value: Int64?) {
         if let value { member(name, value) }
     }
@@ -55,7 +55,7 @@ package struct JSONObjectWriter {
         array(values) { $0.raw(String($1)) }
     }
 
-    /// Writes a member with an array of pairs `[from, to]`.
+    /// Writes a member with an array of pairs `[from, to]`, both inclusive.
     package mutating func member(_ name: String, ranges: [ClosedRange<Int64>]) {
         key(name)
         array(ranges) { $0.raw("[\($1.lowerBound),\($1.upperBound)]") }
@@ -81,7 +81,7 @@ package struct JSONObjectWriter {
         bytes += object.finish()
     }
 
-    /// Writes a member with an array. `write` appends one element.
+    /// Writes a member with an array. `write` is called for each element and appends its JSON.
     package mutating func member<Element>(
         _ name: String, _ values: some Collection<Element>, write: (inout JSONObjectWriter, Element) -> Void
     ) {
@@ -91,10 +91,10 @@ package struct JSONObjectWriter {
 
     /// Writes null.
     package mutating func null() { raw("null") }
-    /// Writes `text` as it is, without quotes or escapes.
+    /// Writes `text` unchanged, without quotes or escapes.
     package mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    /// Writes a quoted and escaped text.
+    /// Writes `text` as a JSON string, with quotes and escapes.
     package mutating func string(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {

@@ -1,9 +1,11 @@
 /// Appends bits to a byte array, most significant bit first.
 struct BitWriter {
-    /// The pending bits that do not fill a word yet, right-aligned.
+    /// The pending bits, right-aligned. They are written when they fill the word.
     private var word: UInt64 = 0
+    /// The number of pending bits in `word`.
     private var count = 0
 
+    /// Writes `number` encoded with `code`.
     @inline(__always)
     mutating func write(_ number: UInt64, in code: RiceCode, to bytes: inout [UInt8]) {
         let upper = number >> UInt64(code.parameter)
@@ -22,24 +24,25 @@ struct BitWriter {
     /// Writes the pending bits and fills the last byte with zeros.
     mutating func finish(to bytes: inout [UInt8]) {
         guard count > 0 else { return }
-        let left = word << UInt64(64 - count)
-        withUnsafeBytes(of: left.bigEndian) { bytes.append(contentsOf: $0.prefix((count + 7) / 8)) }
+        let leftAligned = word << UInt64(64 - count)
+        withUnsafeBytes(of: leftAligned.bigEndian) { bytes.append(contentsOf: $0.prefix((count + 7) / 8)) }
         (word, count) = (0, 0)
     }
 
+    /// Writes the `bits` low bits of `value`. All other bits must be 0.
     @inline(__always)
     private mutating func write(_ value: UInt64, bits: Int, to bytes: inout [UInt8]) {
-        let room = 64 - count
-        guard bits >= room else {
+        let freeBits = 64 - count
+        guard bits >= freeBits else {
             word = word << UInt64(bits) | value
             count += bits
             return
         }
-        let rest = bits - room
+        let remainingBits = bits - freeBits
         // A value has at most 57 bits, so no shift is by 64 bits.
-        let full = word << UInt64(room) | value >> UInt64(rest)
+        let full = word << UInt64(freeBits) | value >> UInt64(remainingBits)
         withUnsafeBytes(of: full.bigEndian) { bytes.append(contentsOf: $0) }
-        word = value & ((UInt64(1) << UInt64(rest)) - 1)
-        count = rest
+        word = value & ((UInt64(1) << UInt64(remainingBits)) - 1)
+        count = remainingBits
     }
 }

@@ -1,26 +1,29 @@
 /// Conversion of decimal fractions to scaled integers.
 enum Decimals {
-    /// The powers 10⁰, 10¹, …. They are exact up to 10²². An integer divided by one of them is therefore the double
-    /// nearest to the decimal fraction: the same value that parsing its digits would give.
+    /// The powers 10⁰, 10¹, … 10¹⁵, which are exact as doubles. The quotient of an exact integer and such a power is
+    /// therefore correctly rounded: it is the same double that parsing the decimal fraction gives.
     static let powers: [Double] = SeriesPacker.decimals.map { (0..<$0).reduce(1.0) { power, _ in power * 10 } }
 
-    /// Adding and subtracting ``rounding`` rounds values below this magnitude to whole numbers.
+    /// The exclusive upper limit of the magnitude of values that ``rounding`` can round.
     private static let limit = 0x1p51
+    /// Adding and then subtracting this constant rounds a value to a whole number.
     private static let rounding = 0x1.8p52
 
     /// Scales `values` by the smallest power of ten that makes all of them whole numbers, and stores these in `numbers`.
-    /// - Returns: the exponent of that power, or nil if there is none: a value is not a decimal fraction of at most 15
-    ///   decimals, is negative zero, is unknown, or is too large.
+    /// - Returns: the exponent of that power, or nil if a value has more than 15 decimals, is negative zero or NaN, or
+    ///   is too large.
     static func scale(_ values: [Double], into numbers: inout [Int64]) -> Int? {
         var decimals = 0
-        // The first value usually has as many decimals as any other, so one pass over the values is usually enough.
+        // The first attempt usually fails at the first value, and the decimals of that value are usually enough for
+        // all.
         repeat {
-            guard let failed = scale(values, decimals, into: &numbers) else { return decimals }
-            guard let needed = self.decimals(of: values[failed], from: decimals + 1) else { return nil }
+            guard let firstFailure = scale(values, decimals, into: &numbers) else { return decimals }
+            guard let needed = self.decimals(of: values[firstFailure], from: decimals + 1) else { return nil }
             decimals = needed
         } while true
     }
 
+    /// Scales `values` by 10 to the power of `decimals`.
     /// - Returns: the index of the first value that is not a whole number after scaling, or nil if all are.
     private static func scale(_ values: [Double], _ decimals: Int, into numbers: inout [Int64]) -> Int? {
         numbers.removeAll(keepingCapacity: true)
@@ -33,10 +36,12 @@ enum Decimals {
         return nil
     }
 
+    /// Returns the smallest number of decimals, starting at `first`, with which `value` becomes a whole number, or nil.
     private static func decimals(of value: Double, from first: Int) -> Int? {
         (first..<powers.count).first { number(value, by: powers[$0]) != nil }
     }
 
+    /// Returns `value` multiplied by `power`, or nil if dividing the result by `power` does not give exactly `value`.
     @inline(__always)
     private static func number(_ value: Double, by power: Double) -> Int64? {
         let scaled = value * power

@@ -1,15 +1,19 @@
-/// Decodes a series that ``SeriesPacker`` wrote. The initializer parses the head and checks it against the length.
+/// A decoder for a series that ``SeriesPacker`` wrote. The initializer parses the head and checks it against the
+/// length.
 struct PackedSeries {
+    /// The number of values.
     let count: Int
+    /// The number of decimals of the values.
     let decimals: Int
+    /// The order of the differences.
     private let order: Int
     private let code: RiceCode
     private let buffer: UnsafeRawBufferPointer
-    /// The offset of the first number.
+    /// The offset of the first encoded difference.
     private let start: Int
 
     /// - Parameter buffer: the encoded series; must outlive this value.
-    /// - Throws: ``PayloadError`` if the head is invalid or announces more numbers than can follow.
+    /// - Throws: ``PayloadError`` if the head is invalid or declares more numbers than the remaining bytes can hold.
     init(_ buffer: UnsafeRawBufferPointer) throws(PayloadError) {
         guard buffer.count >= 3 else { throw Self.invalid("too short") }
         decimals = Int(buffer[0])
@@ -22,7 +26,7 @@ struct PackedSeries {
         guard let count = Varint.read(buffer, at: &offset).flatMap(Int.init(exactly:)), count >= order,
             // A Rice-coded number has at least `parameter + 1` bits. Check before allocating memory for `count` numbers.
             count <= order + (buffer.count - offset) * 8 / (code.parameter + 1)
-        else { throw Self.invalid("fewer numbers than announced") }
+        else { throw Self.invalid("fewer numbers than declared") }
         self.count = count
         self.buffer = buffer
         start = offset
@@ -39,6 +43,7 @@ struct PackedSeries {
     /// - Throws: ``PayloadError``, see ``values()``.
     func numbers() throws(PayloadError) -> [Int64] { try read { $0 } }
 
+    /// Decodes all numbers and converts each of them with `element`.
     @inline(__always)
     private func read<Element>(_ element: (Int64) -> Element) throws(PayloadError) -> [Element] {
         var isValid = true
@@ -67,29 +72,34 @@ struct PackedSeries {
             }
             isValid = bits.isFinished
         }
-        guard isValid else { throw Self.invalid("numbers do not match the head or are too large") }
+        guard isValid else {
+            throw Self.invalid("the number of bytes does not match the head, or a number is too large")
+        }
         return elements
     }
 
-    /// Restores numbers from their differences.
+    /// Computes numbers from their differences.
     private struct Sums {
+        /// The previous number.
         private var number: Int64 = 0
+        /// The first-order difference of the previous number.
         private var first: Int64 = 0
+        /// The second-order difference of the previous number.
         private var second: Int64 = 0
 
-        /// Returns the next number, or nil if it exceeds the limit. The sums may wrap around: an overflow always gives a
-        /// number beyond the limit.
+        /// Returns the next number, or nil if its magnitude reaches the limit. Sums may overflow and wrap around, but
+        /// the result is then always beyond the limit.
         @inline(__always)
         mutating func add(_ difference: Int64, order: Int) -> Int64? {
-            let last = (number, first)
+            let previous = (number, first)
             switch order {
             case 0: number = difference
             case 1: number &+= difference
             case 2: number &+= first &+ difference
             default: number &+= first &+ second &+ difference
             }
-            first = number &- last.0
-            second = first &- last.1
+            first = number &- previous.0
+            second = first &- previous.1
             return number.magnitude < SeriesPacker.limit ? number : nil
         }
     }

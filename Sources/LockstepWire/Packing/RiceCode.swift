@@ -5,9 +5,10 @@
 /// by the `parameter` lower bits. If the upper part is ``escape`` or more, the code is ``escape`` ones without a zero,
 /// followed by all 64 bits of the number. A single outlier therefore costs at most 80 bits.
 struct RiceCode {
-    /// The number of ones that marks an escaped number.
+    /// The number of ones that starts the code of an escaped number.
     static let escape: UInt64 = 16
-    /// The valid parameters. ``BitReader`` reads both parts of a number at once and has 57 bits available.
+    /// The valid parameters. The upper limit exists because ``BitReader`` reads both parts of a number at once and has
+    /// only 57 bits available.
     static let parameters = 0...40
 
     /// The number of lower bits that are written verbatim.
@@ -19,10 +20,10 @@ struct RiceCode {
         return upper < Self.escape ? Int(upper) + 1 + parameter : Int(Self.escape) + 64
     }
 
-    /// Returns a code with (nearly) the fewest bits for `numbers`, and the total number of bits.
+    /// Returns a code for `numbers` whose total length is minimal or close to minimal, and that length in bits.
     static func best(for numbers: ArraySlice<UInt64>) -> (code: RiceCode, bits: Int) {
         guard !numbers.isEmpty else { return (RiceCode(parameter: 0), 0) }
-        // The best parameter is close to the mean bit width. Unlike the mean value, it is robust against outliers.
+        // The best parameter is close to the mean bit width, which is less sensitive to outliers than the mean value.
         let width = numbers.reduce(0) { $0 + 64 - $1.leadingZeroBitCount } / numbers.count
         var best = (code: RiceCode(parameter: 0), bits: Int.max)
         for parameter in max(0, width - 2)...(width + 1) {

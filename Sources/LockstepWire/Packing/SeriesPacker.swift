@@ -1,25 +1,26 @@
-/// Encodes a series of integers compactly as Rice-coded differences.
+/// An encoder that writes a series of integers as Rice-coded differences.
 ///
-/// | bytes | content |
+/// | Bytes | Content |
 /// |---|---|
-/// | 1 | the decimals d, 0…15: each number stands for its value divided by 10ᵈ |
-/// | 1 | 64 · order o (0…3) + parameter k of the ``RiceCode`` (0…40) |
-/// | 1… | the count n of numbers, at least o, as a ``Varint`` |
-/// | 1… each | the first o numbers: for number i its difference of order i, zigzag, as a ``Varint`` |
-/// | the rest | for each further number its difference of order o, zigzag, Rice coded; zero bits fill the last byte |
+/// | 1 | the number of decimals d (0…15): an integer n represents the value n / 10ᵈ |
+/// | 1 | 64 · o + k, where o is the order of the differences (0…3) and k is the parameter of the ``RiceCode`` (0…40) |
+/// | 1 or more | the count of numbers, which is at least o, as a ``Varint`` |
+/// | 1 or more each | for number i of the first o numbers (from 0): its difference of order i, as a zigzag ``Varint`` |
+/// | the rest | for each further number: its difference of order o, zigzag and Rice coded; zero bits fill the last byte |
 ///
-/// The difference of order 0 is the number itself. The difference of order 1 is the number minus its predecessor, the
-/// difference of order 2 is the difference of order 1 minus its predecessor, and so on. A straight line takes about one
-/// bit per number at order 2. The magnitude of all numbers is below 2⁵³.
+/// The difference of order 0 is the number itself. The difference of order 1 is the number minus the previous number,
+/// the difference of order 2 is the difference of order 1 minus the previous difference of order 1, and so on. A linear
+/// series takes about one bit per number at order 2. The magnitude of each number is below 2⁵³.
 struct SeriesPacker {
-    /// The valid numbers of decimals.
+    /// The valid numbers of decimal places.
     static let decimals = 0...15
     /// The valid orders of differences.
     static let orders = 0...3
-    /// The exclusive upper limit of magnitudes.
+    /// The exclusive upper limit of the magnitude of a number.
     static let limit: Int64 = 1 << 53
 
-    /// A buffer that is reused from one series to the next.
+    /// The zigzag-encoded differences of the current series. The buffer is reused, which saves an allocation per
+    /// series.
     private var residuals: [UInt64] = []
 
     /// Writes `numbers` as a byte string.
@@ -38,16 +39,16 @@ struct SeriesPacker {
         }
     }
 
-    /// Returns the order whose differences have the smallest sum of magnitudes.
+    /// Returns the order whose differences have the smallest sum of magnitudes, and at most the count of numbers.
     private static func order(for numbers: [Int64]) -> Int {
-        var last = (Int64(0), Int64(0), Int64(0))
+        var previous = (Int64(0), Int64(0), Int64(0))
         var sums = SIMD4<Double>()
         for index in numbers.indices {
             let number = numbers[index]
-            let first = number - last.0
-            let second = first - last.1
-            let third = second - last.2
-            last = (number, first, second)
+            let first = number - previous.0
+            let second = first - previous.1
+            let third = second - previous.2
+            previous = (number, first, second)
             // The first numbers of a series are encoded separately.
             guard index >= orders.upperBound else { continue }
             sums += SIMD4(
@@ -57,16 +58,17 @@ struct SeriesPacker {
         return min(best, numbers.count)
     }
 
+    /// Stores the zigzag-encoded differences of `numbers` in ``residuals``.
     private mutating func computeDifferences(of numbers: [Int64], order: Int) {
         residuals.removeAll(keepingCapacity: true)
         residuals.reserveCapacity(numbers.count)
-        var last = (Int64(0), Int64(0), Int64(0))
+        var previous = (Int64(0), Int64(0), Int64(0))
         for index in numbers.indices {
             let number = numbers[index]
-            let first = number - last.0
-            let second = first - last.1
-            let third = second - last.2
-            last = (number, first, second)
+            let first = number - previous.0
+            let second = first - previous.1
+            let third = second - previous.2
+            previous = (number, first, second)
             let difference =
                 switch min(order, index) {
                 case 0: number
@@ -79,8 +81,8 @@ struct SeriesPacker {
     }
 }
 
-/// Variable-length unsigned integers: seven bits per byte, least significant first. All bytes except the last have bit 7
-/// set.
+/// Variable-length unsigned integers: seven bits per byte, least significant first. All bytes except the last have bit
+/// 7 set.
 enum Varint {
     static func append(_ number: UInt64, to bytes: inout [UInt8]) {
         var rest = number

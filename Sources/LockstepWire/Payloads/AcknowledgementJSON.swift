@@ -1,7 +1,8 @@
 public import FoundationEssentials
 public import LockstepModel
 
-/// The JSON encoding of an acknowledgement: `{"epoch":"…","through":40,"missing":[[42,44]],"highest":60,"held":98000}`.
+/// The JSON encoding of an acknowledgement, see `Acknowledgement` for its members:
+/// `{"epoch":"…","through":40,"missing":[[42,44]],"highest":60,"held":98000}`.
 public enum AcknowledgementJSON {
     /// Encodes an acknowledgement.
     public static func encode(_ ack: Acknowledgement) -> [UInt8] {
@@ -28,7 +29,7 @@ public enum AcknowledgementJSON {
             guard (0..<1 << 53).contains(wire.through), (0..<1 << 53).contains(wire.highest ?? 0) else {
                 throw PayloadError("'through' and 'highest' must be batch numbers")
             }
-            // The hold time is only a hint: ignore an invalid one instead of rejecting the acknowledgement.
+            // The hold time is optional: ignore an invalid value instead of rejecting the acknowledgement.
             let held = wire.held.flatMap { (0..<1 << 53).contains($0) ? $0 : nil }
             return Acknowledgement(
                 epoch: try Epoch(validating: wire.epoch), through: wire.through, missing: missing,

@@ -12,7 +12,7 @@ extension BatchCBOR {
         }.get()
     }
 
-    /// Decodes a batch of `stream`. Unknown keys are ignored.
+    /// Decodes a batch of `stream`. Unknown keys are ignored. `bytes` must be valid during the call only.
     /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     public static func decode(
         _ bytes: UnsafeRawBufferPointer, stream: SensorStream, limits: PayloadLimits = PayloadLimits()
@@ -20,7 +20,7 @@ extension BatchCBOR {
         try BatchRules.checkSize(bytes.count, limits: limits)
         let members = try BatchMembers(bytes, limits: limits)
         try BatchRules.checkVersion(try members.wholeNumber("v") ?? BatchRules.version)
-        let position = try BatchRules.position(epoch: try members.text("epoch"), seq: try members.wholeNumber("seq"))
+        let position = try BatchRules.position(epoch: try members.string("epoch"), seq: try members.wholeNumber("seq"))
         do throws(PayloadError) {
             return Batch(
                 position: position, isLive: try members.bool("live") ?? true, samples: try members.samples(of: stream))
@@ -32,10 +32,11 @@ extension BatchCBOR {
     }
 }
 
-/// An index of the members of a batch's map.
+/// The members of a batch's map, indexed by key.
 private struct BatchMembers {
     private let buffer: UnsafeRawBufferPointer
     private let limits: PayloadLimits
+    /// The offset of each member's value in the buffer.
     private var offsets: [String: Int] = [:]
 
     init(_ buffer: UnsafeRawBufferPointer, limits: PayloadLimits) throws(PayloadError) {
@@ -44,7 +45,7 @@ private struct BatchMembers {
         var reader = CBORReader(buffer)
         guard case .map(let count) = try reader.next() else { throw PayloadError("the payload is not a map") }
         for _ in 0..<count {
-            guard case .text(let range) = try reader.next() else { throw PayloadError("a key is not a text") }
+            guard case .text(let range) = try reader.next() else { throw PayloadError("a key is not a string") }
             let name = reader.text(range)
             guard offsets.updateValue(reader.offset, forKey: name) == nil else {
                 throw PayloadError("the key '\(name.prefix(40))' occurs twice")
@@ -60,11 +61,11 @@ private struct BatchMembers {
         return value
     }
 
-    func text(_ name: String) throws(PayloadError) -> String? {
+    func string(_ name: String) throws(PayloadError) -> String? {
         guard var reader = reader(at: name) else { return nil }
         let item = try reader.next()
         if item == .null { return nil }
-        guard case .text(let range) = item else { throw PayloadError("'\(name)' is not a text") }
+        guard case .text(let range) = item else { throw PayloadError("'\(name)' is not a string") }
         return reader.text(range)
     }
 
@@ -80,29 +81,32 @@ private struct BatchMembers {
         let count = columns.lazy.compactMap { $0?.count }.first ?? 0
         return try BatchRules.samples(
             of: stream, first: try wholeNumber("t"),
-            steps: { count throws(PayloadError) in try steps(count: count) },
+            intervals: { count throws(PayloadError) in try intervals(count: count) },
             columns: columns.map { $0?.values(count: count) })
     }
 
-    private func steps(count: Int) throws(PayloadError) -> [Int64] {
+    /// Returns the intervals between `count` samples (`dt`), in µs.
+    private func intervals(count: Int) throws(PayloadError) -> [Int64] {
         guard var reader = reader(at: "dt") else { throw PayloadError("'dt' is missing") }
         switch try reader.next() {
-        case .integer(let step): return Array(repeating: step, count: count - 1)
+        case .integer(let interval): return Array(repeating: interval, count: count - 1)
         case .bytes(let range):
             let series = try series(reader.bytes(range))
-            guard series.decimals == 0 else { throw PayloadError("'dt' has decimals") }
+            guard series.decimals == 0 else {
+                throw PayloadError("'dt' contains decimal fractions: use whole numbers of µs")
+            }
             return try series.numbers()
         case .array(let count):
             try BatchRules.checkSampleCount(count, limits: limits)
-            var steps: [Int64] = []
-            steps.reserveCapacity(count)
+            var intervals: [Int64] = []
+            intervals.reserveCapacity(count)
             for _ in 0..<count {
-                guard case .integer(let step) = try reader.next() else {
-                    throw PayloadError("'dt' has an element that is not a whole number")
+                guard case .integer(let interval) = try reader.next() else {
+                    throw PayloadError("'dt' contains an element that is not a whole number")
                 }
-                steps.append(step)
+                intervals.append(interval)
             }
-            return steps
+            return intervals
         default: throw PayloadError("'dt' is neither a whole number nor an array or series of whole numbers")
         }
     }
@@ -112,6 +116,7 @@ private struct BatchMembers {
         case each([Double])
         case all(Double)
 
+        /// The number of values, or nil if a single value applies to all samples.
         var count: Int? { if case .each(let values) = self { values.count } else { nil } }
 
         func values(count: Int) -> [Double] {
@@ -159,8 +164,8 @@ private struct BatchMembers {
             return try BatchRules.value(Double(value), of: column)
         case (.integer, .float(let value)), (.real, .float(let value)):
             return try BatchRules.value(value, of: column)
-        case (.choice, _): throw PayloadError("'\(column.name)' has a value that is not a text")
-        default: throw PayloadError("'\(column.name)' has a value that is not a number")
+        case (.choice, _): throw PayloadError("'\(column.name)' contains a value that is not a string")
+        default: throw PayloadError("'\(column.name)' contains a value that is not a number")
         }
     }
 
@@ -190,8 +195,9 @@ private struct BatchMembers {
         }
     }
 
+    /// Returns `values` if all of them are valid for `column`, or throws.
     private func checked(_ values: [Double], of column: SensorStream.Column) throws(PayloadError) -> [Double] {
-        if case .choice = column.kind { throw PayloadError("'\(column.name)' has a value that is not a text") }
+        if case .choice = column.kind { throw PayloadError("'\(column.name)' contains a value that is not a string") }
         for value in values { _ = try BatchRules.value(value, of: column) }
         return values
     }

@@ -4,11 +4,11 @@ public import LockstepModel
 ///
 /// A column has one of these forms:
 ///
-/// - An array of numbers, texts and nulls, as in JSON: for a single sample, for words, and for columns with nulls.
-/// - A byte string with a packed series (see `SeriesPacker`): if all values are decimal fractions, as most sensor
-///   readings are.
-/// - A typed array of RFC 8746 with little-endian float32 (tag 85) or float64 (tag 86): for all other numbers.
-/// - A single number or text that applies to all samples: if all values are equal, except in the first column.
+/// - An array of numbers, strings and nulls, as in JSON: for a single sample, for words, and for columns with nulls.
+/// - A byte string with a packed series (see `SeriesPacker`): for decimal fractions, which most sensor readings are.
+/// - A typed array (RFC 8746) of little-endian float32 (tag 85) or float64 (tag 86): for all other numbers.
+/// - A single number or string that applies to all samples: for equal values. The first column never has this form,
+///   because it determines the number of samples.
 ///
 /// `dt` is a single number if all intervals are equal, otherwise an array or a packed series.
 public enum BatchCBOR {
@@ -19,10 +19,10 @@ public enum BatchCBOR {
             column.isRequired || values.contains { !$0.isNaN }
         }
         var encoder = BatchEncoder(reservingCapacity: 128 + samples.count * columns.count * 3)
-        let isSpaced = samples.count > 1
+        let hasIntervals = samples.count > 1
         encoder.writer.map(
             1 + (batch.position == nil ? 0 : 2) + (batch.isLive ? 0 : 1) + (samples.isEmpty ? 0 : 1)
-                + (isSpaced ? 1 : 0) + columns.count)
+                + (hasIntervals ? 1 : 0) + columns.count)
         encoder.member("v", BatchRules.version)
         if let position = batch.position {
             encoder.member("epoch", position.epoch.rawValue)
@@ -30,9 +30,9 @@ public enum BatchCBOR {
         }
         if !batch.isLive { encoder.member("live", false) }
         if let first = samples.times.first { encoder.member("t", first) }
-        if isSpaced { encoder.steps(of: samples.times) }
+        if hasIntervals { encoder.intervals(of: samples.times) }
         for (index, (column, values)) in columns.enumerated() {
-            encoder.column(column, values, mayBeSingle: index > 0)
+            encoder.column(column, values, canBeSingleValue: index > 0)
         }
         return encoder.writer.bytes
     }
@@ -42,7 +42,9 @@ public enum BatchCBOR {
     public static func markingLate(_ payload: [UInt8]) -> [UInt8] {
         payload.withUnsafeBytes { bytes in
             var reader = CBORReader(bytes)
-            guard case .map(let count)? = try? reader.next() else { preconditionFailure("a batch is a map") }
+            guard case .map(let count)? = try? reader.next() else {
+                preconditionFailure("the payload is not a CBOR map")
+            }
             var writer = CBORWriter(reservingCapacity: payload.count + 8)
             writer.map(count + 1)
             writer.text("live")
@@ -52,7 +54,7 @@ public enum BatchCBOR {
     }
 }
 
-/// Writes the members of a batch. All columns share one buffer for scaled numbers.
+/// An encoder for the members of a batch. All columns share one buffer for scaled numbers.
 private struct BatchEncoder {
     var writer: CBORWriter
     private var packer = SeriesPacker()
@@ -75,7 +77,7 @@ private struct BatchEncoder {
         writer.text(value)
     }
 
-    mutating func steps(of times: [Int64]) {
+    mutating func intervals(of times: [Int64]) {
         writer.text("dt")
         numbers.removeAll(keepingCapacity: true)
         for index in 1..<times.count { numbers.append(times[index] - times[index - 1]) }
@@ -86,10 +88,10 @@ private struct BatchEncoder {
         }
     }
 
-    mutating func column(_ column: SensorStream.Column, _ values: [Double], mayBeSingle: Bool) {
+    mutating func column(_ column: SensorStream.Column, _ values: [Double], canBeSingleValue: Bool) {
         writer.text(column.name)
-        if mayBeSingle, values.count > 1, column.kind.accepts(values[0]),
-            // Compare bit patterns: 0 equals -0, but they are encoded differently.
+        if canBeSingleValue, values.count > 1, column.kind.accepts(values[0]),
+            // Compare bit patterns: 0 equals -0, but its encoding differs.
             values.allSatisfy({ $0.bitPattern == values[0].bitPattern })
         {
             item(values[0], column.kind)
@@ -102,7 +104,7 @@ private struct BatchEncoder {
     }
 
     /// Writes a column as a packed series or typed array.
-    /// - Returns: whether that was possible. It is not for columns with words or nulls.
+    /// - Returns: false, and nothing is written, if the column has words or nulls.
     private mutating func series(_ values: [Double], _ kind: SensorStream.Kind) -> Bool {
         if case .choice = kind { return false }
         if let decimals = Decimals.scale(values, into: &numbers), decimals == 0 || kind == .real {
@@ -138,7 +140,7 @@ private struct BatchEncoder {
     }
 }
 
-/// The RFC 8746 tags for byte strings with little-endian floating-point numbers.
+/// The tags of typed arrays with little-endian floating-point numbers (RFC 8746).
 enum TypedArray: UInt64 {
     case float32 = 85
     case float64 = 86

@@ -1,11 +1,11 @@
 public import FoundationEssentials
 public import LockstepModel
 
-/// The encoding of batches. An agent writes one of them; a reader accepts both.
+/// An encoding of batches. An agent writes one of them, and decoders accept both.
 public enum BatchEncoding: String, Sendable, CaseIterable {
-    /// JSON, readable by anyone.
+    /// JSON, which is human-readable.
     case json
-    /// Columnar CBOR, less than a quarter of the size of JSON.
+    /// Columnar CBOR, which is less than a quarter of the size of JSON.
     case cbor
 
     /// The MQTT 5 content type of the encoding.
@@ -41,7 +41,7 @@ public enum BatchEncoding: String, Sendable, CaseIterable {
         }.get()
     }
 
-    /// Decodes a batch of `stream` in either encoding. `payload` only has to be valid during the call.
+    /// Decodes a batch of `stream` in either encoding. `payload` must be valid during the call only.
     /// - Parameter contentType: the MQTT 5 content type, or nil if there is none.
     /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     public static func decode(
@@ -54,6 +54,7 @@ public enum BatchEncoding: String, Sendable, CaseIterable {
     }
 
     /// Returns the encoded live batch `payload` with `"live":false` added, for sending it late or again.
+    /// - Precondition: `payload` is a live batch that ``encode(_:)`` wrote.
     public static func markingLate(_ payload: [UInt8]) -> [UInt8] {
         switch BatchEncoding(of: payload) {
         case .json: BatchJSON.markingLate(payload)

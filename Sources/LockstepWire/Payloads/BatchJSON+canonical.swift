@@ -2,7 +2,7 @@ package import LockstepModel
 
 extension BatchJSON {
     /// Decodes a batch in the canonical form that ``encode(_:)`` and ``markingLate(_:)`` write.
-    /// - Returns: nil for any other form, whether it is invalid or valid JSON written differently.
+    /// - Returns: nil for any other form, which may be invalid or valid JSON.
     package static func decodeCanonical(
         _ payload: UnsafeRawBufferPointer, stream: SensorStream, limits: PayloadLimits
     ) -> Batch? {
@@ -14,8 +14,8 @@ extension BatchJSON {
     }
 }
 
-/// Decodes batches of one stream in the canonical form that ``BatchJSON/encode(_:)`` and ``BatchJSON/markingLate(_:)``
-/// write.
+/// A decoder for batches of one stream in the canonical form that ``BatchJSON/encode(_:)`` and
+/// ``BatchJSON/markingLate(_:)`` write.
 ///
 /// It allocates no memory per sample, and none per batch if the block has enough capacity.
 package struct CanonicalBatchReader: Sendable {
@@ -25,16 +25,15 @@ package struct CanonicalBatchReader: Sendable {
     package init(_ stream: SensorStream) { pattern = CanonicalPattern.of(stream) }
 
     /// Appends the samples of a batch to `samples`, a block of the reader's stream.
-    /// - Parameter epoch: the expected epoch of the batch. If it matches, no new string is created.
-    /// - Returns: nil for any other form, whether it is invalid or valid JSON written differently. `samples` is then
-    ///   unchanged.
+    /// - Parameter epoch: the expected epoch of the batch. If it matches, no string is allocated for the epoch.
+    /// - Returns: nil for any other form, which may be invalid or valid JSON. `samples` is then unchanged.
     package func read(
         _ payload: UnsafeRawBufferPointer, into samples: inout SampleBlock, limits: PayloadLimits,
         expecting epoch: Epoch? = nil
     ) -> (position: BatchPosition?, isLive: Bool)? {
         guard payload.count <= limits.bytes else { return nil }
         var found: (position: BatchPosition?, isLive: Bool)?
-        let isBatch = samples.appending { times, columns in
+        let isBatch = samples.appendInPlace { times, columns in
             var scanner = CanonicalScanner(payload)
             found = scanner.scanBatch(of: pattern, &times, &columns, limit: limits.samples, expecting: epoch)
             return found != nil
@@ -44,40 +43,43 @@ package struct CanonicalBatchReader: Sendable {
 }
 
 /// The intervals between samples (`dt`), in µs.
-private enum Steps {
+private enum Intervals {
+    /// No `dt`: the batch has a single sample.
     case none
+    /// All intervals are equal.
     case equal(Int64)
+    /// One interval per pair of consecutive samples.
     case each([Int64])
 
-    /// The number of samples that the intervals imply, or nil if they fit any number.
+    /// The number of samples, or nil if it cannot be derived from the intervals.
     var count: Int? {
         switch self {
         case .none: 1
         case .equal: nil
-        case .each(let steps): steps.count + 1
+        case .each(let intervals): intervals.count + 1
         }
     }
 
-    /// Appends the times of `count` samples. Returns false if the intervals do not match the count, are not positive, or
-    /// lead beyond the valid range.
+    /// Appends the times of `count` samples. Returns false if the intervals do not match the count, are not positive,
+    /// or give a time outside the valid range.
     func addTimes(from first: Int64, count: Int, to times: inout [Int64]) -> Bool {
-        guard first >= 0, first < BatchRules.maximumInteger else { return false }
+        guard first >= 0, first < BatchRules.integerLimit else { return false }
         switch self {
         case .none:
             times.append(first)
             return count == 1
-        case .equal(let step):
-            let (span, overflow) = step.multipliedReportingOverflow(by: Int64(count - 1))
-            guard count > 1, step > 0, !overflow, span < BatchRules.maximumInteger - first else { return false }
-            for index in 0..<Int64(count) { times.append(first + index * step) }
+        case .equal(let interval):
+            let (span, overflow) = interval.multipliedReportingOverflow(by: Int64(count - 1))
+            guard count > 1, interval > 0, !overflow, span < BatchRules.integerLimit - first else { return false }
+            for index in 0..<Int64(count) { times.append(first + index * interval) }
             return true
-        case .each(let steps):
-            guard steps.count == count - 1 else { return false }
+        case .each(let intervals):
+            guard intervals.count == count - 1 else { return false }
             times.append(first)
             var time = first
-            for step in steps {
-                guard step > 0, step < BatchRules.maximumInteger - time else { return false }
-                time += step
+            for interval in intervals {
+                guard interval > 0, interval < BatchRules.integerLimit - time else { return false }
+                time += interval
                 times.append(time)
             }
             return true
@@ -86,8 +88,8 @@ private enum Steps {
 }
 
 extension CanonicalScanner {
-    /// Scans a batch and appends its samples to `times` and `columns`. If the result is nil, samples may have been
-    /// appended in part.
+    /// Scans a batch and appends its samples to `times` and `columns`. If the result is nil, some values may have been
+    /// appended.
     fileprivate mutating func scanBatch(
         of pattern: CanonicalPattern, _ times: inout [Int64], _ columns: inout [[Double]], limit: Int,
         expecting epoch: Epoch?
@@ -98,14 +100,15 @@ extension CanonicalScanner {
         var position: BatchPosition?
         if scan(#","epoch":""#) {
             guard let epoch = scanEpoch(expecting: epoch), scan(#","seq":"#), let seq = scanWholeNumber(), seq >= 1,
-                seq < BatchRules.maximumInteger
+                seq < BatchRules.integerLimit
             else { return nil }
             position = BatchPosition(epoch: epoch, seq: seq)
         }
         let isMarkedLate = scan(#","live":false"#)
-        guard !(isLate && isMarkedLate), scan(#","t":"#), let first = scanWholeNumber(), let steps = scanSteps(),
-            let count = scanColumns(of: pattern, &columns, after: times.count, limit: limit, expected: steps.count),
-            scan(byte: "}"), isAtEnd, steps.addTimes(from: first, count: count, to: &times)
+        guard !(isLate && isMarkedLate), scan(#","t":"#), let first = scanWholeNumber(),
+            let intervals = scanIntervals(),
+            let count = scanColumns(of: pattern, &columns, after: times.count, limit: limit, expected: intervals.count),
+            scan(byte: "}"), isAtEnd, intervals.addTimes(from: first, count: count, to: &times)
         else { return nil }
         return (position, !isLate && !isMarkedLate)
     }
@@ -116,22 +119,25 @@ extension CanonicalScanner {
             if scan(epoch.rawValue), scan(byte: "\"") { return epoch }
             self = before
         }
-        return scanRestOfText().flatMap(Epoch.init(rawValue:))
+        return scanRestOfString().flatMap(Epoch.init(rawValue:))
     }
 
-    private mutating func scanSteps() -> Steps? {
-        guard scan(#","dt":"#) else { return Steps.none }
-        guard scan(byte: "[") else { return scanWholeNumber().map(Steps.equal) }
-        var steps: [Int64] = []
+    private mutating func scanIntervals() -> Intervals? {
+        guard scan(#","dt":"#) else { return Intervals.none }
+        guard scan(byte: "[") else { return scanWholeNumber().map(Intervals.equal) }
+        var intervals: [Int64] = []
         repeat {
-            guard let step = scanWholeNumber() else { return nil }
-            steps.append(step)
+            guard let interval = scanWholeNumber() else { return nil }
+            intervals.append(interval)
         } while scan(byte: ",")
-        return scan(byte: "]") ? .each(steps) : nil
+        return scan(byte: "]") ? .each(intervals) : nil
     }
 
     /// Scans the columns and appends their values.
-    /// - Parameter before: the number of samples already in the columns.
+    /// - Parameters:
+    ///   - before: the number of samples already in the columns.
+    ///   - limit: the maximum number of appended samples.
+    ///   - expected: the number of appended samples, if known. Memory is reserved for it.
     /// - Returns: the number of appended samples.
     private mutating func scanColumns(
         of pattern: CanonicalPattern, _ columns: inout [[Double]], after before: Int, limit: Int, expected: Int?
@@ -139,8 +145,8 @@ extension CanonicalScanner {
         var count: Int?
         for index in pattern.columns.indices {
             let column = pattern.columns[index]
-            // Optional columns may be left out.
-            guard scan(pattern.names, column.name) else {
+            // Optional columns may be absent.
+            guard scan(pattern.prefixes, column.prefix) else {
                 guard !column.isRequired else { return nil }
                 continue
             }
@@ -173,7 +179,7 @@ extension CanonicalScanner {
                 guard let value = scanNumber(), SensorStream.Kind.integer.accepts(value) else { return false }
                 values.append(value)
             case .word:
-                guard scan(byte: "\""), let word = scanRestOfText(), let value = words[index].firstIndex(of: word)
+                guard scan(byte: "\""), let word = scanRestOfString(), let value = words[index].firstIndex(of: word)
                 else {
                     return false
                 }

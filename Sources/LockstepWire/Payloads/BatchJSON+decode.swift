@@ -13,7 +13,7 @@ extension BatchJSON {
         }.get()
     }
 
-    /// Decodes a batch of `stream`. Unknown keys are ignored.
+    /// Decodes a batch of `stream`. Unknown keys are ignored. `payload` must be valid during the call only.
     /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     public static func decode(
         _ payload: UnsafeRawBufferPointer, stream: SensorStream, limits: PayloadLimits = PayloadLimits()
@@ -23,11 +23,12 @@ extension BatchJSON {
         return try decodeAny(Data(payload), stream: stream, limits: limits)
     }
 
-    /// Decodes a batch in any valid JSON form, and determines the reason if it is invalid.
+    /// Decodes a batch in any JSON form. Slower than ``decodeCanonical(_:stream:limits:)``.
+    /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     package static func decodeAny(
         _ payload: Data, stream: SensorStream, limits: PayloadLimits
     ) throws(PayloadError) -> Batch {
-        // The decoder does not validate the values of unknown keys.
+        // Check UTF-8 here: the decoder does not validate the values of unknown keys.
         guard payload.withUnsafeBytes({ String(validating: $0, as: UTF8.self) != nil }) else {
             throw PayloadError.notJSON
         }
@@ -45,7 +46,7 @@ extension BatchJSON {
 }
 
 extension CodingUserInfoKey {
-    // Creating a key from a text never fails.
+    // Creating a key from a string never fails.
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let stream = CodingUserInfoKey(rawValue: "stream")!
     // swift-format-ignore: NeverForceUnwrap
@@ -54,7 +55,7 @@ extension CodingUserInfoKey {
     fileprivate static let position = CodingUserInfoKey(rawValue: "position")!
 }
 
-/// Passes the batch's position out of a decoding that fails later.
+/// A box that returns the position of a batch from a decoder that throws after decoding the position.
 private final class PositionBox: Sendable {
     private let position = Mutex<BatchPosition?>(nil)
 
@@ -64,6 +65,7 @@ private final class PositionBox: Sendable {
     }
 }
 
+/// A key with any name: the names depend on the stream.
 private struct Key: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
@@ -92,7 +94,7 @@ private struct DecodedBatch: Decodable {
         guard let stream = decoder.userInfo[.stream] as? SensorStream,
             let limits = decoder.userInfo[.limits] as? PayloadLimits,
             let box = decoder.userInfo[.position] as? PositionBox
-        else { preconditionFailure("BatchJSON.decode sets these") }
+        else { preconditionFailure("BatchJSON.decodeAny sets these keys") }
         let object = try decoder.container(keyedBy: Key.self)
 
         try BatchRules.checkVersion(try object.wholeNumber("v") ?? BatchRules.version)
@@ -104,15 +106,17 @@ private struct DecodedBatch: Decodable {
             position: box.value, isLive: isLive,
             samples: try BatchRules.samples(
                 of: stream, first: try object.wholeNumber("t"),
-                steps: { count throws(PayloadError) in try Self.steps(in: object, count: count) }, columns: columns))
+                intervals: { count throws(PayloadError) in try Self.intervals(in: object, count: count) },
+                columns: columns))
     }
 
-    private static func steps(
+    /// Returns the intervals between `count` samples (`dt`), in µs.
+    private static func intervals(
         in object: KeyedDecodingContainer<Key>, count: Int
     ) throws(PayloadError) -> [Int64] {
         do {
-            if let step = try? object.decode(Int64.self, forKey: Key("dt")) {
-                return Array(repeating: step, count: count - 1)
+            if let interval = try? object.decode(Int64.self, forKey: Key("dt")) {
+                return Array(repeating: interval, count: count - 1)
             }
             return try object.decode([Int64].self, forKey: Key("dt"))
         } catch { throw PayloadError(decoding: error) }

@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// The JSON encoding of a batch: one object with keys and columns in a fixed order.
+/// The JSON encoding of a batch: one object with its members in a fixed order.
 ///
 /// Example: `{"v":1,"epoch":"…","seq":42,"t":1700000000000000,"dt":20000,"x":[…],"y":[…],"z":[…]}`
 ///
@@ -8,7 +8,7 @@ public import LockstepModel
 /// - `dt` is the interval between samples in µs: one number if all intervals are equal, otherwise an array with one
 ///   number per interval. A batch with a single sample has no `dt`.
 /// - `"live":false` marks a batch that is sent late or again.
-/// - An unknown value is null. An optional column without any known value is left out.
+/// - An unknown value is null. An optional column without known values is omitted.
 public enum BatchJSON {
     /// Encodes a batch.
     public static func encode(_ batch: Batch) -> [UInt8] {
@@ -19,6 +19,7 @@ public enum BatchJSON {
     }
 
     /// Returns `payload` with `"live":false` added, for sending an encoded batch late or again.
+    /// - Precondition: `payload` is a live batch that ``encode(_:)`` wrote.
     public static func markingLate(_ payload: [UInt8]) -> [UInt8] {
         var late = payload
         late.insert(contentsOf: #""live":false,"#.utf8, at: 1)
@@ -37,19 +38,19 @@ extension JSONObjectWriter {
         }
         if !batch.isLive { member("live", false) }
         if let first = samples.times.first { member("t", first) }
-        if samples.count > 1 { steps(of: samples.times) }
+        if samples.count > 1 { intervals(of: samples.times) }
         for (column, values) in zip(samples.stream.columns, samples.columns)
         where column.isRequired || values.contains(where: { !$0.isNaN }) {
             member(column.name, values) { $0.value($1, kind: column.kind) }
         }
     }
 
-    private mutating func steps(of times: [Int64]) {
-        let steps = zip(times.dropFirst(), times).map { $0 - $1 }
-        if steps.allSatisfy({ $0 == steps[0] }) {
-            member("dt", steps[0])
+    private mutating func intervals(of times: [Int64]) {
+        let intervals = zip(times.dropFirst(), times).map { $0 - $1 }
+        if intervals.allSatisfy({ $0 == intervals[0] }) {
+            member("dt", intervals[0])
         } else {
-            member("dt", steps)
+            member("dt", intervals)
         }
     }
 

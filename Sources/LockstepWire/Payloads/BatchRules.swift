@@ -5,15 +5,19 @@ enum BatchRules {
     /// The payload version that this program writes, and the newest version that it reads.
     static let version: Int64 = 1
 
-    /// The exclusive upper limit of whole numbers, 2⁵³: below it they are exact as doubles, and so in JavaScript.
-    static let maximumInteger: Int64 = 1 << 53
+    /// The exclusive upper limit of whole numbers, 2⁵³. Smaller whole numbers are exact as doubles, also in JavaScript.
+    static let integerLimit: Int64 = 1 << 53
 
+    /// Checks the size of a payload, in bytes.
+    /// - Throws: ``PayloadError`` if the payload is too large.
     static func checkSize(_ bytes: Int, limits: PayloadLimits) throws(PayloadError) {
         guard bytes <= limits.bytes else {
-            throw PayloadError("\(bytes) bytes: a payload has at most \(limits.bytes)")
+            throw PayloadError("the payload has \(bytes) bytes: the limit is \(limits.bytes)")
         }
     }
 
+    /// Checks the payload version (`v`).
+    /// - Throws: ``PayloadError`` if this program does not support it.
     static func checkVersion(_ version: Int64) throws(PayloadError) {
         guard version <= Self.version else {
             throw PayloadError(
@@ -23,77 +27,90 @@ enum BatchRules {
         guard version >= 1 else { throw PayloadError("'v' is \(version): versions start at 1") }
     }
 
+    /// Returns the position of a batch, or nil if it has none.
+    /// - Throws: ``PayloadError`` if `epoch` or `seq` is invalid, or only one of them is present.
     static func position(epoch: String?, seq: Int64?) throws(PayloadError) -> BatchPosition? {
         switch (epoch, seq) {
         case (nil, nil): return nil
         case (let epoch?, let seq?):
             guard seq >= 1 else { throw PayloadError("'seq' is \(seq): batches are numbered from 1") }
-            guard seq < maximumInteger else { throw PayloadError("'seq' is too large") }
+            guard seq < integerLimit else { throw PayloadError("'seq' is \(seq): it must be below 2^53") }
             do {
                 return BatchPosition(epoch: try Epoch(validating: epoch), seq: seq)
             } catch { throw PayloadError(error.description) }
-        default: throw PayloadError("'epoch' and 'seq' go together: send both or neither")
+        default: throw PayloadError("only one of 'epoch' and 'seq' is present: send both or neither")
         }
     }
 
+    /// Checks the number of samples in a batch.
+    /// - Throws: ``PayloadError`` if the batch has too many samples.
     static func checkSampleCount(_ count: Int, limits: PayloadLimits) throws(PayloadError) {
         guard count <= limits.samples else {
-            throw PayloadError("\(count) samples: a batch has at most \(limits.samples)")
+            throw PayloadError("the batch has \(count) samples: the limit is \(limits.samples)")
         }
     }
 
     /// Assembles and validates the samples of a batch.
     /// - Parameters:
     ///   - first: the first timestamp (`t`), or nil if it is missing.
-    ///   - steps: returns the intervals between the given number of samples (`dt`), in µs.
-    ///   - columns: the values of each column, or nil for a column that is left out.
+    ///   - intervals: returns the intervals between the given number of samples (`dt`), in µs.
+    ///   - columns: the values of each column, or nil for a column that is absent.
     static func samples(
-        of stream: SensorStream, first: Int64?, steps: (Int) throws(PayloadError) -> [Int64], columns: [[Double]?]
+        of stream: SensorStream, first: Int64?, intervals: (Int) throws(PayloadError) -> [Int64], columns: [[Double]?]
     ) throws(PayloadError) -> SampleBlock {
         guard let count = columns.lazy.compactMap({ $0?.count }).first, count > 0 else {
             throw PayloadError("the batch has no samples")
         }
         for (column, values) in zip(stream.columns, columns) {
             if let values, values.count != count {
-                throw PayloadError("'\(column.name)' has \(values.count) values where another column has \(count)")
+                throw PayloadError("'\(column.name)' has \(values.count) values, but another column has \(count)")
             }
         }
         guard let first else { throw PayloadError("'t' is missing") }
         return SampleBlock(
-            stream: stream, times: try times(first: first, steps: count > 1 ? try steps(count) : [], count: count),
+            stream: stream,
+            times: try times(first: first, intervals: count > 1 ? try intervals(count) : [], count: count),
             columns: columns.map { $0 ?? Array(repeating: .nan, count: count) })
     }
 
-    private static func times(first: Int64, steps: [Int64], count: Int) throws(PayloadError) -> [Int64] {
-        guard steps.count == count - 1 else {
-            throw PayloadError("'dt' has \(steps.count) intervals for \(count) samples: expected \(count - 1)")
+    private static func times(first: Int64, intervals: [Int64], count: Int) throws(PayloadError) -> [Int64] {
+        guard intervals.count == count - 1 else {
+            throw PayloadError("'dt' has \(intervals.count) intervals for \(count) samples: expected \(count - 1)")
         }
         var times = [first]
         times.reserveCapacity(count)
         var last = first
-        for step in steps {
-            guard step > 0 else { throw PayloadError("'dt' has \(step): times must strictly increase") }
-            let (time, overflow) = last.addingReportingOverflow(step)
-            guard !overflow else { throw PayloadError("'dt' leads beyond the largest valid time") }
+        for interval in intervals {
+            guard interval > 0 else { throw PayloadError("'dt' contains \(interval): times must strictly increase") }
+            let (time, overflow) = last.addingReportingOverflow(interval)
+            guard !overflow else { throw timeTooLarge }
             times.append(time)
             last = time
         }
-        guard first >= 0, last < maximumInteger else {
+        guard (0..<integerLimit).contains(first) else {
             throw PayloadError("'t' is \(first): it must be a time in µs since 1970")
         }
+        guard last < integerLimit else { throw timeTooLarge }
         return times
     }
+
+    private static let timeTooLarge = PayloadError("'dt' gives a time beyond the largest valid time")
 
     /// Returns the in-memory value of a number, or of null if `value` is nil.
     @inline(__always)
     static func value(_ value: Double?, of column: SensorStream.Column) throws(PayloadError) -> Double {
         guard let value else {
-            guard !column.isRequired else { throw PayloadError("'\(column.name)' has a null") }
+            guard !column.isRequired else { throw PayloadError("'\(column.name)' contains null") }
             return .nan
         }
-        guard value.isFinite else { throw PayloadError("'\(column.name)' has a value that is not finite") }
-        if column.kind == .integer, value.rounded() != value || abs(value) >= Double(maximumInteger) {
-            throw PayloadError("'\(column.name)' has \(value), which is not a whole number")
+        guard value.isFinite else { throw PayloadError("'\(column.name)' contains a value that is not finite") }
+        if column.kind == .integer {
+            guard value.rounded() == value else {
+                throw PayloadError("'\(column.name)' contains \(value), which is not a whole number")
+            }
+            guard abs(value) < Double(integerLimit) else {
+                throw PayloadError("'\(column.name)' contains \(value): its magnitude must be below 2^53")
+            }
         }
         return value
     }
@@ -101,7 +118,7 @@ enum BatchRules {
     /// Returns the in-memory value of a word: its index in `words`.
     static func value(_ word: String, of column: SensorStream.Column, words: [String]) throws(PayloadError) -> Double {
         guard let index = words.firstIndex(of: word) else {
-            throw PayloadError("'\(column.name)' has '\(word.prefix(40))'; valid words are \(words)")
+            throw PayloadError("'\(column.name)' contains '\(word.prefix(40))'; valid words are \(words)")
         }
         return Double(index)
     }

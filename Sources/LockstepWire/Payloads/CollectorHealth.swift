@@ -17,19 +17,19 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     public var status: Status
     /// The time of the report.
     public var at: Timestamp
-    /// The reason why the collector cannot store samples, such as a full disk.
+    /// The reason why the collector cannot store samples, such as a full disk, or nil if it can.
     public var problem: String?
     /// The number of known devices.
     public var devices: Int
-    /// The number of samples stored since the start.
+    /// The number of samples stored since the collector started.
     public var stored: Int
-    /// The number of duplicate samples since the start.
+    /// The number of duplicate samples since the collector started.
     public var duplicates: Int
-    /// The number of conflicting samples since the start.
+    /// The number of samples that conflicted with stored samples since the collector started.
     public var conflicts: Int
-    /// The number of rejected messages since the start.
+    /// The number of messages rejected since the collector started.
     public var rejected: Int
-    /// The number of samples that agents report as dropped, or nil if the collector does not report it.
+    /// The number of samples that agents reported as dropped, or nil if the collector does not report this number.
     public var dropped: Int64?
     /// The version of the program, or nil if the collector does not report it.
     public var version: String?

@@ -3,8 +3,8 @@ package import LockstepModel
 extension PresenceJSON {
     /// Decodes a presence message in the canonical form that ``encode(_:)`` writes, without dropped batches.
     ///
-    /// This fast path exists because thousands of devices each send two heartbeats per minute.
-    /// - Returns: nil for any other form, whether it is invalid or valid JSON written differently.
+    /// This fast path reduces CPU use: thousands of devices each send two heartbeats per minute.
+    /// - Returns: nil for any other form, which may be invalid or valid JSON.
     package static func decodeCanonical(_ payload: UnsafeRawBufferPointer) -> Presence? {
         var scanner = CanonicalScanner(payload)
         return scanner.scanPresence()
@@ -16,29 +16,29 @@ extension CanonicalScanner {
         guard scan(byte: "{") else { return nil }
         var presence = Presence(epoch: nil, session: nil, phase: .foreground, at: nil)
         if scan(#""epoch":""#) {
-            guard let epoch = scanRestOfText().flatMap(Epoch.init(rawValue:)), scan(byte: ",") else { return nil }
+            guard let epoch = scanRestOfString().flatMap(Epoch.init(rawValue:)), scan(byte: ",") else { return nil }
             presence.epoch = epoch
         }
         if scan(#""after":""#) {
-            guard let epoch = scanRestOfText().flatMap(Epoch.init(rawValue:)), scan(byte: ",") else { return nil }
+            guard let epoch = scanRestOfString().flatMap(Epoch.init(rawValue:)), scan(byte: ",") else { return nil }
             presence.after = epoch
         }
         if scan(#""session":"#) {
             guard let session = scanTime(), scan(byte: ",") else { return nil }
             presence.session = session
         }
-        guard scan(#""phase":""#), let phase = scanRestOfText().flatMap(Phase.init(rawValue:)) else { return nil }
+        guard scan(#""phase":""#), let phase = scanRestOfString().flatMap(Phase.init(rawValue:)) else { return nil }
         presence.phase = phase
         if scan(#","at":"#) {
             guard let at = scanTime() else { return nil }
             presence.at = Timestamp(microseconds: at)
         }
         if scan(#","reason":""#) {
-            guard let reason = scanRestOfText(), reason.utf8.count <= 200 else { return nil }
+            guard let reason = scanRestOfString(), reason.utf8.count <= 200 else { return nil }
             presence.reason = reason
         }
         if scan(#","sources":{"#) {
-            guard let sources = scanRestOfTexts() else { return nil }
+            guard let sources = scanRestOfStringObject() else { return nil }
             presence.sources = sources
         }
         return scan(byte: "}") && isAtEnd ? presence : nil
@@ -46,17 +46,17 @@ extension CanonicalScanner {
 
     /// Scans a time in µs since 1970.
     private mutating func scanTime() -> Int64? {
-        scanWholeNumber().flatMap { (0..<BatchRules.maximumInteger).contains($0) ? $0 : nil }
+        scanWholeNumber().flatMap { (0..<BatchRules.integerLimit).contains($0) ? $0 : nil }
     }
 
-    /// Scans the rest of an object of strings, up to and including its closing brace.
-    private mutating func scanRestOfTexts() -> [String: String]? {
-        var texts: [String: String] = [:]
+    /// Scans an object of strings whose opening brace is already scanned, including its closing brace.
+    private mutating func scanRestOfStringObject() -> [String: String]? {
+        var strings: [String: String] = [:]
         repeat {
-            guard scan(byte: "\""), let name = scanRestOfText(), scan(#":""#), let text = scanRestOfText(),
-                texts.updateValue(text, forKey: name) == nil
+            guard scan(byte: "\""), let name = scanRestOfString(), scan(#":""#), let text = scanRestOfString(),
+                strings.updateValue(text, forKey: name) == nil
             else { return nil }
         } while scan(byte: ",")
-        return scan(byte: "}") ? texts : nil
+        return scan(byte: "}") ? strings : nil
     }
 }

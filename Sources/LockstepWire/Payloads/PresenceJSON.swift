@@ -3,7 +3,8 @@ public import LockstepModel
 
 /// The JSON encoding of a presence message: `{"epoch":"…","session":…,"phase":"foreground","at":…,"reason":"start"}`.
 public enum PresenceJSON {
-    /// The maximum number of ranges of dropped batches in one message. If there are more, the lowest ranges are sent.
+    /// The maximum number of ranges of dropped batches in one message. Further ranges are not sent, and are ignored in
+    /// a received message.
     public static let maxRanges = 1000
 
     /// Encodes a presence message.
@@ -21,7 +22,7 @@ public enum PresenceJSON {
         return object.finish()
     }
 
-    /// Decodes a presence message. `payload` only has to be valid during the call.
+    /// Decodes a presence message. `payload` must be valid during the call only.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: UnsafeRawBufferPointer) throws(PayloadError) -> Presence {
         if let presence = decodeCanonical(payload) { return presence }
@@ -39,13 +40,15 @@ public enum PresenceJSON {
                         + Phase.allCases.map(\.rawValue).joined(separator: ", "))
             }
             for (name, value) in [("session", wire.session), ("at", wire.at?.microseconds)] {
-                // Keeps arithmetic free of overflows and the value exact in JavaScript.
+                // The limit prevents overflows and keeps the value exact in JavaScript.
                 guard (0..<1 << 53).contains(value ?? 0) else {
                     throw PayloadError("'\(name)' is \(value ?? 0): it must be a time in µs since 1970")
                 }
             }
             guard (0..<1 << 53).contains(wire.droppedSamples ?? 0) else {
-                throw PayloadError("'dropped_samples' is \(wire.droppedSamples ?? 0): it must be a count")
+                throw PayloadError(
+                    "'dropped_samples' is \(wire.droppedSamples ?? 0): it must be a number of samples from 0 to 2^53 - 1"
+                )
             }
             let dropped = try wire.dropped?.prefix(maxRanges).map { pair in
                 guard pair.count == 2, pair[0] >= 1, pair[0] <= pair[1], pair[1] < 1 << 53 else {
@@ -57,7 +60,7 @@ public enum PresenceJSON {
                 epoch: try wire.epoch.map { try Epoch(validating: $0) },
                 after: try wire.after.map { try Epoch(validating: $0) }, session: wire.session, phase: phase,
                 at: wire.at, reason: wire.reason.map { String($0.prefix(200)) },
-                // A `SequenceSet` is built fastest from sorted ranges.
+                // Sort the ranges here, because a `SequenceSet` inserts sorted ranges fastest.
                 dropped: (dropped ?? []).sorted { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) },
                 droppedSamples: wire.droppedSamples ?? 0, sources: wire.sources ?? [:])
         } catch let error as IdentifierError {

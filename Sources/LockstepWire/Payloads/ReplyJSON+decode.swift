@@ -2,8 +2,7 @@ public import FoundationEssentials
 public import LockstepModel
 
 extension ReplyJSON {
-    /// Decodes a reply. A declared stream in the reply has no columns, because the declaration is not part of the
-    /// reply.
+    /// Decodes a reply. A declared stream has no columns, because a reply does not contain declarations.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> AgentReply {
         do {
@@ -27,7 +26,7 @@ extension ReplyJSON {
 
         func outcome() throws -> AgentReply.Outcome {
             if !ok { return .failed(error ?? "no reason given") }
-            if let rate { return .leased(stream: try rate.named(), rate: rate.hz.value, until: rate.until) }
+            if let rate { return .leased(stream: try rate.sensorStream(), rate: rate.hz.value, until: rate.until) }
             if let phase { return .phase(phase) }
             if let flushed { return .flushed(batches: flushed) }
             if let describe { return .described(try describe.description()) }
@@ -37,7 +36,7 @@ extension ReplyJSON {
 
     /// A rate in samples per second, or `"source"` for the native rate of the source.
     private struct Hertz: Decodable {
-        /// The rate: nil for 0, infinity for `"source"`.
+        /// The rate in samples per second: nil for 0, infinity for `"source"`.
         let value: Double?
 
         init(from decoder: any Decoder) throws {
@@ -57,11 +56,11 @@ extension ReplyJSON {
         var client: String?
         var until: Timestamp?
 
-        func named() throws -> SensorStream {
-            guard let named = StreamCatalog.builtIn.reference(named: stream) else {
+        func sensorStream() throws -> SensorStream {
+            guard let found = StreamCatalog.builtIn.reference(named: stream) else {
                 throw PayloadError("unknown stream '\(stream)'")
             }
-            return named
+            return found
         }
     }
 
@@ -87,10 +86,10 @@ extension ReplyJSON {
         func description() throws -> AgentDescription {
             AgentDescription(
                 epoch: try Epoch(validating: epoch), phase: phase,
-                streams: try streams.map { .init(stream: try $0.named(), rate: $0.hz.value) },
+                streams: try streams.map { .init(stream: try $0.sensorStream(), rate: $0.hz.value) },
                 leases: try leases.map {
                     .init(
-                        client: $0.client ?? "", stream: try $0.named(), rate: $0.hz.value ?? 0,
+                        client: $0.client ?? "", stream: try $0.sensorStream(), rate: $0.hz.value ?? 0,
                         until: $0.until ?? Timestamp(microseconds: 0))
                 },
                 sources: sources, outboxBatches: outbox.batches, outboxBytes: outbox.bytes,

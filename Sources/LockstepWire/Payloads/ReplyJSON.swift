@@ -3,8 +3,8 @@ public import LockstepModel
 /// The JSON encoding of an agent's reply: `{"id":"7","ok":true,"rate":{"stream":"…","hz":50,"until":…}}`, or
 /// `{"id":"7","ok":false,"error":"…"}`.
 ///
-/// A rate (`hz`) is a number of samples per second, 0 for a stream that is not published, or `"source"` for the native
-/// rate of the source.
+/// A rate (`hz`) is a number of samples per second. It is 0 for a stream that is not published, and `"source"` for the
+/// native rate of the source.
 public enum ReplyJSON {
     /// Encodes a reply.
     public static func encode(_ reply: AgentReply) -> [UInt8] {

@@ -3,9 +3,9 @@ public import LockstepModel
 
 /// The JSON encoding of a request to an agent.
 ///
-/// A request is one of `{"rate":{"stream":"motion/accelerometer","hz":50,"lease_s":60}}`, `{"phase":"background"}`,
-/// `{"flush":true}` and `{"describe":true}`. It may also have an `id` for the request and a `client` name for the
-/// requester.
+/// A request has one of the forms `{"rate":{"stream":"motion/accelerometer","hz":50,"lease_s":60}}`,
+/// `{"phase":"background"}`, `{"flush":true}` and `{"describe":true}`. It may also have an `id`, which the reply
+/// repeats, and the name of the requester as `client`.
 public enum RequestJSON {
     /// The maximum length of `id` and `client` in bytes. Longer names are truncated.
     private static let maxNameBytes = 100
@@ -31,16 +31,17 @@ public enum RequestJSON {
         return object.finish()
     }
 
-    /// Returns the `id` of a request, even if the rest of the request is invalid, so that an error reply can contain it.
+    /// Returns the `id` of a request, even if the rest of the request is invalid, so that an error reply can contain
+    /// it. Returns nil if there is none or the payload is too large.
     public static func id(of payload: Data) -> String? {
         struct Wire: Decodable { var id: String? }
         guard payload.count <= maxBytes else { return nil }
-        return (try? JSONDecoder().decode(Wire.self, from: payload))?.id.map(shortened)
+        return (try? JSONDecoder().decode(Wire.self, from: payload))?.id.map(truncated)
     }
 
-    private static func shortened(_ name: String) -> String {
+    private static func truncated(_ name: String) -> String {
         guard name.utf8.count > maxNameBytes else { return name }
-        // Truncate by scalars: a character can have any number of bytes, a scalar at most four.
+        // Truncate between Unicode scalars: a scalar has at most four bytes, but a character can have any number.
         var bytes = 0
         let kept = name.unicodeScalars.prefix { scalar in
             bytes += scalar.utf8.count
@@ -50,16 +51,18 @@ public enum RequestJSON {
     }
 
     /// Decodes a request.
-    /// - Parameter streams: the streams that a request can name.
+    /// - Parameter streams: the streams that a request may name.
     /// - Throws: ``PayloadError`` with a reason that can be sent to the requester.
     public static func decode(
         _ payload: Data, streams: StreamCatalog = .builtIn
     ) throws(PayloadError) -> AgentRequest {
         do {
-            guard payload.count <= maxBytes else { throw PayloadError("a request has at most \(maxBytes) bytes") }
+            guard payload.count <= maxBytes else {
+                throw PayloadError("the request has \(payload.count) bytes: the limit is \(maxBytes)")
+            }
             let wire = try JSONDecoder().decode(Wire.self, from: payload)
             return AgentRequest(
-                id: wire.id.map(shortened), client: wire.client.map(shortened), action: try wire.action(streams))
+                id: wire.id.map(truncated), client: wire.client.map(truncated), action: try wire.action(streams))
         } catch {
             throw PayloadError(decoding: error)
         }
@@ -87,7 +90,7 @@ public enum RequestJSON {
         func action(_ streams: StreamCatalog) throws(PayloadError) -> AgentRequest.Action {
             var actions: [AgentRequest.Action] = []
             if let rate { actions.append(.lease(try lease(rate, streams))) }
-            if let phase { actions.append(.phase(try settable(phase))) }
+            if let phase { actions.append(.phase(try requestedPhase(phase))) }
             if flush == true { actions.append(.flush) }
             if describe == true { actions.append(.describe) }
             guard let action = actions.first, actions.count == 1 else {
@@ -98,7 +101,7 @@ public enum RequestJSON {
 
         private func lease(_ rate: Rate, _ streams: StreamCatalog) throws(PayloadError) -> RateLease {
             guard let stream = streams.stream(named: rate.stream) else {
-                throw PayloadError(streams.unknownStream(rate.stream))
+                throw PayloadError(streams.unknownStreamMessage(for: rate.stream))
             }
             guard rate.hz == 0 || RateLease.rates.contains(rate.hz) else {
                 throw PayloadError(
@@ -116,7 +119,7 @@ public enum RequestJSON {
             return RateLease(stream: stream, rate: rate.hz, duration: duration)
         }
 
-        private func settable(_ word: String) throws(PayloadError) -> Phase {
+        private func requestedPhase(_ word: String) throws(PayloadError) -> Phase {
             let phases: [Phase] = [.foreground, .inactive, .background]
             guard let phase = Phase(rawValue: word), phases.contains(phase) else {
                 throw PayloadError(

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import LockstepModel
 
-/// The JSON encoding of a life-cycle transition:
+/// The JSON encoding of a life-cycle transition, published as the state of a device:
 /// `{"state":"active","since":1700000000000000,"previous":"resumed","reason":"settled","seq":7}`.
 public enum StateJSON {
     /// Encodes a transition.

@@ -1,20 +1,20 @@
 public import LockstepModel
 
-/// The last part of a topic, after `{root}/{group}/{device}/`.
+/// A channel of a device: the last part of a topic, after `{root}/{group}/{device}/`.
 public enum Channel: Hashable, Sendable {
-    /// Batches of one stream, from an agent to all.
+    /// Batches of one stream. Published by the agent.
     case stream(SensorStream)
-    /// The agent's presence message, retained. Also the topic of its last will.
+    /// The presence message. Published retained by the agent, and by the broker as the agent's last will.
     case presence
-    /// The life-cycle state of the device, retained, from the collector to all.
+    /// The life-cycle state of the device. Published retained by the collector.
     case state
-    /// The acknowledgement of stored batches, retained, from the collector to the agent.
+    /// The acknowledgement of stored batches. Published retained by the collector for the agent.
     case ack
     /// A request to an agent.
     case command
     /// An agent's reply to a request.
     case commandReply
-    /// The two directions of the time exchange between agent and collector.
+    /// Reserved for a time exchange between agent and collector.
     case clockPing, clockPong
 
     /// The name of the channel in topics.

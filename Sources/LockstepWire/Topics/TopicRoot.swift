@@ -1,10 +1,10 @@
 public import LockstepModel
 
-/// The first level or levels of all topics. It formats and parses topics and topic filters.
+/// The prefix of all topics of a system, of one or more levels. It formats and parses topics and topic filters.
 public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
-    /// The root as text, without a slash at its end.
+    /// The root as text, without a trailing slash.
     public let text: String
-    /// The streams whose topics are valid.
+    /// The streams whose topics ``parse(_:)`` accepts.
     public var streams = StreamCatalog.builtIn
 
     /// The default root, `lockstep`.
@@ -25,6 +25,7 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
 
     private init(unchecked text: String) { self.text = text }
 
+    /// The root as text.
     public var description: String { text }
 
     /// Returns the topic of a device's channel.
@@ -37,17 +38,17 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         "\(text)/\(group)/\(TopicRoot.collectorLevel)/\(collector)"
     }
 
-    /// Returns a filter for all topics of `group`, or of all groups if it is nil.
+    /// Returns a topic filter for all topics of `group`, or of all groups if it is nil.
     public func filter(group: GroupID?) -> String {
         group.map { "\(text)/\($0)/#" } ?? "\(text)/#"
     }
 
-    /// Returns a filter for one channel of all devices of `group`, or of all groups if it is nil.
+    /// Returns a topic filter for one channel of all devices of `group`, or of all groups if it is nil.
     public func filter(group: GroupID?, channel: Channel) -> String {
         "\(text)/\(group?.rawValue ?? "+")/+/\(channel.name)"
     }
 
-    /// The filter for the health reports of all collectors.
+    /// The topic filter for the health reports of all collectors.
     public var collectorFilter: String { "\(text)/+/\(TopicRoot.collectorLevel)/+" }
 
     fileprivate static let collectorLevel = "$collector"
@@ -63,13 +64,15 @@ public enum Topic: Hashable, Sendable {
 
 extension TopicRoot {
     /// Parses a topic below this root.
-    /// - Throws: ``TopicError`` with the reason if the topic is invalid, or if its stream is not in ``streams``.
+    /// - Throws: ``TopicError`` if the topic is invalid, or if its stream is not in ``streams``.
     public func parse(_ topic: String) throws(TopicError) -> Topic {
         guard topic.utf8.starts(with: text.utf8), topic.utf8.dropFirst(text.utf8.count).first == UInt8(ascii: "/")
         else { throw TopicError("the topic is not below '\(text)/'") }
         let levels = topic.utf8.dropFirst(text.utf8.count + 1)
             .split(separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
-        guard levels.count == 3 else { throw TopicError("the topic is not {root}/{group}/{device}/{channel}") }
+        guard levels.count == 3 else {
+            throw TopicError("the topic does not have the form {root}/{group}/{device}/{channel}")
+        }
         let name = String(Substring(levels[2]))
         do {
             let group = try GroupID(validating: String(Substring(levels[0])))
@@ -81,7 +84,7 @@ extension TopicRoot {
             guard let channel = Channel(name: name, streams: streams) else {
                 throw TopicError(
                     name.hasPrefix(SensorStream.declaredPrefix)
-                        ? streams.unknownStream(name)
+                        ? streams.unknownStreamMessage(for: name)
                         : "'\(name.prefix(80))' is not a channel (note that a device id cannot contain '/')")
             }
             return .device(address, channel)
@@ -93,7 +96,7 @@ extension TopicRoot {
     }
 }
 
-/// The reason why a text is not a valid topic or topic root.
+/// The error thrown for an invalid topic or topic root.
 public struct TopicError: Error, Hashable, CustomStringConvertible {
     /// The reason, as one sentence.
     public let description: String

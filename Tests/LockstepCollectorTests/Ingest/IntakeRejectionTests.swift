@@ -45,7 +45,7 @@ struct IntakeRejectionTests {
         arguments: [IntakeTests.topic, "lockstep/lab/pi/presence"])
     mutating func tooLarge(_ topic: String) {
         intake.ingest(topic, Array(repeating: UInt8(ascii: " "), count: 2001), &registry, 11)
-        #expect(intake.group.rejected.map(\.reason) == ["2001 bytes: a payload has at most 2000"])
+        #expect(intake.group.rejected.map(\.reason) == ["the payload has 2001 bytes: the limit is 2000"])
         #expect(intake.group.rejected.map(\.size) == [2001])
         #expect(intake.group.rejected.map(\.head.count) == [256])
     }
@@ -82,7 +82,7 @@ struct IntakeRejectionTests {
         let batch = Batch(
             position: nil, samples: SampleBlock(stream: .accelerometer, times: Array(1...51), columns: columns))
         intake.ingest(IntakeTests.topic, BatchJSON.encode(batch), &registry, 11)
-        #expect(intake.group.rejected.map(\.reason) == ["51 samples: a batch has at most 50"])
+        #expect(intake.group.rejected.map(\.reason) == ["the batch has 51 samples: the limit is 50"])
     }
 
     @Test("samples in the far future are rejected, and the agent keeps its batch")
@@ -106,7 +106,7 @@ struct IntakeRejectionTests {
     mutating func invalid() {
         intake.ingest(
             IntakeTests.topic, Array(#"{"epoch":"e1","seq":9,"t":1,"x":[null],"y":[1],"z":[1]}"#.utf8), &registry, 11)
-        #expect(intake.group.rejected.map(\.reason) == ["'x' has a null"])
+        #expect(intake.group.rejected.map(\.reason) == ["'x' contains null"])
         #expect(intake.group.dropped == [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet([9...9]))])
     }
 

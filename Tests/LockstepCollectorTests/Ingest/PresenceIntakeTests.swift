@@ -29,11 +29,12 @@ struct PresenceIntakeTests {
     @Test("only a heartbeat without changes can wait for a commit")
     mutating func deferrable() {
         let first = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
-        #expect(!first.canWait)
+        #expect(!first.isDeferrable)
         let heartbeat = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10)))
-        #expect(heartbeat.canWait && heartbeat.lifecycles[device]?.evidenceTime == time(10))
-        #expect(!ingest(Presence(epoch: epoch, session: 1, phase: .background, at: time(11))).canWait)
-        #expect(!IngestGroup(dropped: [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet())]).canWait)
+        #expect(heartbeat.isDeferrable && heartbeat.lifecycles[device]?.evidenceTime == time(10))
+        #expect(!ingest(Presence(epoch: epoch, session: 1, phase: .background, at: time(11))).isDeferrable)
+        #expect(
+            !IngestGroup(dropped: [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet())]).isDeferrable)
     }
 
     @Test(
@@ -44,7 +45,7 @@ struct PresenceIntakeTests {
         let lost = ingest(Presence(epoch: epoch, session: 1, phase: .lost, at: time(9)))
         #expect(lost.transitions.map(\.transition.to) == [.background])
         let next = ingest(Presence(epoch: epoch, session: session, phase: phase, at: time(10)))
-        #expect(next.transitions.isEmpty && !next.canWait)
+        #expect(next.transitions.isEmpty && !next.isDeferrable)
     }
 
     @Test("a last will does not count as a message of the device")

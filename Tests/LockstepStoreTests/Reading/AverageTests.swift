@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Query of averages", .temporaryFolder)
 struct AverageTests {
-    @Test("each span with samples gives their means and number at the start of the span")
+    @Test("each span with samples gives one row with the means and the number of samples")
     func means() throws {
         let rows = try averages(of: [0, 4, 9, 10, 35], span: 10)
         #expect(rows == [Row(0, [13 / 3, 0.5, -1, 3]), Row(10, [10, 0.5, -1, 1]), Row(30, [35, 0.5, -1, 1])])
@@ -18,12 +18,12 @@ struct AverageTests {
     }
 
     @Test("spans before 1970 are aligned in the same way")
-    func early() throws {
+    func before1970() throws {
         #expect(try averages(of: [-start - 1, -start], span: 10).map(\.offset) == [-start - 10, -start])
     }
 
-    @Test("only samples within the time range count, and the limit applies to rows")
-    func bounds() throws {
+    @Test("only samples in the time range are averaged, and the limit applies to rows")
+    func rangeAndLimit() throws {
         let offsets: [Int64] = [0, 4, 9, 10, 15, 35]
         #expect(
             try averages(of: offsets, span: 10, from: 4, to: 15)
@@ -31,14 +31,14 @@ struct AverageTests {
         #expect(try averages(of: offsets, span: 10, limit: 1).map(\.offset) == [0])
     }
 
-    @Test("spans start anew for each device")
+    @Test("each device has its own spans")
     func devices() throws {
         let reader = try readerOfThreeDevices()
         #expect(
             try reader.rows(.averages(span: 2)) == ["field/a 4", "lab/a 0", "lab/a 2", "lab/b 4", "lab/b 6"])
     }
 
-    @Test("steps and distances are summed, nulls are ignored, columns without aggregate are left out")
+    @Test("steps and distances are summed, nulls are ignored, and columns without aggregate are omitted")
     func aggregates() throws {
         let (store, path) = try newStore()
         var steps = SampleBlock(stream: .steps)

@@ -25,7 +25,7 @@ struct LastSampleTests {
         #expect(try reader.rows(.last, limit: 1) == ["field/a 5"])
     }
 
-    @Test("many devices are read in one transaction that ends before rows are delivered")
+    @Test("each transaction reads many devices and ends before their rows are delivered")
     func manyDevices() throws {
         let (store, path) = try newStore()
         let names = (0..<2100).map { String(1000 + $0) }
@@ -34,7 +34,7 @@ struct LastSampleTests {
         #expect(try reader.rows(.last) == names.map { "lab/\($0) 2" })
         #expect(try reader.rows(.last, limit: 1500) == names.prefix(1500).map { "lab/\($0) 2" })
         let other = try SQLiteDatabase(path: path, mode: .readWrite, busyTimeout: 100)
-        // A new connection learns the length of the log with its first read.
+        // A new connection must read once before it knows the length of the log.
         try other.execute("SELECT count(*) FROM devices")
         try reader.query(stream: .accelerometer, detail: .last, limit: 1) { _ in
             try store.write(received(acceleration([3]), from: device("late")))
@@ -45,7 +45,7 @@ struct LastSampleTests {
     @Test("the newest sample is found by the primary key without sorting")
     func seek() throws {
         let reader = try readerOfThreeDevices()
-        let select = SampleCursor.select("x", of: .accelerometer, newestOnly: true)
+        let select = SampleCursor.selectSQL("x", of: .accelerometer, newestOnly: true)
         let plan = try reader.database.rows("EXPLAIN QUERY PLAN \(select)")
         #expect(plan.count == 1 && plan.allSatisfy { $0.contains("PRIMARY KEY (device_id=? AND t>? AND t<?)") })
     }

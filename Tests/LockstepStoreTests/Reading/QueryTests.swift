@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Query", .temporaryFolder)
 struct QueryTests {
-    @Test("rows are ordered by device and time")
+    @Test("rows are ordered by group, device and time")
     func order() throws {
         let reader = try readerOfThreeDevices()
         #expect(
@@ -38,16 +38,16 @@ struct QueryTests {
     func consumerThrows() throws {
         let reader = try readerOfThreeDevices()
         var count = 0
-        #expect(throws: NothingThrown.self) {
+        #expect(throws: TestError.self) {
             try reader.query(stream: .accelerometer) { _ in
                 count += 1
-                throw NothingThrown()
+                throw TestError()
             }
         }
         #expect(count == 1)
     }
 
-    @Test("a stream without a table gives no rows, a missing column gives null")
+    @Test("a stream without a table has no rows, and a missing column is null")
     func unknownStream() throws {
         let air = SensorStream(name: "air", table: "air", summary: "", columns: [], pausesInBackground: false)
         let wider = SensorStream(
@@ -61,7 +61,7 @@ struct QueryTests {
             received(SampleBlock(stream: .steps, times: [start], columns: [[0], [8], [0], [0], [0], [0]])))
         let reader = try StoreReader(path: path)
         var values: [Double] = []
-        try reader.query(stream: air) { _ in Issue.record("a row of no table") }
+        try reader.query(stream: air) { _ in Issue.record("a query without a table returned a row") }
         try reader.query(stream: wider) { values = $0.values }
         #expect(values.count == 2 && values[0] == 8 && values[1].isNaN)
         #expect(

@@ -7,7 +7,7 @@ import Testing
 @Suite("StoreReader", .temporaryFolder)
 struct ReaderTests {
     @Test("a reader sees each commit of a collector")
-    func besideWriter() throws {
+    func duringWrites() throws {
         let (store, path) = try newStore()
         let reader = try StoreReader(path: path)
         try store.write(received(acceleration([1])))
@@ -49,8 +49,8 @@ struct ReaderTests {
         #expect(one.state == .active && one.since == time(3))
         #expect(one.firstSeen == time(1_000_000) && one.lastSample == time(9))
         #expect((one.samples, one.duplicates, one.conflicts) == (2, 1, 1))
-        #expect(one.gaps == 4 + 2, "5 to 8 of one epoch, 1 and 2 of the other")
-        #expect(one.dropped == 3, "batch 1 did come")
+        #expect(one.gaps == 4 + 2, "batches 5 to 8 of epoch e, and 1 and 2 of epoch f")
+        #expect(one.dropped == 3, "batch 1 was received")
     }
 
     @Test("a verification counts the stored data of each device")

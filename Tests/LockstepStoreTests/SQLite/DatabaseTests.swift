@@ -7,10 +7,10 @@ struct DatabaseTests {
     func bodyThrows() throws {
         let database = try newDatabase()
         try database.execute("CREATE TABLE number (n)")
-        #expect(throws: NothingThrown.self) {
+        #expect(throws: TestError.self) {
             try database.transaction {
                 try database.execute("INSERT INTO number VALUES (1)")
-                throw NothingThrown()
+                throw TestError()
             }
         }
         #expect(!database.isInTransaction)
@@ -35,7 +35,7 @@ struct DatabaseTests {
             try database.rows("SELECT count(*) FROM child UNION ALL SELECT count(*) FROM parent") == ["0", "1"])
     }
 
-    @Test("a lock of another connection is reported")
+    @Test("a statement that waits too long for the lock of another connection fails")
     func busy() throws {
         let database = try newDatabase()
         let other = try SQLiteDatabase(path: database.path, mode: .readWrite, busyTimeout: 10)
@@ -69,7 +69,7 @@ struct DatabaseTests {
     }
 
     @Test("a full disk is reported")
-    func full() throws {
+    func diskFull() throws {
         let exhausted = SQLiteError(code: 778, message: "disk I/O error", sql: "COMMIT", systemError: 28)
         #expect(exhausted.isFull)
         #expect(exhausted.description.hasPrefix("disk I/O error (SQLite code 778, No space left on device) in: COMMIT"))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("FileLock", .temporaryFolder)
 struct FileLockTests {
-    @Test("a lock has one holder, names it, and ends with its object")
+    @Test("a lock has one holder, reports its process id, and is released with its object")
     func oneHolder() throws {
         let folder = TemporaryFolder.path
         let path = folder + "/thing"
@@ -20,8 +20,8 @@ struct FileLockTests {
         _ = try FileLock(path: path)
     }
 
-    @Test("a lock file of a dead process does not hold the lock")
-    func leftOver() throws {
+    @Test("a lock file left by a dead process does not hold the lock")
+    func deadHolder() throws {
         let folder = TemporaryFolder.path
         try Data("99999999\n".utf8).write(to: URL(filePath: folder + "/thing.lock"))
         _ = try FileLock(path: folder + "/thing")

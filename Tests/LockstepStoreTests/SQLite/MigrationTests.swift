@@ -6,8 +6,8 @@ struct MigrationTests {
     private let first: SchemaMigrations.Step = { try $0.execute("CREATE TABLE one (n)") }
     private let second: SchemaMigrations.Step = { try $0.execute("ALTER TABLE one ADD COLUMN m") }
 
-    @Test("only missing steps are applied")
-    func lacking() throws {
+    @Test("only pending steps are applied")
+    func pendingSteps() throws {
         let database = try newDatabase()
         try SchemaMigrations([first]).apply(to: database)
         #expect(try database.userVersion == 1)
@@ -22,14 +22,14 @@ struct MigrationTests {
         let database = try newDatabase()
         let failing: SchemaMigrations.Step = { database in
             try database.execute("CREATE TABLE two (n)")
-            throw NothingThrown()
+            throw TestError()
         }
-        #expect(throws: NothingThrown.self) { try SchemaMigrations([first, failing]).apply(to: database) }
+        #expect(throws: TestError.self) { try SchemaMigrations([first, failing]).apply(to: database) }
         #expect(try database.userVersion == 1)
         #expect(try database.rows("SELECT name FROM sqlite_schema") == ["one"])
     }
 
-    @Test("a database of a newer program is refused")
+    @Test("a database of a newer program is rejected")
     func newer() throws {
         let database = try newDatabase()
         try database.setUserVersion(7)

@@ -31,7 +31,7 @@ struct StatementTests {
         #expect(select.double(at: 0).isNaN)
     }
 
-    @Test("empty texts and blobs differ from NULL")
+    @Test("empty strings and blobs differ from NULL")
     func empty() throws {
         let database = try newDatabase()
         let select = try database.prepare("SELECT ?1, typeof(?1), ?2, typeof(?2)")
@@ -55,7 +55,7 @@ struct StatementTests {
     }
 
     @Test("a statement can run again with its bound values")
-    func again() throws {
+    func repeatedRun() throws {
         let database = try newDatabase()
         try database.execute("CREATE TABLE number (n)")
         let insert = try database.prepare("INSERT INTO number VALUES (?)", persistent: true)
@@ -87,8 +87,8 @@ struct StatementTests {
         try insert.run()
     }
 
-    @Test("an invalid parameter index is refused")
-    func range() throws {
+    @Test("an invalid parameter index is rejected")
+    func invalidIndex() throws {
         let database = try newDatabase()
         let select = try database.prepare("SELECT ?")
         #expect(throws: SQLiteError.self) { try select.bind(1.5, at: 2) }

@@ -19,8 +19,8 @@ struct BatchNumberTests {
         #expect(try rows(store) == ["1|7"])
     }
 
-    @Test("an ordinary group changes one row")
-    func minimal() throws {
+    @Test("contiguous batch numbers change one row")
+    func fewRowChanges() throws {
         let store = try newStore().store
         _ = try write(store, [1, 3, 5, 7])
         try store.database.execute(
@@ -47,11 +47,11 @@ struct BatchNumberTests {
     }
 
     @Test("an empty report of dropped batches returns the known numbers")
-    func asked() throws {
+    func reportWithoutRanges() throws {
         let folder = TemporaryFolder.path
         _ = try write(SQLiteStore(path: folder + "/store"), [1, 2])
-        let question = DroppedBatches(device: device("one"), epoch: epoch("e"), ranges: [])
-        let result = try SQLiteStore(path: folder + "/store").write(IngestGroup(dropped: [question]))
+        let emptyReport = DroppedBatches(device: device("one"), epoch: epoch("e"), ranges: [])
+        let result = try SQLiteStore(path: folder + "/store").write(IngestGroup(dropped: [emptyReport]))
         #expect(result.received == [key: [1...2]])
     }
 
@@ -69,7 +69,7 @@ struct BatchNumberTests {
     }
 
     @Test("each epoch and device has its own numbers")
-    func apart() throws {
+    func separateSequences() throws {
         let store = try newStore().store
         let result = try store.write(
             received(acceleration([1]), epoch: "e", seq: 1), received(acceleration([2]), epoch: "f", seq: 2),
@@ -82,7 +82,7 @@ struct BatchNumberTests {
     }
 
     @Test("batches without a number are stored")
-    func without() throws {
+    func unnumbered() throws {
         let store = try newStore().store
         let result = try store.write(received(acceleration([1])))
         #expect(result.received.isEmpty)
@@ -90,7 +90,7 @@ struct BatchNumberTests {
     }
 
     @Test("invalid batch numbers are ignored, but their samples are stored")
-    func impossible() throws {
+    func invalidNumbers() throws {
         let store = try newStore().store
         let batches = [Int64.max, .max, 0, -3].enumerated().map { received(acceleration([Int64($0)]), seq: $1) }
         let everything = DroppedBatches(device: device("one"), epoch: epoch("e"), ranges: [Int64.min...Int64.max])
@@ -100,10 +100,10 @@ struct BatchNumberTests {
     }
 
     @Test(
-        "only rows that differ are changed",
+        "only rows with different ranges are changed",
         arguments: [
-            ([1...3], [1...4], RangeChangesText("extended 1...4")),
-            ([1...3, 5...7], [1...7], RangeChangesText("deleted 5 extended 1...7")),
+            ([1...3], [1...4], RangeChangesText("updated 1...4")),
+            ([1...3, 5...7], [1...7], RangeChangesText("deleted 5 updated 1...7")),
             ([3...3], [1...1, 3...3], RangeChangesText("inserted 1...1")),
             ([3...3], [2...3], RangeChangesText("deleted 3 inserted 2...3")),
             ([1...1, 9...9], [1...1, 9...9], RangeChangesText("")),
@@ -121,6 +121,7 @@ struct BatchNumberTests {
     }
 }
 
+/// The description of changes, such as `deleted 5 updated 1...7`, which makes test arguments readable.
 struct RangeChangesText: Equatable, Sendable {
     let text: String
 
@@ -128,7 +129,7 @@ struct RangeChangesText: Equatable, Sendable {
 
     init(_ changes: RangeChanges) {
         let parts =
-            changes.deleted.map { "deleted \($0)" } + changes.extended.map { "extended \($0)" }
+            changes.deleted.map { "deleted \($0)" } + changes.updated.map { "updated \($0)" }
             + changes.inserted.map { "inserted \($0)" }
         text = parts.joined(separator: " ")
     }

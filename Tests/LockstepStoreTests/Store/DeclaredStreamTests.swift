@@ -58,7 +58,7 @@ struct DeclaredStreamTests {
         #expect(view.columnNames == ["group_name", "device", "time", "ppm", "state", "puffs", "t"])
     }
 
-    @Test("a store reopened without the declaration keeps the stream, but does not accept samples of it")
+    @Test("without the declaration, a store keeps the stream but does not accept samples of it")
     func withoutDeclaration() throws {
         let stream = try co2()
         try write(stream)
@@ -66,7 +66,8 @@ struct DeclaredStreamTests {
         let error = try storeError {
             try store.write(received(SampleBlock(stream: stream, times: [start + 9], columns: [[1], [0], [0]])))
         }
-        #expect(error.description == "the store \(path) has no table for the stream x/co2")
+        #expect(
+            error.description == "the store \(path) has no table for the stream x/co2: open the store with this stream")
         try store.write(received(acceleration([1])))
         let reader = try StoreReader(path: path)
         var count = 0
@@ -89,7 +90,7 @@ struct DeclaredStreamTests {
         #expect(values == [420, 0, 0, 55])
     }
 
-    @Test("a declaration that would change the meaning of stored samples is refused, and the store does not change")
+    @Test("a declaration that would change the meaning of stored samples is rejected, and the store does not change")
     func conflicts() throws {
         try write(co2())
         let before = try SQLiteDatabase(path: path).rows("SELECT * FROM streams")
@@ -126,7 +127,10 @@ struct DeclaredStreamTests {
     func foreignTables() throws {
         try SQLiteStore(path: path).database.execute("CREATE TABLE x_co2 (note TEXT)")
         let foreign = try storeError { _ = try open(co2()) }
-        #expect(foreign.description.contains("a table x_co2 that Lockstep did not create exists"))
+        #expect(foreign.description.contains("it already has a table x_co2, which Lockstep did not create"))
+        _ = try open(co2(name: "x/a/b"))
+        let other = try storeError { _ = try open(co2(name: "x/a_b")) }
+        #expect(other.description.contains("its table x_a_b belongs to the stream 'x/a/b'"))
     }
 
     @Test("every accepted column name works in tables, views and queries", arguments: sqlKeywords)

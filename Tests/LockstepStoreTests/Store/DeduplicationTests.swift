@@ -29,7 +29,7 @@ struct DeduplicationTests {
         #expect(result.devices.values.reduce(0) { $0 + $1.stored } == 4)
     }
 
-    @Test("a sample with different values is recorded as a conflict, and the stored one stays")
+    @Test("a sample with different values is recorded as a conflict, and the stored sample does not change")
     func conflict() throws {
         let store = try newStore().store
         try store.write(received(acceleration([1]), seq: 1))
@@ -59,11 +59,11 @@ struct DeduplicationTests {
     @Test(
         "differing samples are found at any position of a partially stored batch",
         arguments: [
-            // Neighbours; with few and with many other rows in between; out of order; one time twice.
+            // Adjacent times, few and many other rows in between, descending times, and each time twice.
             Array(0..<130), (0..<130).map { $0 * 3 }, (0..<130).map { $0 * 1000 }, (0..<130).reversed(),
             (0..<130).map { $0 / 2 },
         ] as [[Int64]])
-    func inPart(_ offsets: [Int64]) throws {
+    func partiallyStored(_ offsets: [Int64]) throws {
         let store = try newStore().store
         let others = Set(0..<400).subtracting(offsets)
         let old = stride(from: 0, to: 130, by: 7).map { offsets[$0] }
@@ -83,7 +83,7 @@ struct DeduplicationTests {
     }
 
     @Test("conflicts are stored up to the limit and counted beyond it")
-    func conflictsBounded() throws {
+    func conflictLimit() throws {
         var options = SQLiteStore.Options()
         options.conflictLimit = 3
         let store = try newStore(options).store
@@ -97,7 +97,7 @@ struct DeduplicationTests {
         #expect(try store.database.integer("SELECT conflicts FROM devices") == 7)
     }
 
-    @Test("a rolled back conflict does not count for the limit")
+    @Test("a conflict that was rolled back does not count towards the limit")
     func conflictsAfterFailure() throws {
         var options = SQLiteStore.Options()
         options.conflictLimit = 2
@@ -112,7 +112,7 @@ struct DeduplicationTests {
         #expect(try store.database.rows("SELECT t - \(start) FROM conflicts") == ["2", "3"])
     }
 
-    @Test("samples are equal if the same values are null, and conflict otherwise")
+    @Test("null equals null, and conflicts with any other value")
     func nulls() throws {
         let store = try newStore().store
         let unknown = acceleration([1], z: .nan)

@@ -48,7 +48,7 @@ struct FailureTests {
     }
 
     @Test("a full disk is reported, and writing works again after space is freed")
-    func full() throws {
+    func diskFull() throws {
         let (store, path) = try newStore()
         try store.write(received(acceleration([1]), seq: 1))
         try store.database.execute("PRAGMA max_page_count = \(store.database.integer("PRAGMA page_count") + 1)")
@@ -66,7 +66,7 @@ struct FailureTests {
         #expect(result.received == [key: [1...2]])
     }
 
-    @Test("a lock of another program is reported")
+    @Test("a write that waits too long for the lock of another program fails")
     func busy() throws {
         var options = SQLiteStore.Options()
         options.busyTimeout = 10
@@ -84,7 +84,7 @@ struct FailureTests {
         let store = try SQLiteStore(path: folder + "/store")
         try expectWritten(store)
         try store.database.execute("BEGIN; INSERT INTO accelerometer VALUES (1, 99, 0, 0, 0)")
-        // Copy the files of the open store: this is what a killed process leaves on the disk.
+        // Copy the files of the open store: a killed process would leave the same files.
         for suffix in ["", "-wal"] {
             try FileManager.default.copyItem(atPath: folder + "/store" + suffix, toPath: folder + "/copy" + suffix)
         }
@@ -99,8 +99,8 @@ struct FailureTests {
         for table in ["devices", "accelerometer", "batches", "dropped", "states", "conflicts", "rejected"] {
             #expect(try store.database.integer("SELECT count(*) FROM \(table)") == 0, "\(table)")
         }
-        let question = DroppedBatches(device: device("one"), epoch: epoch("e"), ranges: [])
-        #expect(try store.write(IngestGroup(dropped: [question])).received == [key: []])
+        let emptyReport = DroppedBatches(device: device("one"), epoch: epoch("e"), ranges: [])
+        #expect(try store.write(IngestGroup(dropped: [emptyReport])).received == [key: []])
     }
 
     private func expectWritten(_ store: SQLiteStore) throws {

@@ -25,7 +25,7 @@ struct LifecycleTests {
     }
 
     @Test("a snapshot without an epoch is restored")
-    func olderStore() throws {
+    func withoutEpoch() throws {
         let path = TemporaryFolder.path + "/store"
         let change = LifecycleTransition(from: nil, to: .active, since: time(5), reason: "foreground", seq: 1)
         let snapshot = LifecycleSnapshot(last: change, session: 7, phase: .foreground, evidenceTime: time(3))

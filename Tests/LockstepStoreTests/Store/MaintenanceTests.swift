@@ -4,8 +4,8 @@ import Testing
 @testable import LockstepStore
 
 @Suite("Maintenance of a store", .temporaryFolder)
-struct UpkeepTests {
-    @Test("a long log needs a checkpoint, which restarts the log")
+struct MaintenanceTests {
+    @Test("when the log is long, maintenance is needed, and it restarts the log")
     func log() throws {
         let store = try SQLiteStore(path: TemporaryFolder.path + "/store")
         #expect(!store.needsMaintenance)

@@ -13,13 +13,13 @@ struct OpeningTests {
         let error = try storeError { _ = try SQLiteStore(path: path) }
         #expect(error.code == .inUse)
         #expect(
-            error.description == "another collector (process \(getpid())) already writes to \(path); "
+            error.description == "another collector (process \(getpid())) already writes to \(path): "
                 + "give each collector its own store")
         withExtendedLifetime(store) {}
     }
 
     @Test("a store can be opened after its previous collector has ended")
-    func again() throws {
+    func successiveCollectors() throws {
         let folder = TemporaryFolder.path
         for seq in 1...3 {
             let store = try SQLiteStore(path: folder + "/store")
@@ -50,7 +50,7 @@ struct OpeningTests {
         #expect(error.description.hasPrefix("cannot write to the folder of /sys/store"))
     }
 
-    @Test("a read-only file is reported", .enabled(if: geteuid() != 0, "root may write everything"))
+    @Test("a read-only file is reported", .enabled(if: geteuid() != 0, "root ignores file permissions"))
     func readOnlyFile() throws {
         let folder = TemporaryFolder.path
         _ = try SQLiteStore(path: folder + "/store")
@@ -60,7 +60,7 @@ struct OpeningTests {
         #expect(error.description.contains("is read-only"))
     }
 
-    @Test("a file that is not a database is refused and not changed")
+    @Test("a file that is not a database is rejected and not changed")
     func notADatabase() throws {
         let folder = TemporaryFolder.path
         let path = folder + "/notes.txt"
@@ -73,7 +73,7 @@ struct OpeningTests {
         #expect(try Data(contentsOf: URL(filePath: path)) == text)
     }
 
-    @Test("the database of another program is refused and not changed")
+    @Test("the database of another program is rejected and not changed")
     func otherDatabase() throws {
         let database = try newDatabase()
         try database.execute("CREATE TABLE note (text)")
@@ -86,7 +86,7 @@ struct OpeningTests {
         #expect(try database.text("PRAGMA journal_mode") == "delete")
     }
 
-    @Test("a store of a newer program is refused")
+    @Test("a store of a newer program is rejected")
     func newerSchema() throws {
         let folder = TemporaryFolder.path
         let path = folder + "/store"
@@ -100,7 +100,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("reading a missing store is refused and creates no file")
+    @Test("reading a missing store fails and creates no file")
     func noStoreToRead() throws {
         let folder = TemporaryFolder.path
         let error = try storeError { _ = try StoreReader(path: folder + "/store") }
@@ -109,7 +109,7 @@ struct OpeningTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
-    @Test("a store uses a write-ahead log, and each commit waits for the disk unless that is turned off")
+    @Test("a store uses a write-ahead log, and each commit waits for the disk by default")
     func durability() throws {
         let durable = try SQLiteStore(path: TemporaryFolder.path + "/durable").database
         #expect(try durable.text("PRAGMA journal_mode") == "wal")

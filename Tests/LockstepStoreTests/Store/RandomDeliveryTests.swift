@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Random delivery", .temporaryFolder)
 struct RandomDeliveryTests {
-    @Test("repeated, reordered and overlapping batches and failed writes give the same result as a dictionary")
+    @Test("after repeated, reordered and overlapping batches and failed writes, the store equals a reference model")
     func randomDelivery() throws {
         let seed = ProcessInfo.processInfo.environment["LOCKSTEP_SEED"].flatMap(UInt64.init) ?? .random(in: 0...9_999)
         print("random delivery: LOCKSTEP_SEED=\(seed)")
@@ -76,12 +76,12 @@ struct RandomDeliveryTests {
     /// Splits a group into one to three groups.
     private func parts(of group: IngestGroup, _ random: inout SplitMix64) -> [IngestGroup] {
         var parts = Array(repeating: IngestGroup(), count: Int.random(in: 1...3, using: &random))
-        var place = 0
+        var part = 0
         for batch in group.batches {
-            place = Int.random(in: place..<parts.count, using: &random)
-            parts[place].append(batch)
+            part = Int.random(in: part..<parts.count, using: &random)
+            parts[part].append(batch)
         }
-        parts[place].dropped = group.dropped
+        parts[part].dropped = group.dropped
         return parts
     }
 
@@ -108,7 +108,7 @@ struct RandomDeliveryTests {
     }
 }
 
-/// A reference implementation of a store with dictionaries.
+/// A reference model of a store, based on dictionaries.
 private struct Model {
     struct Key: Hashable {
         let device: DeviceAddress

@@ -14,7 +14,7 @@ struct RejectedTests {
     }
 
     @Test("the newest messages are kept up to the limit")
-    func bounded() throws {
+    func limit() throws {
         var options = SQLiteStore.Options()
         options.rejectedLimit = 5
         let store = try newStore(options).store
@@ -25,7 +25,7 @@ struct RejectedTests {
         #expect(try store.database.rows("SELECT min(reason), count(*) FROM rejected") == ["17|5"])
     }
 
-    @Test("the first 256 bytes are kept, and an empty payload is an empty blob")
+    @Test("payloads and topics are truncated to 256 bytes, and an empty payload is an empty blob")
     func head() throws {
         let store = try newStore().store
         _ = try store.write(

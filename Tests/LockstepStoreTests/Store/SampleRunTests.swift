@@ -11,7 +11,7 @@ struct SampleRunTests {
         received(acceleration(2..<6, z: 5), epoch: "other", seq: 1),
     ]
 
-    @Test("a run returns its batches")
+    @Test("a group returns the batches of its runs")
     func batches() {
         let group = IngestGroup(batches: Self.batches + [received(acceleration(9..<10), from: device("two"))])
         #expect(group.runs.map(\.device) == [device("one"), device("two")])
@@ -45,7 +45,7 @@ struct SampleRunTests {
                 == ["2|other|1", "3|other|1"])
     }
 
-    @Test("several groups in one transaction count once per device and become visible with the commit")
+    @Test("groups of one transaction are counted together and become visible with the commit")
     func parts() throws {
         let path = TemporaryFolder.path + "/store"
         let store = try SQLiteStore(path: path)

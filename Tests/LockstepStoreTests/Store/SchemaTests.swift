@@ -28,7 +28,7 @@ struct SchemaTests {
         #expect(columns == ["device_id|INTEGER|1", "t|INTEGER|2"] + types)
     }
 
-    @Test("each column is explained with its unit and meaning", arguments: SensorStream.builtIn)
+    @Test("the schema has a comment with the unit and meaning of each column", arguments: SensorStream.builtIn)
     func comments(stream: SensorStream) throws {
         let store = try newStore().store
         let sql = try #require(

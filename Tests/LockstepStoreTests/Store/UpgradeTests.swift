@@ -4,13 +4,13 @@ import Testing
 
 @testable import LockstepStore
 
-@Suite("Store of the first schema", .temporaryFolder)
+@Suite("Migration of a store with schema 1", .temporaryFolder)
 struct UpgradeTests {
     private let path = TemporaryFolder.path + "/store"
 
     @Test("a collector migrates the store and keeps its content")
     func upgraded() throws {
-        try makeFirst()
+        try createOldStore()
         let store = try SQLiteStore(path: path)
         #expect(try store.database.userVersion == StoreSchema.migrations.version)
         let change = LifecycleTransition(from: nil, to: .active, since: time(5), reason: "foreground", seq: 1)
@@ -30,17 +30,17 @@ struct UpgradeTests {
         #expect(try store.database.rows("SELECT device, t FROM v_accelerometer LIMIT 1") == ["one|\(start + 1)"])
     }
 
-    @Test("a reader does not change the store and reports what to do")
+    @Test("a reader does not change the store, and its error says how to migrate it")
     func read() throws {
-        try makeFirst()
+        try createOldStore()
         let error = try storeError { _ = try StoreReader(path: path) }
         #expect(error.code == .schema)
         #expect(error.description.contains("start the collector of this version once with this store"))
         #expect(try SQLiteDatabase(path: path).userVersion == 1)
     }
 
-    /// Creates a store as the first version of the program did.
-    private func makeFirst() throws {
+    /// Creates a store with schema 1, as the first version of Lockstep did.
+    private func createOldStore() throws {
         let database = try SQLiteDatabase(path: path)
         try database.execute(
             """

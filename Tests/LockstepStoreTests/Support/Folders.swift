@@ -6,8 +6,8 @@ import Testing
 
 /// A trait that creates a temporary folder for each test and removes it afterwards.
 ///
-/// It is a trait rather than a function `withFolder { }`: within a closure, Swift 6.3 gives the closure of
-/// `#expect(throws:)` the symbol of a neighbouring closure, and the test silently runs the wrong one.
+/// It is a trait instead of a function `withFolder { }` because of a bug of Swift 6.3: within a closure, the closure of
+/// `#expect(throws:)` can get the symbol of another closure, and the test silently runs the wrong one.
 struct TemporaryFolder: TestTrait, SuiteTrait, TestScoping {
     /// The folder of the running test.
     @TaskLocal static var path = ""
@@ -44,11 +44,12 @@ func storeError(_ body: () throws -> Void) throws -> StoreError {
     } catch let error as StoreError {
         return error
     }
-    Issue.record("nothing was thrown")
-    throw NothingThrown()
+    Issue.record("expected a StoreError, but no error was thrown")
+    throw TestError()
 }
 
-struct NothingThrown: Error {}
+/// An error without a cause, for tests of error handling.
+struct TestError: Error {}
 
 extension SQLiteDatabase {
     /// Returns all rows of a SELECT as text, with values separated by `|` and NULL as `-`.

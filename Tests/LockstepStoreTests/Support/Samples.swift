@@ -4,12 +4,14 @@ import LockstepStore
 /// The start time of test samples: 2023-11-14T22:13:20Z, in µs since 1970.
 let start: Int64 = 1_700_000_000_000_000
 
+/// Returns the address of a test device.
 func device(_ name: String, group: String = "lab") -> DeviceAddress {
     DeviceAddress(group: GroupID(unchecked: group), device: DeviceID(unchecked: name))
 }
 
 func epoch(_ name: String) -> Epoch { Epoch(unchecked: name) }
 
+/// Returns the time `offset` µs after ``start``.
 func time(_ offset: Int64) -> Timestamp { Timestamp(microseconds: start + offset) }
 
 /// Returns a block with one sample for each offset (µs after ``start``): x is the offset, y is 0.5, z is `z`.
@@ -19,6 +21,7 @@ func acceleration(_ offsets: some Sequence<Int64>, z: Double = -1) -> SampleBloc
     return block
 }
 
+/// Returns a batch that the collector received one second after ``start``.
 func received(
     _ block: SampleBlock, from sender: DeviceAddress = device("one"), epoch name: String = "e", seq: Int64? = nil
 ) -> ReceivedBatch {

@@ -1,5 +1,6 @@
 import LockstepSensors
 
+/// Pieces of JSON that decoders handle specially.
 private let fragments = [
     "null", "NaN", "-", "1e999", "1e-400", "9223372036854775807", "-9223372036854775808", "[", "]", "{", "}", ",",
     ":",
@@ -7,7 +8,7 @@ private let fragments = [
     "\u{0}",
 ].map { Array($0.utf8) }
 
-/// Returns `payload` with a few bytes changed, removed, duplicated or inserted.
+/// Returns `payload` after one to three random changes, which replace, remove, duplicate or insert bytes.
 func damage(_ payload: [UInt8], using random: inout SeededGenerator) -> [UInt8] {
     var bytes = payload
     for _ in 0..<Int.random(in: 1...3, using: &random) {

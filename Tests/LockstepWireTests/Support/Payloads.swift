@@ -17,7 +17,7 @@ func batch(
             stream: stream, times: times, columns: [x, x.map { -$0 }, x.map { _ in 1 }]))
 }
 
-/// Returns the error with which a payload of `stream` is rejected, or nil if it is accepted.
+/// Decodes a payload of `stream` and returns the error, or nil if the payload is accepted.
 func rejection(
     _ payload: Data, in encoding: BatchEncoding = .json, stream: SensorStream = .accelerometer,
     limits: PayloadLimits = PayloadLimits()

@@ -6,15 +6,16 @@ extension Batch {
         .random(of: SensorStream.builtIn.randomElement(using: &random) ?? .steps, using: &random)
     }
 
+    /// Returns a valid batch of `stream`.
     static func random(of stream: SensorStream, using random: inout some RandomNumberGenerator) -> Batch {
-        let step: Int64? = Bool.random(using: &random) ? .random(in: 1...1_000_000, using: &random) : nil
+        let interval: Int64? = Bool.random(using: &random) ? .random(in: 1...1_000_000, using: &random) : nil
         var time = Int64.random(in: 0...2_000_000_000_000_000, using: &random)
         var block = SampleBlock(stream: stream)
         for _ in 0..<Int.random(in: 1...12, using: &random) {
             block.append(
                 time: Timestamp(microseconds: time),
                 values: stream.columns.map { value(of: $0, using: &random) })
-            time += step ?? .random(in: 1...1_000_000, using: &random)
+            time += interval ?? .random(in: 1...1_000_000, using: &random)
         }
         let position =
             Bool.random(using: &random)
@@ -33,16 +34,17 @@ extension Batch {
         }
     }
 
-    /// Returns a batch similar to sensor data: up to 300 samples of one resolution that change by bounded steps.
+    /// Returns a batch that resembles sensor data: up to 300 samples with the same number of decimals, small changes
+    /// from one sample to the next, and rare outliers.
     static func series(using random: inout some RandomNumberGenerator) -> Batch {
         let count = Int.random(in: 1...300, using: &random)
         let power = Double.random(in: 0...12, using: &random).rounded(.down)
         let divisor = (0..<Int(power)).reduce(1.0) { product, _ in product * 10 }
-        let reach = Int64(1) << Int64.random(in: 0...30, using: &random)
+        let range = Int64(1) << Int64.random(in: 0...30, using: &random)
         let columns = (0..<3).map { _ in
-            var number = Int64.random(in: -reach...reach, using: &random)
+            var number = Int64.random(in: -range...range, using: &random)
             return (0..<count).map { _ in
-                number += .random(in: -reach / 8...reach / 8, using: &random)
+                number += .random(in: -range / 8...range / 8, using: &random)
                 if Int.random(in: 0..<200, using: &random) == 0 {
                     number = .random(in: -1 << 50...1 << 50, using: &random)
                 }
