@@ -82,6 +82,10 @@ extension Outbox {
     public func didDisconnect() { unpublished.isSending = false }
 
     private static func renumbered(_ entry: Entry, as position: BatchPosition) -> Entry? {
+        // Without decoding: the stream of an old batch may be declared differently now, or not at all.
+        if let payload = BatchEncoding.renumbering(entry.payload, from: entry.position, to: position) {
+            return Entry(position: position, stream: entry.stream, payload: payload)
+        }
         let limits = PayloadLimits(bytes: .max, samples: .max)
         guard var batch = try? BatchEncoding.decode(Data(entry.payload), stream: entry.stream, limits: limits) else {
             return nil

@@ -46,6 +46,9 @@ public final class BrokerLink {
     private var nextKeepAlive = ContinuousClock.now
     private var upSince = ContinuousClock.now
     private var takeover = TakeoverDetector()
+    /// Whether a takeover is detected by connecting to the broker, which can block for 0.3 s. A group of many links turns it
+    /// off: its other connections would time out meanwhile.
+    var probesBroker = true
     /// The broker's address, to check whether it still listens after the connection is lost.
     private var peer: PeerAddress?
 
@@ -239,7 +242,8 @@ public final class BrokerLink {
     /// Returns the error, or a takeover if another client with the same id has ended the connection.
     private func interpreted(_ error: MQTTError) -> MQTTError {
         if ContinuousClock.now - upSince >= TakeoverDetector.maxDuration { backoff.reset() }
-        let isTakenOver = takeover.didLose(error.code, isListening: peer?.isListening() ?? false, at: .now)
+        let isTakenOver = takeover.didLose(
+            error.code, isListening: probesBroker && peer?.isListening() ?? false, at: .now)
         guard isTakenOver, error.code != .takenOver else { return error }
         return MQTTError(.takenOver, "another client seems to use the same client id")
     }

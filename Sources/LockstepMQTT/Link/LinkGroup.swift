@@ -39,6 +39,7 @@ public final class LinkGroup {
     /// - Returns: the number of the link.
     @discardableResult
     public func add(_ link: BrokerLink) -> Int {
+        link.probesBroker = false
         links.append(link)
         watched.append(nil)
         return links.count - 1

@@ -54,7 +54,8 @@ extension SensorStream.Kind {
         return switch self {
         case .real: "\(stored)"
         case .integer: "\(Int64(stored))"
-        case .choice(let words): "\"\(words[Int(stored)])\""
+        case .choice(let words):
+            "\"\(words[Int(stored)].replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
         }
     }
 }

@@ -61,4 +61,42 @@ public enum BatchEncoding: String, Sendable, CaseIterable {
         case .cbor: BatchCBOR.markingLate(payload)
         }
     }
+
+    /// Returns the encoded batch `payload` with another position, and everything else unchanged. The stream need not be
+    /// known.
+    /// - Returns: nil if `payload` is not a live batch at position `old` that ``encode(_:)`` wrote.
+    package static func renumbering(
+        _ payload: [UInt8], from old: BatchPosition, to new: BatchPosition
+    ) -> [UInt8]? {
+        let encoding = BatchEncoding(of: payload)
+        // The head of a CBOR map is its number of members, which does not change.
+        let start = encoding == .json ? 0 : mapHeadLength(payload)
+        let head = encoding.members(of: old)
+        guard payload.dropFirst(start).starts(with: head) else { return nil }
+        return payload[..<start] + encoding.members(of: new) + payload[(start + head.count)...]
+    }
+
+    private static func mapHeadLength(_ payload: [UInt8]) -> Int {
+        payload.withUnsafeBytes { bytes in
+            var reader = CBORReader(bytes)
+            return (try? reader.next()) == nil ? 0 : reader.offset
+        }
+    }
+
+    /// The first members of a batch at `position`.
+    private func members(of position: BatchPosition) -> [UInt8] {
+        switch self {
+        case .json:
+            return Array("{\"v\":\(BatchRules.version),\"epoch\":\"\(position.epoch)\",\"seq\":\(position.seq),".utf8)
+        case .cbor:
+            var writer = CBORWriter(reservingCapacity: 64)
+            writer.text("v")
+            writer.integer(BatchRules.version)
+            writer.text("epoch")
+            writer.text(position.epoch.rawValue)
+            writer.text("seq")
+            writer.integer(position.seq)
+            return writer.bytes
+        }
+    }
 }

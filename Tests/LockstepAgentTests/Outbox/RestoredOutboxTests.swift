@@ -118,4 +118,23 @@ struct RestoredOutboxTests {
         #expect(again.epoch == epoch)
         #expect(try again.commit(appending: [block([9])], at: time(9)).entries.map(\.position.seq) == [4])
     }
+
+    @Test("a batch of a stream that is not declared any more gets a new number too", arguments: BatchEncoding.allCases)
+    func undeclaredStream(encoding: BatchEncoding) throws {
+        let stream = try SensorStream(declaring: "x/co2", columns: [.init(declaring: "ppm", kind: .real)])
+        let samples = SampleBlock(stream: stream, times: [start, start + 5], columns: [[400, 410.5]])
+        let path = TemporaryFolder.path + "/outbox"
+        do {
+            let outbox = try Outbox(
+                path: path, encoding: encoding, streams: StreamCatalog(declared: [stream]))
+            _ = try outbox.commit(appending: [samples], at: time(0))
+        }
+        let outbox = try openOutbox()
+        try outbox.startEpoch(after: Acknowledgement(epoch: outbox.epoch, through: 7))
+        #expect(try outbox.pending() == [outbox.epoch: [1...1]])
+        let position = BatchPosition(epoch: outbox.epoch, seq: 1)
+        let entry = try #require(try outbox.entry(at: position))
+        let batch = try BatchEncoding.decode(Data(entry.payload), stream: stream)
+        #expect(batch == Batch(position: position, samples: samples))
+    }
 }

@@ -48,6 +48,18 @@ struct DeclaredStreamTests {
         #expect(counts.map(\.stream.name) == ["x/co2"] && counts.map(\.count) == [2])
     }
 
+    @Test("a conflict is valid JSON even if a word has quotation marks")
+    func quotedWord() throws {
+        let words = ["plain", #"a "b" \c"#]
+        let stream = try SensorStream(
+            declaring: "x/door", columns: [SensorStream.Column(declaring: "state", kind: .choice(words))])
+        let store = try open(stream)
+        for index in 0..<2 {
+            try store.write(received(SampleBlock(stream: stream, times: [start], columns: [[Double(index)]])))
+        }
+        #expect(try store.database.text("SELECT json_extract(received, '$.state') FROM conflicts") == words[1])
+    }
+
     @Test("a stream has a table and a view with readable names")
     func tables() throws {
         let store = try open(co2())
