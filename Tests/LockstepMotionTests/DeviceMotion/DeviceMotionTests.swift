@@ -16,7 +16,7 @@ struct DeviceMotionTests {
             options: .init(referenceFrame: frame, declination: declination, calibratesMagneticField: calibrates))
     }
 
-    @Test("a rotating device gives its true attitude and gravity, and no user acceleration")
+    @Test("the estimates for a rotating device match its true attitude and gravity, without user acceleration")
     func truth() throws {
         let device = TurningDevice(gyroscopeBias: SIMD3(0.003, -0.005, 0.004))
         var estimator = estimator()
@@ -58,7 +58,7 @@ struct DeviceMotionTests {
 
     @Test("the corrected frame starts with an arbitrary heading and does not drift")
     func correctedFrame() throws {
-        // Not aligned with north, and with a drift that neither rest nor inclination reveals.
+        // The device is not aligned with north, and its gyroscope's bias about the vertical makes the heading drift.
         let device = TurningDevice(earthField: SIMD3(15, -13, -44), gyroscopeBias: SIMD3(0, 0, 0.004), liveliness: 0)
         var (corrected, drifting) = (estimator(.arbitraryCorrected), estimator(.arbitrary))
         let first = device.motions(from: &corrected, seconds: 0..<120)
@@ -103,7 +103,7 @@ struct DeviceMotionTests {
         }
     }
 
-    @Test("a gyroscope may disappear and come back")
+    @Test("the attitude remains accurate while a gyroscope disappears and returns")
     func vanishingGyroscope() throws {
         let device = TurningDevice(liveliness: 0.05)
         let rest: [SensorStream] = [.accelerometer, .magnetometer]
@@ -122,7 +122,7 @@ struct DeviceMotionTests {
         }
     }
 
-    @Test("a magnetometer may disappear; the frame says so")
+    @Test("the frame becomes arbitrary when a magnetometer disappears")
     func vanishingMagnetometer() {
         let device = TurningDevice()
         var estimator = estimator()
@@ -196,9 +196,9 @@ struct DeviceMotionTests {
         #expect(later.suffix(500).allSatisfy { device.gravityError(of: $0) < 1 * Self.degree })
     }
 
-    @Test("the gyroscope's bias outlasts an outage of the accelerometer")
+    @Test("the estimate of the gyroscope's bias survives an outage of the accelerometer")
     func vanishingAccelerometer() throws {
-        // Flat, and rotating at a constant 1 rad/s about the vertical: only the rate shows the movement.
+        // Flat, and rotating at a constant 1 rad/s about the vertical, which only the gyroscope measures.
         for outage in [2, 5, 60] as [Int64] {
             var estimator = DeviceMotionEstimator(sensors: [.accelerometer, .gyroscope])
             func motions(_ seconds: Range<Int64>, withAccelerometer: Bool) -> [DeviceMotion] {
@@ -227,7 +227,7 @@ struct DeviceMotionTests {
         }
     }
 
-    @Test("samples of an accelerometer that are zero on all axes give no result")
+    @Test("accelerometer samples that are zero on all axes yield no device motion")
     func zeros() {
         var estimator = DeviceMotionEstimator(sensors: [.accelerometer])
         var block = SampleBlock(stream: .accelerometer)
@@ -238,7 +238,7 @@ struct DeviceMotionTests {
         #expect(estimator.finish().isEmpty)
     }
 
-    @Test("an absent sensor is not waited for")
+    @Test("the estimator does not wait for an absent sensor")
     func absent() {
         let device = TurningDevice()
         var estimator = DeviceMotionEstimator(sensors: [.accelerometer, .gyroscope])
@@ -246,13 +246,13 @@ struct DeviceMotionTests {
         #expect(motions.count >= 80)
     }
 
-    @Test("the magnetic calibration outlasts a gap and a clock that is set back")
-    func calibrationOutlasts() throws {
+    @Test("the magnetic calibration survives a gap and a clock that is set back")
+    func calibrationSurvives() throws {
         let device = TurningDevice(hardIron: SIMD3(14, -22, 31))
         var estimator = estimator()
         _ = device.motions(from: &estimator, seconds: 0..<120)
         let gap = device.motions(from: &estimator, seconds: 130..<133)
-        // With the first result, before anything could be learnt again.
+        // Already at the first result, before new readings could restore the calibration.
         #expect(gap.first?.magneticField?.accuracy ?? .uncalibrated >= .low)
         _ = estimator.finish()
         let back = device.motions(from: &estimator, seconds: 50..<53)

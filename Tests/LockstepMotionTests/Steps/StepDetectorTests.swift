@@ -54,7 +54,7 @@ struct StepDetectorTests {
         #expect(abs(steps(in: uneven).count - reference) <= 1)
     }
 
-    @Test("a gap of half a second loses no step, a gap of more than a second restarts")
+    @Test("a gap of half a second loses no step, and a gap of more than a second restarts the detector")
     func gaps() {
         let walk = simulated(seed: 7, seconds: 28)
         let whole = steps(in: walk)
@@ -115,7 +115,7 @@ struct StepDetectorTests {
         #expect(found.isEmpty)
     }
 
-    @Test("a sensor at rest with five times its noise gives no steps")
+    @Test("a sensor at rest with five times its noise yields no steps")
     func rest() {
         let body = WalkingBody(seed: 2)
         var resting = SampleBlock(stream: .accelerometer)

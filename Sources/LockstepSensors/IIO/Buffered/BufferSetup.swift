@@ -8,7 +8,7 @@ struct BufferSetup {
     let sensors: [IIOSensor]
     /// The names of candidate triggers, best first.
     let triggers: [String]
-    /// All triggers.
+    /// The names and folders of all triggers.
     let triggerFolders: [(name: String, folder: AttributeFolder)]
     /// How long scans are collected before the reader is woken, in µs.
     let linger: Int64
@@ -23,7 +23,7 @@ struct BufferSetup {
         var notes: [SensorStream: [String]]
     }
 
-    /// Configures everything and leaves the buffer disabled.
+    /// Configures clock, channels, trigger, rates and size, and leaves the buffer disabled.
     /// - Parameter rates: The requested rates in samples/s.
     func configure(_ rates: [SensorStream: Double]) throws(IIOError) -> Result {
         // A killed agent leaves its buffer enabled, and an enabled buffer cannot be configured.
@@ -62,6 +62,8 @@ struct BufferSetup {
             rate: fastest, notes: notes)
     }
 
+    /// Enables the buffer.
+    /// - Throws: ``IIOError`` if the driver rejects the configuration.
     func enable() throws(IIOError) { try buffer.controls.write("enable", "1") }
 
     /// Disables the buffer if the device still exists.
@@ -102,7 +104,7 @@ struct BufferSetup {
         if all.contains("in_timestamp_en") { try scan.write("in_timestamp_en", "1") }
     }
 
-    /// Returns the elements that are enabled in the end: a driver may enforce more than requested.
+    /// Returns the elements that are actually enabled. A driver may enable more than requested.
     private func enabledElements() throws(IIOError) -> [ScanLayout.Element] {
         let scan = buffer.elements
         var elements: [ScanLayout.Element] = []
@@ -131,7 +133,7 @@ struct BufferSetup {
         throw refusal
     }
 
-    /// The rate control of the current trigger; nil if it has none, because the device fires it.
+    /// The rate control of the current trigger; nil if the device itself fires the trigger.
     private var timer: RateControl? {
         guard let name = device.folder.text("trigger/current_trigger"),
             let folder = triggerFolders.first(where: { $0.name == name })?.folder,
@@ -152,7 +154,8 @@ struct BufferSetup {
         return min(requested.max() ?? RateControl.defaultRate, measured ?? .infinity)
     }
 
-    /// Sets length and watermark. A buffer with a fixed length rejects it, and works all the same.
+    /// Sets length and watermark. A buffer of fixed length rejects the length, which is harmless: the watermark follows
+    /// from the actual length.
     private func setSize(rate: Double?) {
         let size = BufferSize(
             rate: rate, linger: linger,
