@@ -88,7 +88,8 @@ package struct GpsdConversation: Sendable {
             // Fixes may be dropped every second, so report them again only when the count has doubled.
             guard droppedFixes.nonzeroBitCount == 1 else { return [] }
             let reason = position.time == nil ? "without a time" : "not later than the previous one"
-            return report(.waiting("\(droppedFixes) fixes dropped, the last \(reason)"))
+            let fixes = droppedFixes == 1 ? "1 fix" : "\(droppedFixes) fixes"
+            return report(.waiting("\(fixes) dropped, the last \(reason)"))
         }
         lastOwn = time
         return [.sample(position.sample(at: time))] + report(status)

@@ -43,7 +43,7 @@ public struct SensorGraph: Sendable {
             + available.filter(\.isDeclared).sorted { $0.name < $1.name }
     }
 
-    /// Adds a subscriber without requests.
+    /// Creates a subscriber without requests.
     public mutating func addSubscriber() -> Subscriber {
         nextNumber += 1
         return Subscriber(number: nextNumber)
@@ -84,21 +84,21 @@ public struct SensorGraph: Sendable {
     /// The rate in samples/s to request from the sources for each stream; `.infinity` is the native rate. A stream that
     /// is not contained is not requested.
     public var sourceRates: [SensorStream: Double] {
-        var finite: [SensorStream: Double] = [:]
+        var rates: [SensorStream: Double] = [:]
         var native: Set<SensorStream> = []
         func add(_ stream: SensorStream, _ request: SensorRequest) {
             guard provided.contains(stream) else { return }
             if request.rate.isInfinite { native.insert(stream) }
-            finite[stream] = max(finite[stream] ?? 0, request.rate.isInfinite ? request.minimum : request.rate)
+            rates[stream] = max(rates[stream] ?? 0, request.rate.isInfinite ? request.minimum : request.rate)
         }
         for (stream, subscription) in subscribers.values.joined() { add(stream, subscription.request) }
         for (stream, rate) in derived.inputRates { add(stream, SensorRequest(rate: rate)) }
         for stream in native {
             // A source without a native rate has a fixed rate, which cannot be raised.
             let rate = nativeRates[stream] ?? .infinity
-            if finite[stream] ?? 0 <= rate { finite[stream] = .infinity }
+            if rates[stream] ?? 0 <= rate { rates[stream] = .infinity }
         }
-        return finite
+        return rates
     }
 
     /// Processes samples of a source and returns what each subscriber receives.

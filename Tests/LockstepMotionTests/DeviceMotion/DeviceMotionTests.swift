@@ -33,7 +33,7 @@ struct DeviceMotionTests {
                 let truth = device.rotationRate(at: Double(motion.timestamp.microseconds) / 1e6)
                 return length(try #require(motion.rotationRate) - truth)
             }.max() ?? .infinity
-        print("a turning device: \(attitude) rad, gravity \(gravity), user \(push) g, rate \(rate) rad/s")
+        print("a rotating device: \(attitude) rad, gravity \(gravity), user \(push) g, rate \(rate) rad/s")
         #expect(attitude < 1.5 * Self.degree)
         #expect(gravity < 1 * Self.degree && push < 0.02)
         #expect(rate < 0.01)
@@ -41,16 +41,16 @@ struct DeviceMotionTests {
 
     @Test("the earth frames differ by the declination")
     func northernFrames() throws {
-        let device = TurningDevice(liveliness: 0.2)
+        let device = TurningDevice(motionFactor: 0.2)
         func last(_ frame: AttitudeReferenceFrame, declination: Double? = nil) throws -> DeviceMotion {
             var estimator = estimator(frame, declination: declination)
             return try #require(device.motions(from: &estimator, seconds: 0..<5).last)
         }
         let magnetic = try last(.magneticNorth)
-        let toTrueNorth = try last(.trueNorth, declination: 0.2)
-        #expect(toTrueNorth.referenceFrame == .trueNorth)
+        let trueNorth = try last(.trueNorth, declination: 0.2)
+        #expect(trueNorth.referenceFrame == .trueNorth)
         // Magnetic north lies 0.2 rad east of true north, so headings from true north are larger by 0.2 rad.
-        let difference = try #require(toTrueNorth.heading) - (try #require(magnetic.heading))
+        let difference = try #require(trueNorth.heading) - (try #require(magnetic.heading))
         #expect(abs(difference - 0.2) < 1e-9)
         // Without the declination, true north is unknown.
         #expect(try last(.trueNorth).referenceFrame == .magneticNorth)
@@ -59,7 +59,7 @@ struct DeviceMotionTests {
     @Test("the corrected frame starts with an arbitrary heading and does not drift")
     func correctedFrame() throws {
         // The device is not aligned with north, and its gyroscope's bias about the vertical makes the heading drift.
-        let device = TurningDevice(earthField: SIMD3(15, -13, -44), gyroscopeBias: SIMD3(0, 0, 0.004), liveliness: 0)
+        let device = TurningDevice(earthField: SIMD3(15, -13, -44), gyroscopeBias: SIMD3(0, 0, 0.004), motionFactor: 0)
         var (corrected, drifting) = (estimator(.arbitraryCorrected), estimator(.arbitrary))
         let first = device.motions(from: &corrected, seconds: 0..<120)
         #expect(first.allSatisfy { $0.referenceFrame == .arbitraryCorrected })
@@ -86,7 +86,7 @@ struct DeviceMotionTests {
 
     @Test("without a gyroscope the attitude is accurate for a device held still, and there is no rotation rate")
     func withoutGyroscope() throws {
-        let device = TurningDevice(liveliness: 0.02)
+        let device = TurningDevice(motionFactor: 0.02)
         for (streams, frame) in [
             ([SensorStream.accelerometer, .magnetometer], AttitudeReferenceFrame.magneticNorth),
             ([.accelerometer], .arbitrary),
@@ -104,8 +104,8 @@ struct DeviceMotionTests {
     }
 
     @Test("the attitude remains accurate while a gyroscope disappears and returns")
-    func vanishingGyroscope() throws {
-        let device = TurningDevice(liveliness: 0.05)
+    func disappearingGyroscope() throws {
+        let device = TurningDevice(motionFactor: 0.05)
         let rest: [SensorStream] = [.accelerometer, .magnetometer]
         var estimator = estimator()
         var motions = device.motions(from: &estimator, seconds: 0..<20)
@@ -123,7 +123,7 @@ struct DeviceMotionTests {
     }
 
     @Test("the frame becomes arbitrary when a magnetometer disappears")
-    func vanishingMagnetometer() {
+    func disappearingMagnetometer() {
         let device = TurningDevice()
         var estimator = estimator()
         _ = device.motions(from: &estimator, seconds: 0..<10)
@@ -145,7 +145,7 @@ struct DeviceMotionTests {
             let truth = device.attitude(at: Double(motion.timestamp.microseconds) / 1e6).inverse
                 .rotate(device.earthField)
             let field = try #require(motion.magneticField)
-            #expect(length(field.field - truth) < 1.5, "\(field.field) beside \(truth)")
+            #expect(length(field.field - truth) < 1.5, "\(field.field) instead of \(truth)")
             #expect(device.error(of: motion) < 4 * Self.degree)
         }
         #expect(late.last?.magneticField?.accuracy == .high)
@@ -156,7 +156,7 @@ struct DeviceMotionTests {
 
     @Test("a device at rest remains uncalibrated")
     func uncalibrated() {
-        let device = TurningDevice(hardIron: SIMD3(10, 10, 10), liveliness: 0)
+        let device = TurningDevice(hardIron: SIMD3(10, 10, 10), motionFactor: 0)
         var estimator = estimator()
         let motions = device.motions(from: &estimator, seconds: 0..<30)
         #expect(motions.allSatisfy { $0.magneticField?.accuracy == .uncalibrated })
@@ -182,7 +182,7 @@ struct DeviceMotionTests {
         #expect(motions == expected)
     }
 
-    @Test("samples that go back in time are ignored, and the attitude restarts after a gap")
+    @Test("samples with earlier times are ignored, and the attitude restarts after a gap")
     func disorder() {
         let device = TurningDevice()
         var estimator = estimator()
@@ -197,7 +197,7 @@ struct DeviceMotionTests {
     }
 
     @Test("the estimate of the gyroscope's bias survives an outage of the accelerometer")
-    func vanishingAccelerometer() throws {
+    func disappearingAccelerometer() throws {
         // Flat, and rotating at a constant 1 rad/s about the vertical, which only the gyroscope measures.
         for outage in [2, 5, 60] as [Int64] {
             var estimator = DeviceMotionEstimator(sensors: [.accelerometer, .gyroscope])

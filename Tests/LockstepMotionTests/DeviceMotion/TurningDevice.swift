@@ -15,13 +15,13 @@ struct TurningDevice {
     /// The gyroscope's bias, in rad/s.
     var gyroscopeBias = SIMD3(0.0, 0, 0)
     /// The factor of the rotations; 0 is at rest.
-    var liveliness = 1.0
+    var motionFactor = 1.0
 
     /// Returns the attitude at `time` in s: the rotation from the device to the earth.
     func attitude(at time: Double) -> Quaternion {
-        let yaw = Quaternion(angle: liveliness * 0.7 * time, axis: SIMD3(0, 0, 1))
-        let pitch = Quaternion(angle: liveliness * 1.3 * sin(0.9 * time), axis: SIMD3(1, 0, 0))
-        let roll = Quaternion(angle: liveliness * 1.8 * sin(0.53 * time), axis: SIMD3(0, 1, 0))
+        let yaw = Quaternion(angle: motionFactor * 0.7 * time, axis: SIMD3(0, 0, 1))
+        let pitch = Quaternion(angle: motionFactor * 1.3 * sin(0.9 * time), axis: SIMD3(1, 0, 0))
+        let roll = Quaternion(angle: motionFactor * 1.8 * sin(0.53 * time), axis: SIMD3(0, 1, 0))
         return yaw * pitch * roll
     }
 

@@ -86,7 +86,7 @@ struct OrientationTests {
         #expect(there == [.portrait])
         let back = orientations(held([turned(90), turned(45), turned(45), turned(45)], noise: 0.1))
         #expect(back == [.landscapeLeft])
-        // 35° off flat remains flat, but does not become flat.
+        // At 35° off flat, a flat device remains flat, but another one does not become flat.
         let raised = orientations(held([turned(0, tiltedBack: 90), turned(0, tiltedBack: 55)]))
         #expect(raised == [.faceUp])
         let lowered = orientations(held([turned(0), turned(0, tiltedBack: 55)]))

@@ -67,7 +67,7 @@ struct DeclinationTests {
 
     @Test("the frame becomes true north with the first location, and remains so after a restart")
     func estimator() throws {
-        let device = TurningDevice(liveliness: 0.2)
+        let device = TurningDevice(motionFactor: 0.2)
         var (trueNorth, magnetic) = (
             DeviceMotionEstimator(options: .init(referenceFrame: .trueNorth)), DeviceMotionEstimator()
         )

@@ -15,7 +15,7 @@ struct MagneticCalibrationTests {
         motions.map { device.error(of: $0) }.max() ?? .infinity
     }
 
-    @Test("a device that rotates in all directions is calibrated for hard and soft iron, and its heading is right")
+    @Test("a device that rotates in all directions is calibrated for hard and soft iron, and its heading is accurate")
     func softIron() throws {
         var calibrating = DeviceMotionEstimator()
         let motions = device.motions(from: &calibrating, seconds: 0..<150)
@@ -45,7 +45,7 @@ struct MagneticCalibrationTests {
     @Test("a device at rest is reported as uncalibrated")
     func rest() throws {
         var estimator = DeviceMotionEstimator()
-        let resting = TurningDevice(hardIron: EllipsoidFitTests.center, liveliness: 0)
+        let resting = TurningDevice(hardIron: EllipsoidFitTests.center, motionFactor: 0)
         #expect(estimator.magneticCalibration == nil)
         _ = resting.motions(from: &estimator, seconds: 0..<20)
         let calibration = try #require(estimator.magneticCalibration)

@@ -62,7 +62,7 @@ struct GpsdConversationTests {
         #expect(advance(&conversation, 300_000).count == 2)
     }
 
-    @Test("bytes may be divided arbitrarily")
+    @Test("bytes may arrive in chunks of any size")
     func pieces() {
         var conversation = GpsdConversation(stamping: .now)
         var actions: [Action] = []
@@ -129,7 +129,7 @@ struct GpsdConversationTests {
         #expect(
             actions == [
                 sample(at: 5_000_000, place + [3, 5_000_000]), .report(.running),
-                .report(.waiting("1 fixes dropped, the last not later than the previous one")),
+                .report(.waiting("1 fix dropped, the last not later than the previous one")),
                 .report(.waiting("2 fixes dropped, the last without a time")),
                 sample(at: 6_000_000, [nil, nil, nil, nil, nil, nil, nil, 1, 6_000_000]), .report(.waiting("no fix")),
                 sample(at: 7_000_000, place + [3, 7_000_000]), .report(.running),

@@ -225,8 +225,8 @@ struct IIOBufferTests {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
             _ = try fake.makeNode(device)
-            for (memory, watermark) in [(nil, "20"), ("32", "16"), ("1", "1")] {
-                if let memory { try fake.add(device, ["buffer/hwfifo_watermark_max": memory]) }
+            for (capacity, watermark) in [(nil, "20"), ("32", "16"), ("1", "1")] {
+                if let capacity { try fake.add(device, ["buffer/hwfifo_watermark_max": capacity]) }
                 let source = fake.source(linger: 100_000)
                 source.setRates([.accelerometer: 200])
                 try await withRunning(source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
@@ -268,7 +268,7 @@ struct IIOBufferTests {
                     try writer.write(scans)
                     #expect(await sink.wait { $0.samples(.accelerometer).count == round * 20 })
                 }
-                #expect(source.wakeups <= 20, "\(source.wakeups) wakeups for 10 pieces")
+                #expect(source.wakeups <= 20, "\(source.wakeups) wake-ups for 10 writes")
             }
         }
     }

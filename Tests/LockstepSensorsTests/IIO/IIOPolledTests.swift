@@ -32,7 +32,7 @@ struct IIOPolledTests {
             try await withRunning(source) { sink in
                 #expect(await sink.wait { $0.samples(.accelerometer).count >= 30 })
                 let times = sink.seen.samples(.accelerometer).times
-                // Readings lie on a grid: a late one does not shift the following ones.
+                // Readings have fixed deadlines: a late one does not delay the following ones.
                 let elapsed = Double(times[29] - times[0])
                 #expect(elapsed > 280_000, "30 samples in \(elapsed) µs")
             }
@@ -114,7 +114,7 @@ struct IIOPolledTests {
                 source.setRates([:])
                 // One wake-up per sample, and some for the changes of the requests.
                 let count = sink.seen.samples(.accelerometer).count
-                #expect(source.wakeups <= count + 60, "\(source.wakeups) wakeups for \(count) samples")
+                #expect(source.wakeups <= count + 60, "\(source.wakeups) wake-ups for \(count) samples")
             }
         }
     }

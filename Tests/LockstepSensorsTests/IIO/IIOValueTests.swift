@@ -222,7 +222,7 @@ struct StepDeltaTests {
         #expect(next?.columns[0] == [2_000_010])
     }
 
-    @Test("a smaller count belongs to a reset counter")
+    @Test("a smaller count means that the counter was reset")
     func reset() {
         var deltas = StepDeltas()
         _ = deltas.update(count: 1000, at: 10)

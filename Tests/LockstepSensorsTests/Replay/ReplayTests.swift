@@ -46,7 +46,7 @@ struct ReplayTests {
     @Test(
         "a recording of three sensors at rest shows -1 g and the earth's magnetic field",
         .enabled(if: sharedData != nil))
-    func broad() async throws {
+    func threeSensors() async throws {
         let source = try ReplaySource(
             file: sharedFile("orientation/10_undisturbed_slow_translation_A.csv"), speed: .maximum, stamping: .own)
         #expect(source.streams == [.accelerometer, .gyroscope, .magnetometer])

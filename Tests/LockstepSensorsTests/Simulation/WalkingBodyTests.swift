@@ -108,7 +108,7 @@ struct WalkingBodyTests {
         #expect((25...62).contains(length(body.earthField)))
     }
 
-    @Test("steps only increase, by an even number per cycle, and the distance follows", arguments: seeds)
+    @Test("steps only increase, by an even number per cycle, and agree with the distance", arguments: seeds)
     func truth(seed: UInt64) {
         let body = WalkingBody(seed: seed)
         let cycle = body.pace.cycle

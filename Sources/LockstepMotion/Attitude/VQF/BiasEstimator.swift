@@ -36,12 +36,14 @@ struct BiasEstimator: Sendable {
     @inline(__always)
     var sigma: Double { min(covariance.rowSumNorm, initialVariance).squareRoot() / 100 * .pi / 180 }
 
-    /// Updates the estimate; called with each accelerometer sample.
+    /// Updates the estimate. Must be called for each accelerometer sample.
     ///
     /// - Parameters:
     ///   - attitude: from the device to the earth.
-    ///   - up: the direction of the low-passed acceleration before the inclination correction.
-    ///   - restRate: the low-passed rotation rate at rest, in rad/s; nil in motion.
+    ///   - up: the direction of the low-pass filtered acceleration before the inclination correction.
+    ///   - restRate: the low-pass filtered rotation rate at rest, in rad/s; nil in motion.
+    ///   - filter: the coefficients of the acceleration's low-pass filter.
+    ///   - interval: the sample interval of the accelerometer, in s.
     @inline(__always)
     mutating func update(
         attitude: Quaternion, up: SIMD3<Double>, restRate: SIMD3<Double>?, filter: LowPassCoefficients,

@@ -15,7 +15,9 @@ struct BufferSetup {
 
     /// The configuration in effect.
     struct Result {
+        /// The positions of the values in a scan.
         var layout: ScanLayout
+        /// The clock of the scans' timestamps.
         var clock: ScanStamper.Clock
         /// The rate of scans in 1/s; nil if unknown.
         var rate: Double?
@@ -25,6 +27,7 @@ struct BufferSetup {
 
     /// Configures clock, channels, trigger, rates and size, and leaves the buffer disabled.
     /// - Parameter rates: The requested rates in samples/s.
+    /// - Throws: ``IIOError`` if the device is gone or rejects a setting.
     func configure(_ rates: [SensorStream: Double]) throws(IIOError) -> Result {
         // A killed agent leaves its buffer enabled, and an enabled buffer cannot be configured.
         try buffer.controls.write("enable", "0")
@@ -80,6 +83,7 @@ struct BufferSetup {
         }
     }
 
+    /// Selects the boot clock if possible, otherwise the monotonic clock, and returns the clock in effect.
     private func setClock() -> ScanStamper.Clock {
         let file = "current_timestamp_clock"
         let folder = device.folder
@@ -123,6 +127,7 @@ struct BufferSetup {
         return elements
     }
 
+    /// Sets the first candidate trigger that the device accepts, unless a trigger is set already.
     private func setTrigger() throws(IIOError) {
         let file = "trigger/current_trigger"
         guard device.folder.contains(file), device.folder.text(file) ?? "" == "" else { return }

@@ -2,12 +2,16 @@ import Glibc
 
 /// Reads the description of one device from its folder in sysfs.
 struct DeviceReader {
+    /// The name in sysfs, such as `iio:device0`.
     let id: String
+    /// The folder in sysfs.
     let folder: AttributeFolder
+    /// The path of the character device.
     let node: String
+    /// The names and folders of all triggers.
     let triggers: [(name: String, folder: AttributeFolder)]
 
-    /// Returns the device, or nil if it measures no known quantity.
+    /// Returns the device, or nil if it has no sensor of a known kind.
     func device() -> IIODevice? {
         let buffers = IIOBuffer.all(of: folder)
         let sensors = IIOQuantity.allCases.compactMap { sensor($0, buffers) }

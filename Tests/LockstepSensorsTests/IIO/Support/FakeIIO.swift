@@ -39,7 +39,8 @@ final class FakeIIO: Sendable {
         }
     }
 
-    /// Changes an attribute atomically: a reader sees either the old or the new text.
+    /// Changes an attribute atomically: a reader sees either the old or the new text. The text is padded, so that it
+    /// overwrites a longer old text.
     func set(_ id: String, _ name: String, _ text: String) throws {
         let descriptor = open("\(devices)/\(id)/\(name)", O_WRONLY)
         guard descriptor >= 0 else { throw FileError(reason: "\(name): \(String(cString: strerror(errno)))") }
@@ -64,7 +65,7 @@ final class FakeIIO: Sendable {
         try await FileWatch("\(devices)/\(id)/\(name)", for: .read).wait()
     }
 
-    /// Replaces an attribute by a link.
+    /// Replaces an attribute with a symbolic link.
     func link(_ id: String, _ name: String, to target: String) throws {
         try remove(id, name)
         guard symlink(target, "\(devices)/\(id)/\(name)") == 0 else { throw FileError(reason: name) }
