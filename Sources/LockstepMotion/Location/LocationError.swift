@@ -12,7 +12,7 @@ extension LocationError: CustomStringConvertible {
     /// The error with advice.
     public var description: String {
         switch self {
-        case .denied(let reason): "location denied: \(reason); grant this user access to the receiver, or use gpsd"
+        case .denied(let reason): "location denied: \(reason); grant gpsd or this user access to the receiver"
         case .locationUnknown(let reason): "location unknown, retrying: \(reason)"
         case .network(let reason): "location source not reachable, retrying: \(reason)"
         }
