@@ -10,8 +10,8 @@ public struct DeviceMotion: Sendable, Hashable {
     public var referenceFrame: AttitudeReferenceFrame
     /// The contribution of gravity to the accelerometer in g: (0, 0, −1) face up.
     public var gravity: SIMD3<Double>
-    /// The acceleration without gravity in g: the accelerometer's reading minus ``gravity``. Its sign is that of the
-    /// reading: as for gravity, −1 upward at rest, an acceleration upward is negative.
+    /// The acceleration without gravity in g: the accelerometer's reading minus ``gravity``. The sign follows the
+    /// accelerometer's convention, in which gravity reads −1 upward: an upward acceleration is negative.
     public var userAcceleration: SIMD3<Double>
     /// The rotation rate without the gyroscope's bias, in rad/s; nil without a gyroscope.
     public var rotationRate: SIMD3<Double>?
