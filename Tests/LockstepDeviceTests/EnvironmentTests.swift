@@ -13,7 +13,7 @@ struct AltimeterTests {
             columns: [values])
     }
 
-    @Test("delivers altitude and pressure to several readers, each from altitude 0")
+    @Test("delivers altitude and pressure to several readers, and the first altitude of each is 0")
     func sequence() async throws {
         let source = ScriptedSource([.pressure])
         let altimeter = Altimeter(hub: SensorHub(sources: [source]))
@@ -27,7 +27,7 @@ struct AltimeterTests {
         try await wait { altimeter.altitudeData?.pressure == 1012.25 }
         #expect(abs((altimeter.altitudeData?.relativeAltitude ?? 0) - 8.33) < 0.01)
 
-        // A reader that starts 8 m higher begins at 0 as well.
+        // The first altitude of a reader that starts 8 m higher is 0 as well.
         let updates = altimeter.relativeAltitudeUpdates()
         let isRead = Mutex(false)
         let reading = Task {
@@ -37,7 +37,7 @@ struct AltimeterTests {
         }
         var second: Int64 = 2
         while !isRead.withLock({ $0 }) {
-            // Samples before its subscription are not delivered to it.
+            // Repeat the delivery: samples before the reader's subscription are not delivered to it.
             try await source.deliver(pressure(second, 1012.25))
             second += 1
             await Task.yield()
@@ -69,7 +69,7 @@ struct HeadingManagerTests {
         return block
     }
 
-    @Test("are passed on when they have changed by the filter, across north too")
+    @Test("are passed on when they have changed by the filter value, also across north")
     func filter() async throws {
         let source = ScriptedSource([.heading])
         let manager = LocationManager(hub: SensorHub(sources: [source]))
@@ -89,7 +89,7 @@ struct HeadingManagerTests {
         #expect(received.map(\.headingAccuracy) == [5, 5, 5])
     }
 
-    @Test("can be polled between start and stop")
+    @Test("can be polled between start and stop, and afterwards")
     func latest() async throws {
         let source = ScriptedSource([.heading])
         let manager = LocationManager(hub: SensorHub(sources: [source]))

@@ -1,4 +1,4 @@
-// A short example of each manager, as in the documentation. They run on a simulated body.
+// A short example of each manager, as in the documentation. The examples run on simulated sensors.
 import LockstepDevice
 import LockstepModel
 import LockstepMotion

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The motion manager")
 struct MotionManagerTests {
-    /// One second at rest, face up, from `second` on.
+    /// Returns one second of samples of a device at rest, face up, from `second` on.
     private func resting(_ stream: SensorStream, from second: Int64 = 0) -> SampleBlock {
         let values: [SensorStream: [Double]] = [.accelerometer: [0, 0, -1], .gyroscope: [0, 0, 0]]
         var block = SampleBlock(stream: stream)
@@ -20,7 +20,7 @@ struct MotionManagerTests {
         return block
     }
 
-    @Test("offers the available sensors, and the latest reading between start and stop")
+    @Test("reports the available sensors, and the latest reading between start and stop")
     func pull() async throws {
         let source = ScriptedSource([.accelerometer])
         let manager = MotionManager(hub: SensorHub(sources: [source]))
@@ -160,7 +160,7 @@ struct PedometerTests {
 
     private let beginning = Timestamp(microseconds: start)
 
-    @Test("counts from a start date, beginning with the past, without counting twice")
+    @Test("counts from a start time in the past, and counts no step twice")
     func live() async throws {
         let source = ScriptedSource([.steps])
         let pedometer = Pedometer(hub: SensorHub(sources: [source]), history: Past())
@@ -181,7 +181,7 @@ struct PedometerTests {
     }
 
     @Test("counts live steps without a history")
-    func withoutPast() async throws {
+    func withoutHistory() async throws {
         let source = ScriptedSource([.steps])
         let pedometer = Pedometer(hub: SensorHub(sources: [source]))
         let updates = pedometer.updates(from: beginning)
@@ -196,7 +196,7 @@ struct PedometerTests {
         #expect(throws: PedometerError.noHistory) { try pedometer.data(from: beginning, to: beginning + 1) }
     }
 
-    @Test("reports the past, and adjacent intervals add up to the whole")
+    @Test("reports past steps, and the counts of adjacent intervals add up")
     func past() throws {
         let pedometer = Pedometer(hub: SensorHub(sources: []), history: Past())
         let whole = try pedometer.data(from: beginning, to: beginning + 10_000_000)
@@ -246,7 +246,7 @@ struct LocationManagerTests {
         #expect(!manager.isUpdatingLocation && manager.location != nil)
     }
 
-    @Test("reports why there is no location with the matching error")
+    @Test("reports the matching error while there is no location")
     func errors() async throws {
         let source = ScriptedSource([.location])
         let manager = LocationManager(hub: SensorHub(sources: [source]))
@@ -275,7 +275,7 @@ struct LocationManagerTests {
         #expect(current.coordinate.latitude == 48)
     }
 
-    @Test("returns one location, unless it is denied or no source exists")
+    @Test("returns one location, and throws if access is denied or no source provides locations")
     func request() async throws {
         let source = ScriptedSource([.location])
         let manager = LocationManager(hub: SensorHub(sources: [source]))

@@ -4,15 +4,18 @@ import LockstepTestSupport
 import SensorTestSupport
 import Synchronization
 
-/// A source that delivers what the test provides and records its requests.
+/// A source that delivers the samples and statuses of a test and records its requests.
 final class ScriptedSource: SensorSource {
     struct State {
+        /// The last requested rates.
         var rates: [SensorStream: Double] = [:]
-        /// The number of starts.
+        /// The number of runs that have started.
         var starts = 0
+        /// The number of current runs.
         var running = 0
         var sink: (any SampleSink)?
-        var steps: CheckedContinuation<(any Error)?, Never>?
+        /// Resumes the current run with the error to throw, or nil to end.
+        var continuation: CheckedContinuation<(any Error)?, Never>?
     }
 
     struct Failure: Error, Equatable {}
@@ -37,7 +40,7 @@ final class ScriptedSource: SensorSource {
                     state.starts += 1
                     state.running += 1
                     state.sink = sink
-                    state.steps = isCancelled ? nil : continuation
+                    state.continuation = isCancelled ? nil : continuation
                 }
                 if isCancelled { continuation.resume(returning: nil) }
             }
@@ -51,20 +54,21 @@ final class ScriptedSource: SensorSource {
         if let failure { throw failure }
     }
 
-    /// Ends the run.
+    /// Ends the run, with an error if one is given.
     func end(_ failure: (any Error)? = nil) {
         state.withLock { state in
-            defer { state.steps = nil }
-            return state.steps
+            defer { state.continuation = nil }
+            return state.continuation
         }?.resume(returning: failure)
     }
 
-    /// Waits until it runs, and delivers samples.
+    /// Waits until the source runs, and delivers samples.
     func deliver(_ samples: SampleBlock) async throws {
         let sink = try await running()
         await sink.accept(samples, clock: .own)
     }
 
+    /// Waits until the source runs, and reports a status.
     func report(_ status: SourceStatus) async throws { try await running().report(status, from: name) }
 
     private func running() async throws -> any SampleSink {
@@ -73,13 +77,15 @@ final class ScriptedSource: SensorSource {
         return sink
     }
 
-    /// Waits for a state of the source, at most two minutes.
+    /// Waits until `isMet` returns true for the state of the source, for at most two minutes.
     func wait(until isMet: (borrowing State) -> Bool) async throws {
         try await LockstepDeviceTests.wait { state.withLock { isMet($0) } }
     }
 }
 
-/// Waits until `isMet`, at most two minutes.
+/// Waits until `isMet` returns true, for at most two minutes.
 func wait(until isMet: () -> Bool) async throws {
-    guard await eventually(within: .seconds(120), isMet) else { throw FileError(reason: "not within two minutes") }
+    guard await eventually(within: .seconds(120), isMet) else {
+        throw FileError(reason: "the condition was not met within two minutes")
+    }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The sensor hub")
 struct SensorHubTests {
-    @Test("runs a source only while one of its streams is read")
+    @Test("runs a source only while one of its streams is subscribed")
     func ownership() async throws {
         let (motion, place) = (ScriptedSource([.accelerometer, .gyroscope], name: "imu"), ScriptedSource([.location]))
         let hub = SensorHub(sources: [motion, place])
@@ -27,7 +27,7 @@ struct SensorHubTests {
         #expect(hub.runningSources.isEmpty && motion.state.withLock { $0.starts } == 1)
     }
 
-    @Test("gives each reader its own samples and restarts a stopped source")
+    @Test("delivers all samples to each reader and restarts a stopped source")
     func readers() async throws {
         let source = ScriptedSource([.accelerometer])
         let hub = SensorHub(sources: [source])
@@ -48,7 +48,7 @@ struct SensorHubTests {
         }
     }
 
-    @Test("reports which stream is not available, and why")
+    @Test("reports which stream is not available and the reason")
     func unavailable() async throws {
         let hub = SensorHub(sources: [ScriptedSource([.gyroscope])])
         #expect(hub.streams == [.gyroscope])
@@ -72,7 +72,7 @@ struct SensorHubTests {
         try await source.wait { $0.running == 1 && $0.rates.count == 2 }
         source.end()
         try await reading.value
-        // It is not played again for readers of other streams.
+        // While another reader still requests its stream, the recording is not played again.
         let late = Task { for try await _ in hub.updates(for: [.accelerometer: .everything]) {} }
         try await late.value
         #expect(source.state.withLock { $0.starts } == 1)

@@ -6,7 +6,7 @@ import Testing
 @Suite("Source specifications")
 struct SourceSpecificationTests {
     @Test(
-        "each form creates its source with the full name",
+        "each form of specification creates a source with the full name",
         arguments: [
             ("iio", "iio"), ("battery", "battery"), ("simulate", "simulate:1"), ("simulate:7", "simulate:7"),
             ("gpsd", "gpsd://localhost:2947"),

@@ -12,12 +12,15 @@ public let sharedData: String? = {
     return nil
 }()
 
-/// A file in `folder` of the real recordings. Tests that use it are skipped without recordings.
+/// Returns the path of a file in the folder of the real recordings. Tests that use it are skipped without recordings.
 public func sharedFile(_ name: String) -> String { (sharedData ?? "shared/data is missing") + "/" + name }
 
+/// A failure of a test's files, sockets or processes.
 public struct FileError: Error {
+    /// What failed, and why.
     public let reason: String
 
+    /// Creates an error.
     public init(reason: String) { self.reason = reason }
 }
 
@@ -39,7 +42,7 @@ public func withFile<Result>(_ text: String, body: (String) async throws -> Resu
     return try await body(path)
 }
 
-/// The rows of a recording's ground truth table, by header.
+/// Returns the rows of a ground truth table (CSV) as dictionaries by header.
 public func truthTable(_ name: String) throws -> [[String: String]] {
     let lines = try contents(of: sharedFile(name)).split(whereSeparator: \.isNewline)
     let header = lines[0].split(separator: ",").map(String.init)

@@ -4,12 +4,16 @@ import Synchronization
 
 /// Records the output of a source and lets a test wait for it.
 public final class RecordingSink: SampleSink {
+    /// The output of the source so far.
     public struct Seen: Sendable {
+        /// The blocks in the order of their delivery.
         public var blocks: [SampleBlock] = []
+        /// The clocks of the blocks.
         public var clocks: Set<SampleClock> = []
+        /// The statuses in the order of the reports.
         public var statuses: [SourceStatus] = []
 
-        /// All samples of a stream as one block.
+        /// Returns all samples of a stream as one block.
         public func samples(_ stream: SensorStream) -> SampleBlock {
             var all = SampleBlock(stream: stream)
             for block in blocks where block.stream == stream {
@@ -34,10 +38,13 @@ public final class RecordingSink: SampleSink {
 
     private let state = Mutex(State())
 
+    /// Creates a sink without output.
     public init() {}
 
+    /// The output of the source so far.
     public var seen: Seen { state.withLock { $0.seen } }
 
+    /// Records samples and their clock.
     public func accept(_ samples: SampleBlock, clock: SampleClock) async {
         change {
             $0.blocks.append(samples)
@@ -45,11 +52,13 @@ public final class RecordingSink: SampleSink {
         }
     }
 
+    /// Records a status.
     public func report(_ status: SourceStatus, from source: String) {
         change { $0.statuses.append(status) }
     }
 
-    /// Waits until `isMet`; returns false if the deadline passes first.
+    /// Waits until `isMet` returns true for the output so far.
+    /// - Returns: false if that does not happen within `seconds`.
     public func wait(seconds: Double = 120, until isMet: @escaping @Sendable (Seen) -> Bool) async -> Bool {
         let number = state.withLock { state in
             state.nextWaiter += 1
@@ -81,7 +90,7 @@ public final class RecordingSink: SampleSink {
     }
 }
 
-/// Runs a source during `body`, then cancels it and waits for its end.
+/// Runs a source during `body`, then cancels the source and waits for its end.
 public func withRunning<Result: Sendable>(
     _ source: any SensorSource, body: (RecordingSink) async throws -> Result
 ) async throws -> Result {
@@ -99,7 +108,7 @@ public func withRunning<Result: Sendable>(
     }
 }
 
-/// Runs a source to its end.
+/// Runs a source to its end and returns its output.
 public func play(_ source: any SensorSource) async throws -> RecordingSink.Seen {
     let sink = RecordingSink()
     try await source.run(into: sink)

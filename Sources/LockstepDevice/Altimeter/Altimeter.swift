@@ -1,10 +1,10 @@
 public import LockstepModel
 import LockstepSensors
 
-/// Changes of the altitude of this device, and the air pressure: as a sequence, or polled as the latest value.
+/// The relative altitude of this device and the air pressure, as a sequence or polled as the latest value.
 ///
-/// Altitudes are relative to the first value after the start. They follow from air pressure by the international
-/// barometric formula, so weather changes them too: 1 hPa is about 8 m.
+/// Altitudes are relative to the first value after the start. They are computed from air pressure with the
+/// international barometric formula, so changes of the weather affect them too: 1 hPa corresponds to about 8 m.
 public final class Altimeter: Sendable {
     private let hub: SensorHub
     private let latest = LatestValue<AltitudeData>()
@@ -21,12 +21,12 @@ public final class Altimeter: Sendable {
     public var error: (any Error)? { latest.error }
     /// Whether ``altitudeData`` is being updated.
     public var isActive: Bool { latest.isActive }
-    /// Starts updating ``altitudeData``, from altitude 0.
+    /// Starts updating ``altitudeData``. The first altitude is 0.
     public func startRelativeAltitudeUpdates() { latest.start(relativeAltitudeUpdates()) }
     /// Stops updating ``altitudeData``, which keeps its value.
     public func stopRelativeAltitudeUpdates() { latest.stop() }
 
-    /// Returns altitude and pressure about once a second, from altitude 0.
+    /// Returns altitude and pressure about once a second. The first altitude of each loop is 0.
     public func relativeAltitudeUpdates() -> SensorUpdates<AltitudeData> {
         let hub = hub
         let hasPressure = hub.streams.contains(.pressure)
@@ -48,7 +48,7 @@ public final class Altimeter: Sendable {
 public struct AltitudeData: Sendable, Hashable {
     /// The time of the measurement.
     public let timestamp: Timestamp
-    /// The altitude above the start of the updates, in m.
+    /// The altitude relative to the first value of the updates, in m.
     public let relativeAltitude: Double
     /// The air pressure in hPa; nil if only the altitude is provided.
     public let pressure: Double?

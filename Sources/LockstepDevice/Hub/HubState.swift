@@ -5,23 +5,27 @@ import LockstepSensors
 struct HubState {
     typealias Continuation = AsyncThrowingStream<SensorUpdate, any Error>.Continuation
 
+    /// The receiving end of a subscription.
     struct Reader {
         let continuation: Continuation
-        /// The sources that provide its samples and have not ended.
+        /// The indices of the sources that provide its samples and have not ended.
         var awaited: Set<Int>
     }
 
     var graph: SensorGraph
     var readers: [Subscriber: Reader] = [:]
+    /// The tasks of the running sources, by the index of the source.
     var tasks: [Int: Task<Void, Never>] = [:]
-    /// Cancelled tasks that may still run. The next run of a source waits for them.
+    /// The cancelled tasks that may still run, by the index of the source. The next run of a source waits for its task.
     var stopping: [Int: Task<Void, Never>] = [:]
-    /// Recordings that have ended while their streams are still requested.
+    /// The indices of sources that have ended (recordings) while their streams are still requested.
     var ended: Set<Int> = []
+    /// The last statuses, by the index of the source.
     var statuses: [Int: SourceStatus] = [:]
 
     private var line: TimeLine
     private var stamper = SampleStamper()
+    /// The boot time of the last comparison of the time line with the wall clock, in µs.
     private var observedAt: Int64
 
     init(graph: SensorGraph, now: Moment) {
@@ -30,7 +34,7 @@ struct HubState {
         observedAt = now.boot
     }
 
-    /// Returns the sources that provide samples for these requests, directly or through derived streams.
+    /// Returns the indices of the sources that provide samples for these requests, directly or through derived streams.
     func inputs(of requests: [SensorStream: SensorRequest], from sources: [any SensorSource]) -> Set<Int> {
         var alone = graph
         alone.removeAllSubscribers()
@@ -53,7 +57,8 @@ struct HubState {
         deliver(graph.update(clock == .boot ? stamper.stamp(samples, on: line) : samples))
     }
 
-    /// Removes the readers that get no more samples after `source` has ended, and returns their continuations.
+    /// Removes the readers that receive no more samples after `source` has ended, and returns their continuations.
+    /// - Parameter isFailure: Whether the source has failed, which ends all its readers.
     mutating func endReaders(of source: Int, byFailure isFailure: Bool) -> [Continuation] {
         var done: [Continuation] = []
         for (subscriber, reader) in readers where reader.awaited.contains(source) {

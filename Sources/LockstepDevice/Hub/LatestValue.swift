@@ -6,6 +6,7 @@ final class LatestValue<Value: Sendable>: Sendable {
         var value: Value?
         var error: (any Error)?
         var task: Task<Void, Never>?
+        /// Identifies the current updates, so that the task of earlier updates does not change the state.
         var number = 0
     }
 
@@ -15,9 +16,10 @@ final class LatestValue<Value: Sendable>: Sendable {
     var value: Value? { state.withLock { $0.value } }
     /// The error that ended the updates; nil after ``stop()``.
     var error: (any Error)? { state.withLock { $0.error } }
+    /// Whether updates are being followed.
     var isActive: Bool { state.withLock { $0.task != nil } }
 
-    /// Starts to follow `updates`, in place of earlier ones.
+    /// Starts following `updates`, and stops following earlier ones.
     func start(_ updates: SensorUpdates<Value>) {
         state.withLock { state in
             state.task?.cancel()
@@ -54,7 +56,7 @@ final class LatestValue<Value: Sendable>: Sendable {
 
     deinit { state.withLock { $0.task }?.cancel() }
 
-    /// Changes the state if it still belongs to the updates with this number.
+    /// Changes the state if the updates with this number are still the current ones.
     private func update(_ number: Int, _ change: (inout sending State) -> Void) {
         state.withLock { if $0.number == number { change(&$0) } }
     }

@@ -4,9 +4,9 @@ import Synchronization
 
 /// The sensors of this device, shared by all subscribers in a program.
 ///
-/// A sensor runs while it has subscribers, at the fastest rate that any of them requests; each subscriber receives its own
-/// rate. A source starts with the first subscription to one of its streams and stops with the last. The hub itself needs
-/// no start or stop.
+/// A sensor runs while it has subscribers, at the fastest rate that any of them requests; each subscriber receives its
+/// own rate. A source starts with the first subscription to one of its streams and stops with the last. The hub itself
+/// needs no start or stop.
 ///
 /// Streams that no source provides are derived from others where possible: device motion, steps, orientation, altitude,
 /// heading.
@@ -17,7 +17,9 @@ public final class SensorHub: Sendable {
     /// The available streams, in the order of ``/LockstepModel/SensorStream/builtIn``.
     public let streams: [SensorStream]
 
-    /// - Parameter options: Settings of the derived streams, such as the person and the magnetic declination.
+    /// Creates a hub. Its sources start with the first subscription.
+    /// - Parameter options: The settings of the derived streams, such as the person's height and the magnetic
+    ///   declination.
     public init(sources: [any SensorSource], options: DerivedOptions = DerivedOptions()) {
         self.sources = sources
         let graph = SensorGraph(sources: sources, options: options)
@@ -25,7 +27,7 @@ public final class SensorHub: Sendable {
         state = Mutex(HubState(graph: graph, now: .now()))
     }
 
-    /// Returns all sensors of the sources; unusable ones have the reason as problem.
+    /// Returns all sensors of the sources, including unusable ones with the reason.
     public func sensors() -> [SensorDescription] { sources.flatMap { $0.sensors() } }
 
     /// The names of the running sources.
@@ -36,10 +38,10 @@ public final class SensorHub: Sendable {
 
     /// Subscribes to streams and returns their samples and the statuses of their sources.
     ///
-    /// The subscription ends with the loop over the sequence, with its task, or with the last reference to it. A reader
-    /// that is more than 1,000 blocks behind loses the oldest. The sequence ends when all its sources have ended
-    /// (recordings).
-    /// - Throws: While it is read: ``SensorHubError`` if a stream is not available, and the error that ends a source.
+    /// The subscription ends when the loop over the sequence ends, its task is cancelled, or the sequence is
+    /// deallocated. If a reader is more than 1,000 updates behind, the oldest are dropped. The sequence ends when all
+    /// its sources have ended (recordings).
+    /// - Throws: During iteration, ``SensorHubError`` if a stream is not available, or the error that ended a source.
     public func updates(
         for requests: [SensorStream: SensorRequest]
     ) -> AsyncThrowingStream<SensorUpdate, any Error> {
@@ -56,6 +58,7 @@ public final class SensorHub: Sendable {
         }
     }
 
+    /// Adds a subscriber and starts the sources that it needs.
     /// - Returns: nil if all sources of the requested streams have ended.
     private func subscribe(
         _ requests: [SensorStream: SensorRequest], _ continuation: HubState.Continuation
@@ -82,17 +85,17 @@ public final class SensorHub: Sendable {
         }
     }
 
-    /// Starts, stops and tunes the sources according to the requests.
+    /// Starts and stops the sources and sets their rates according to the requests.
     private func updateSources(_ state: inout HubState) {
         let rates = state.graph.sourceRates
         for (index, source) in sources.enumerated() {
-            // Under the lock, so that the latest rates are set last.
+            // Under the lock, so that concurrent calls set the rates in order.
             source.setRates(rates)
             let isRequested = source.streams.contains { rates[$0] != nil }
             if isRequested, state.tasks[index] == nil, !state.ended.contains(index) {
-                let before = state.stopping.removeValue(forKey: index)
+                let previous = state.stopping.removeValue(forKey: index)
                 state.tasks[index] = Task { [self] in
-                    await before?.value
+                    await previous?.value
                     await run(index)
                 }
             } else if !isRequested {
@@ -113,8 +116,8 @@ public final class SensorHub: Sendable {
             failure = error
         }
         let done: [HubState.Continuation] = state.withLock { state in
-            // Under the lock that also cancels the task: after a cancellation a new run may have started, which has not
-            // ended.
+            // Check under the lock under which the task is cancelled. After a cancellation a new run may have started,
+            // and its state must not be changed.
             guard !Task.isCancelled else { return [] }
             state.deliver(state.graph.restart(of: Set(sources[index].streams)))
             state.tasks[index] = nil
@@ -123,7 +126,7 @@ public final class SensorHub: Sendable {
             updateSources(&state)
             return done
         }
-        // Outside of the lock, because the termination handlers acquire it.
+        // Outside of the lock, because the continuations' termination handlers acquire it.
         for continuation in done { continuation.finish(throwing: failure) }
     }
 
@@ -134,7 +137,7 @@ public final class SensorHub: Sendable {
 
     fileprivate func report(_ status: SourceStatus, of source: Int) {
         state.withLock { state in
-            // A status of a stopped run does not concern later subscribers.
+            // Ignore a status from a stopped run: it would be wrong for later subscribers.
             guard state.tasks[source] != nil, state.statuses.updateValue(status, forKey: source) != status else {
                 return
             }

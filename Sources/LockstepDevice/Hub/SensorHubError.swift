@@ -1,13 +1,15 @@
 public import LockstepModel
 public import LockstepSensors
 
-/// A failed subscription to a ``SensorHub``.
+/// The error of a subscription to a ``SensorHub``.
 public enum SensorHubError: Error, Sendable, Hashable {
-    /// No source provides this stream, and it cannot be derived from others. The existing sensors carry their problems.
+    /// No source provides this stream, and it cannot be derived from other streams. The descriptions of all sensors
+    /// state their problems.
     case notAvailable(SensorStream, [SensorDescription])
 }
 
 extension SensorHubError: CustomStringConvertible {
+    /// The stream and the reasons why it is not available.
     public var description: String {
         switch self {
         case .notAvailable(let stream, let sensors):

@@ -1,7 +1,7 @@
 import LockstepSensors
 
-/// The values of a sensor as an asynchronous sequence. Each loop over it is a separate subscription, which starts and ends
-/// with the loop.
+/// The values of a sensor as an asynchronous sequence. Each loop over it is a separate subscription, which starts and
+/// ends with the loop.
 ///
 /// ```swift
 /// for try await sample in manager.accelerometerUpdates() { print(sample.acceleration) }
@@ -9,14 +9,16 @@ import LockstepSensors
 public struct SensorUpdates<Element: Sendable>: AsyncSequence, Sendable {
     typealias Transform = (SensorUpdate) throws -> [Element]
 
+    /// Starts a subscription.
     let subscribe: @Sendable () -> AsyncThrowingStream<SensorUpdate, any Error>
-    /// Creates the conversion of updates to elements; each loop has its own state.
+    /// Creates the conversion of updates to elements, whose state belongs to one loop.
     let makeTransform: @Sendable () -> Transform
 
     /// One subscription.
     public struct AsyncIterator: AsyncIteratorProtocol {
         var updates: AsyncThrowingStream<SensorUpdate, any Error>.Iterator
         let transform: Transform
+        /// The elements that have been converted and not returned yet.
         var ready: ArraySlice<Element> = []
 
         /// Returns the next element; nil when all sources have ended or the task is cancelled.

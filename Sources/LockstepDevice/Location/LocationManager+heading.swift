@@ -2,7 +2,7 @@ public import LockstepModel
 import LockstepSensors
 
 extension LocationManager {
-    /// Whether the device has an accelerometer and a magnetometer, or a source of headings.
+    /// Whether headings are available: from a source, or from an accelerometer and a magnetometer.
     public var isHeadingAvailable: Bool { hub.streams.contains(.heading) }
 
     /// The latest heading since the start; nil before the first.
@@ -16,7 +16,7 @@ extension LocationManager {
     /// Stops updating ``heading``, which keeps its value.
     public func stopUpdatingHeading() { latestHeading.stop() }
 
-    /// Returns headings whenever they have changed by ``headingFilter`` degrees, at most 10 times a second.
+    /// Returns the heading each time it has changed by ``headingFilter`` degrees, at most 10 times a second.
     public func headingUpdates() -> SensorUpdates<Heading> {
         let (hub, headingFilter) = (hub, headingFilter)
         return SensorUpdates {
@@ -37,16 +37,17 @@ extension LocationManager {
     }
 }
 
-/// The direction in which the top edge of the device points, or its back while it is held upright. Angles are in degrees
-/// clockwise, 0 up to 360.
+/// The direction in which the top edge of the device points, or its back while it is held upright. Angles are in
+/// degrees clockwise, 0 up to 360.
 public struct Heading: Sendable, Hashable {
     /// The time of the measurement.
     public let timestamp: Timestamp
-    /// From magnetic north.
+    /// The angle from magnetic north.
     public let magneticHeading: Double
-    /// From true north; nil where the magnetic declination is not known.
+    /// The angle from true north; nil if the magnetic declination is unknown.
     public let trueHeading: Double?
-    /// The largest expected error in degrees; nil while the magnetometer is not calibrated: turn the device about all axes.
+    /// The largest expected error in degrees; nil while the magnetometer is not calibrated. Rotating the device about
+    /// all axes calibrates it.
     public let headingAccuracy: Double?
 
     /// Returns the headings in samples of the `heading` stream.
@@ -60,7 +61,7 @@ public struct Heading: Sendable, Hashable {
         }
     }
 
-    /// Returns the absolute difference in degrees: 0 to 180.
+    /// Returns the absolute difference of the magnetic headings in degrees, 0 to 180.
     func difference(from other: Heading) -> Double {
         abs((magneticHeading - other.magneticHeading + 540).truncatingRemainder(dividingBy: 360) - 180)
     }

@@ -3,14 +3,15 @@ public import LockstepMotion
 import LockstepSensors
 import Synchronization
 
-/// The location and heading of this device: as sequences, or polled as the latest value.
+/// The location and heading of this device, as sequences or polled as the latest value.
 ///
-/// ``settings`` select which fixes are passed on: by accuracy, distance from the last one, and age. Impossible fixes (a
-/// receiver's clock that is 1,024 weeks off, an implausibly fast jump) never are. Failures to locate the device are
-/// reported with their reason; the manager continues.
+/// The ``settings`` select which fixes are passed on, by accuracy, distance from the last one, and age. Implausible
+/// fixes (a receiver's clock that is 1,024 weeks off, an implausibly fast jump) are never passed on. Failures to locate
+/// the device are reported with their reason, and the manager continues.
 public final class LocationManager: Sendable {
     let hub: SensorHub
     private let state = Mutex(LocationFilter.Settings())
+    /// The value of ``headingFilter``.
     private let headingState = Mutex(1.0)
     private let latest = LatestValue<Known>()
     let latestHeading = LatestValue<Heading>()
@@ -27,7 +28,7 @@ public final class LocationManager: Sendable {
     /// Whether a source provides locations. It may still have no fix.
     public var isLocationAvailable: Bool { hub.streams.contains(.location) }
 
-    /// Selects the fixes that are passed on. Changes apply to later sequences and starts.
+    /// The settings that select the fixes to pass on. Changes apply to sequences and polling that start later.
     public var settings: LocationFilter.Settings {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
@@ -43,17 +44,18 @@ public final class LocationManager: Sendable {
         set { state.withLock { $0.distanceFilter = newValue } }
     }
 
-    /// The change of the heading in degrees after which it is passed on; 0 passes all. 1 by default.
+    /// The change of the heading in degrees after which it is passed on; 0 passes all headings. The default is 1.
     public var headingFilter: Double {
         get { headingState.withLock { $0 } }
         set { headingState.withLock { $0 = newValue } }
     }
 
-    /// The latest location since the start. It is kept when it gets old: see ``/LockstepMotion/LocationFix/age(at:)``.
+    /// The latest location since the start, or nil before the first. It is kept when it becomes old; see
+    /// ``/LockstepMotion/LocationFix/age(at:)``.
     public var location: LocationFix? { latest.value?.current }
     /// The location before ``location``.
     public var previousLocation: LocationFix? { latest.value?.previous }
-    /// The latest failure; nil after a location.
+    /// The latest failure; nil after a location has been received.
     public var locationError: LocationError? { latest.value?.error }
     /// The error that ended the updates of ``location``; nil after a stop.
     public var error: (any Error)? { latest.error }
@@ -96,16 +98,17 @@ public final class LocationManager: Sendable {
         }
     }
 
-    /// Waits for one location that fits ``settings``.
+    /// Waits for one location that meets the ``settings``.
     ///
-    /// It keeps waiting while the location is unknown or its source is unreachable; cancel the task to stop it.
+    /// The function keeps waiting while the location is unknown or its source cannot be reached. Cancel the task to
+    /// stop it.
     /// - Throws: ``/LockstepMotion/LocationError/denied(_:)``, ``SensorHubError``, `CancellationError`, or the error
     ///   that ended the source.
     public func requestLocation() async throws -> LocationFix {
         for try await update in locationUpdates() {
             switch update {
             case .location(let current, _): return current
-            case .failed(.denied(let why)): throw LocationError.denied(why)
+            case .failed(.denied(let reason)): throw LocationError.denied(reason)
             case .failed: continue
             }
         }
@@ -116,9 +119,9 @@ public final class LocationManager: Sendable {
 
 /// An update of a ``LocationManager``.
 public enum LocationUpdate: Sendable, Hashable {
-    /// The location, and the one passed on before it.
+    /// The current location, and the one that was passed on before it.
     case location(current: LocationFix, previous: LocationFix?)
-    /// The location is not available. All reasons except `denied` may be temporary.
+    /// The location is not available. All failures except `denied` may be temporary.
     case failed(LocationError)
 }
 

@@ -1,15 +1,17 @@
 import LockstepModel
 
-/// Passes one sample per interval, or all samples if they arrive no faster.
+/// Passes one sample per interval, or all samples if they do not arrive faster than that.
 struct IntervalLimiter {
     /// The interval in µs.
     private let interval: Double
+    /// The number of the interval that contains the last sample.
     private var slot = Int64.min
     private var last: Timestamp?
     /// The mean time between samples, in µs.
     private var spacing: Double
 
-    /// - Parameter interval: s between samples.
+    /// Creates a limiter in its initial state.
+    /// - Parameter interval: The interval in s, above 0.
     init(interval: Double) {
         self.interval = interval * 1e6
         spacing = 0

@@ -3,13 +3,12 @@ public import LockstepMotion
 import LockstepSensors
 import Synchronization
 
-/// Accelerometer, gyroscope, magnetometer and device motion of this device: as sequences, or polled as the latest
-/// value.
+/// Accelerometer, gyroscope, magnetometer and device motion of this device, as sequences or polled as the latest value.
 ///
-/// Each sensor has a sequence of updates, which any number of readers may use at once, and start and stop functions
+/// Each sensor has a sequence of updates, which any number of readers may use at once, and a start and a stop function,
 /// between which the latest reading can be polled. A sensor runs while any manager of the ``SensorHub`` needs it. A
-/// sequence releases the sensor at the end of its loop, a start at the stop or with the manager. The update interval in
-/// effect is the one at the time of the call.
+/// sequence releases the sensor when its loop ends. Polling releases it when it is stopped or the manager is
+/// deallocated. A change of an update interval applies to sequences and polling that start later.
 public final class MotionManager: Sendable {
     private let hub: SensorHub
     private let settings = Mutex(Settings())
@@ -31,11 +30,11 @@ public final class MotionManager: Sendable {
 
     // MARK: Accelerometer
 
-    /// Whether a source provides its readings.
+    /// Whether a source provides readings of the accelerometer.
     public var isAccelerometerAvailable: Bool { hub.streams.contains(.accelerometer) }
     /// Whether ``accelerometerData`` is being updated.
     public var isAccelerometerActive: Bool { latestAccelerometer.isActive }
-    /// The time between updates in s, at least 0.0001; 0.02 by default.
+    /// The time between updates in s, at least 0.0001. The default is 0.02.
     public var accelerometerUpdateInterval: Double {
         get { settings.withLock { $0.accelerometerInterval } }
         set { settings.withLock { $0.accelerometerInterval = Self.checked(newValue) } }
@@ -55,11 +54,11 @@ public final class MotionManager: Sendable {
 
     // MARK: Gyroscope
 
-    /// Whether a source provides its readings.
+    /// Whether a source provides readings of the gyroscope.
     public var isGyroAvailable: Bool { hub.streams.contains(.gyroscope) }
     /// Whether ``gyroData`` is being updated.
     public var isGyroActive: Bool { latestGyro.isActive }
-    /// The time between updates in s, at least 0.0001; 0.02 by default.
+    /// The time between updates in s, at least 0.0001. The default is 0.02.
     public var gyroUpdateInterval: Double {
         get { settings.withLock { $0.gyroInterval } }
         set { settings.withLock { $0.gyroInterval = Self.checked(newValue) } }
@@ -77,11 +76,11 @@ public final class MotionManager: Sendable {
 
     // MARK: Magnetometer
 
-    /// Whether a source provides its readings.
+    /// Whether a source provides readings of the magnetometer.
     public var isMagnetometerAvailable: Bool { hub.streams.contains(.magnetometer) }
     /// Whether ``magnetometerData`` is being updated.
     public var isMagnetometerActive: Bool { latestMagnetometer.isActive }
-    /// The time between updates in s, at least 0.0001; 0.02 by default.
+    /// The time between updates in s, at least 0.0001. The default is 0.02.
     public var magnetometerUpdateInterval: Double {
         get { settings.withLock { $0.magnetometerInterval } }
         set { settings.withLock { $0.magnetometerInterval = Self.checked(newValue) } }
@@ -101,18 +100,18 @@ public final class MotionManager: Sendable {
 
     // MARK: Device motion
 
-    /// Whether there is at least an accelerometer. Each ``/LockstepMotion/DeviceMotion`` states what other sensors it
-    /// is based on.
+    /// Whether device motion is available, for which an accelerometer suffices. A ``/LockstepMotion/DeviceMotion``
+    /// contains only the values that the available sensors allow.
     public var isDeviceMotionAvailable: Bool { isAccelerometerAvailable }
     /// Whether ``deviceMotion`` is being updated.
     public var isDeviceMotionActive: Bool { latestDeviceMotion.isActive }
-    /// The time between updates in s, at least 0.0001; 0.02 by default.
+    /// The time between updates in s, at least 0.0001. The default is 0.02.
     public var deviceMotionUpdateInterval: Double {
         get { settings.withLock { $0.deviceMotionInterval } }
         set { settings.withLock { $0.deviceMotionInterval = Self.checked(newValue) } }
     }
-    /// The magnetic declination: the angle from true to magnetic north in rad, east positive. If nil, it is that of the
-    /// World Magnetic Model at the newest location, and unknown before the first one.
+    /// The magnetic declination: the angle from true to magnetic north in rad, east positive. If nil, the declination
+    /// of the World Magnetic Model at the newest location is used, and is unknown before the first location.
     public var declination: Double? {
         get { settings.withLock { $0.declination } }
         set { settings.withLock { $0.declination = newValue } }
@@ -134,14 +133,16 @@ public final class MotionManager: Sendable {
     /// The error that ended the updates of ``deviceMotion``; nil after a stop.
     public var deviceMotionError: (any Error)? { latestDeviceMotion.error }
     /// Starts updating ``deviceMotion``.
-    /// - Parameter frame: The reference frame of attitudes. Where it is not available, each value states its own frame.
+    /// - Parameter frame: The reference frame of attitudes. If it is not available, each value states the frame that is
+    ///   used instead.
     public func startDeviceMotionUpdates(using frame: AttitudeReferenceFrame = .magneticNorth) {
         latestDeviceMotion.start(deviceMotionUpdates(using: frame))
     }
     /// Stops updating ``deviceMotion``, which keeps its value.
     public func stopDeviceMotionUpdates() { latestDeviceMotion.stop() }
     /// Returns device motion at the update interval.
-    /// - Parameter frame: The reference frame of attitudes. Where it is not available, each value states its own frame.
+    /// - Parameter frame: The reference frame of attitudes. If it is not available, each value states the frame that is
+    ///   used instead.
     public func deviceMotionUpdates(
         using frame: AttitudeReferenceFrame = .magneticNorth
     ) -> SensorUpdates<DeviceMotion> {

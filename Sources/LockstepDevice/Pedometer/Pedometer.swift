@@ -2,25 +2,26 @@ public import LockstepModel
 public import LockstepMotion
 import LockstepSensors
 
-/// Steps, distance, pace and cadence: live from a start date, and for a past interval.
+/// Steps, distance, pace and cadence: live from a start time, or for a past interval.
 ///
 /// Past steps come from a ``/LockstepModel/SampleHistory``: the store of a collector, or the outbox of this device's
 /// agent. Without a history only the steps during a sequence of updates are counted.
 public final class Pedometer: Sendable {
-    /// The longest time in µs by which a row may extend beyond an interval that it is part of.
+    /// How far, in µs, a row that overlaps an interval may extend beyond its end.
     private static let maxRowDuration: Int64 = 60_000_000
 
     private let hub: SensorHub
     private let history: (any SampleHistory)?
     private let latest = LatestValue<PedometerData>()
 
-    /// - Parameter history: The past samples of this device; nil if none are kept.
+    /// Creates a pedometer without subscriptions.
+    /// - Parameter history: The past samples of this device; nil if there are none.
     public init(hub: SensorHub, history: (any SampleHistory)? = nil) {
         self.hub = hub
         self.history = history
     }
 
-    /// Whether there is an accelerometer, or a step counter in hardware.
+    /// Whether steps can be counted, with an accelerometer or a hardware step counter.
     public var isStepCountingAvailable: Bool { hub.streams.contains(.steps) }
     /// Whether distances are available. A hardware step counter does not provide them.
     public var isDistanceAvailable: Bool { isStepCountingAvailable && !isHardware }
@@ -28,6 +29,7 @@ public final class Pedometer: Sendable {
     public var isPaceAvailable: Bool { isDistanceAvailable }
     /// Whether the cadence is available. A hardware step counter does not provide it.
     public var isCadenceAvailable: Bool { isDistanceAvailable }
+    /// Whether a hardware step counter provides the steps.
     private var isHardware: Bool { hub.sensors().contains { $0.stream == .steps && $0.problem == nil } }
 
     /// The latest update since the start; nil before the first.
@@ -42,7 +44,8 @@ public final class Pedometer: Sendable {
     /// Stops updating ``pedometerData``, which keeps its value.
     public func stopUpdates() { latest.stop() }
 
-    /// Returns the totals since `start`: first those of the past, if there are any, then after each new step.
+    /// Returns the totals since `start`: first those from the history, if it has any steps, then new totals after each
+    /// row of live steps.
     /// - Parameter start: The time from which steps are counted, now or in the past.
     public func updates(from start: Timestamp) -> SensorUpdates<PedometerData> {
         let (hub, history) = (hub, history)
@@ -52,7 +55,7 @@ public final class Pedometer: Sendable {
             var total: PedometerData?
             return { update in
                 var blocks: [SampleBlock] = []
-                // The history is read once, with the first update: later steps are live.
+                // Read the history only with the first update. All later steps are live.
                 if total == nil, let history {
                     let now = Moment.now().wall
                     blocks.append(try history.samples(of: .steps, from: start, to: max(start, now)))
@@ -60,7 +63,7 @@ public final class Pedometer: Sendable {
                 var before = total ?? PedometerData(startDate: start, endDate: start, numberOfSteps: 0, distance: 0)
                 switch update {
                 case .samples(let samples): blocks.append(samples)
-                // The total is kept. Later steps count even if their timestamps are earlier.
+                // Keep the total, and move its end so that later steps with earlier timestamps count.
                 case .clockStepped: before.endDate = min(before.endDate, Moment.now().wall)
                 case .status: break
                 }
@@ -71,7 +74,7 @@ public final class Pedometer: Sendable {
         }
     }
 
-    /// Returns the totals from `start` to `end`, as far as they are known.
+    /// Returns the totals from `start` to `end`, from the history.
     /// - Throws: ``PedometerError``, or the error of reading the history.
     public func data(from start: Timestamp, to end: Timestamp) throws -> PedometerData {
         guard let history else { throw PedometerError.noHistory }
@@ -83,13 +86,14 @@ public final class Pedometer: Sendable {
     }
 }
 
-/// A failed query of past steps.
+/// The error of a query of past steps.
 public enum PedometerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The pedometer has no history.
     case noHistory
-    /// The interval does not end after its start.
+    /// The end of the interval is not after its start.
     case emptyInterval(Timestamp, Timestamp)
 
+    /// The problem, with advice.
     public var description: String {
         switch self {
         case .noHistory:

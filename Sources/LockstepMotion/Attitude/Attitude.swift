@@ -1,11 +1,11 @@
 import Glibc
 
-/// The orientation of a device: the rotation from the device's axes to a reference frame.
+/// The attitude of a device: the rotation from the device's axes to a reference frame.
 public struct Attitude: Sendable, Hashable {
     /// The rotation from the device's axes to the reference frame, of length 1.
     public var quaternion: Quaternion
 
-    /// Creates an attitude.
+    /// Creates an attitude from a quaternion.
     ///
     /// - Parameter quaternion: the rotation from the device's axes to the reference frame, of length 1.
     public init(quaternion: Quaternion) { self.quaternion = quaternion }
@@ -35,13 +35,12 @@ public struct Attitude: Sendable, Hashable {
         return Self.isUpright(matrix) ? atan2(matrix.m21, matrix.m11) : atan2(-matrix.m12, matrix.m22)
     }
 
-    /// Returns the change of attitude since `other`, in the device's axes at `other`: `other` followed by the result is
-    /// this attitude.
+    /// Returns the rotation from `other` to this attitude, in the device's axes at `other`.
     public func multiplied(byInverseOf other: Attitude) -> Attitude {
         Attitude(quaternion: other.quaternion.inverse * quaternion)
     }
 
-    /// Replaces this attitude by the change since `other`; see ``multiplied(byInverseOf:)``.
+    /// Replaces this attitude with the rotation from `other` to it; see ``multiplied(byInverseOf:)``.
     public mutating func multiply(byInverseOf other: Attitude) { self = multiplied(byInverseOf: other) }
 
     /// The attitude relative to a frame whose x axis points north instead of east: Core Motion's

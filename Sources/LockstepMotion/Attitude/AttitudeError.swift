@@ -1,11 +1,11 @@
 import Glibc
 
-/// The error of attitudes against a reference: the root mean square of the angle between them, and of the part of it
-/// that is not about the vertical. The constant offset between the headings of the two frames is removed.
+/// The error of attitudes against a reference: the root mean square of the angle between them, and of its inclination,
+/// the part that is not about the vertical. The constant offset between the headings of the two frames is removed.
 public struct AttitudeError: Sendable, Hashable {
     /// The root mean square of the whole angle, in rad.
     public let total: Double
-    /// The root mean square error of the vertical, in rad.
+    /// The root mean square of the inclination error, in rad.
     public let inclination: Double
     /// The rotation about the vertical from the reference's frame to that of the attitudes, in rad.
     public let headingOffset: Double
@@ -15,7 +15,7 @@ public struct AttitudeError: Sendable, Hashable {
     /// Compares attitudes with a reference.
     ///
     /// - Parameter pairs: attitudes with their references, each from the device to an earth frame with the z axis up.
-    /// - Returns: nil for no pairs.
+    /// - Returns: nil if there are no pairs.
     public init?(_ pairs: [(estimate: Quaternion, reference: Quaternion)]) {
         guard !pairs.isEmpty else { return nil }
         let errors = pairs.map { $0.estimate * $0.reference.inverse }

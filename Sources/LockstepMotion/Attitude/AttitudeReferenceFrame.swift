@@ -2,7 +2,7 @@ import LockstepModel
 
 /// The reference frame of an attitude. In all frames the z axis points up, away from the earth.
 public enum AttitudeReferenceFrame: String, Sendable, Hashable, CaseIterable, Codable {
-    /// The heading at the start is arbitrary and drifts with the gyroscope.
+    /// The heading at the start is arbitrary and drifts with the gyroscope's error.
     case arbitrary
     /// The heading at the start is arbitrary; the magnetometer prevents drift.
     case arbitraryCorrected

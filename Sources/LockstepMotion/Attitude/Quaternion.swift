@@ -31,7 +31,7 @@ public struct Quaternion: Sendable, Hashable {
     public var rotationVector: SIMD3<Double> {
         let sine = length(vector)
         guard sine > 0 else { return SIMD3(0, 0, 0) }
-        // Choose the quaternion with the non-negative scalar: the shorter way round.
+        // Both signs describe the same rotation; a non-negative scalar gives the shorter angle.
         let sign: Double = scalar < 0 ? -1 : 1
         return vector * (sign * 2 * atan2(sine, abs(scalar)) / sine)
     }
@@ -43,7 +43,7 @@ public struct Quaternion: Sendable, Hashable {
         return Quaternion(scalar: scalar * scale, vector: vector * scale)
     }
 
-    /// Returns the rotation by `right` followed by `left`.
+    /// Returns the rotation that applies `right` first and then `left`.
     @inline(__always)
     public static func * (left: Quaternion, right: Quaternion) -> Quaternion {
         Quaternion(

@@ -1,8 +1,8 @@
 public import LockstepModel
 
 extension DeviceMotion {
-    /// The values of a row of `motion/device`, rounded to the resolution of sensors: 0.00001 of a quaternion's
-    /// component, 0.0001 g and rad/s, 0.01 µT.
+    /// The values of a row of `motion/device`, rounded to the resolution of sensors: quaternion components to
+    /// 0.00001, accelerations to 0.0001 g, rotation rates to 0.0001 rad/s, fields to 0.01 µT.
     public var values: [Double] {
         let turn = attitude.quaternion
         var values: [Double] = []

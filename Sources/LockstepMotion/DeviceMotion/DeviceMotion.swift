@@ -10,8 +10,8 @@ public struct DeviceMotion: Sendable, Hashable {
     public var referenceFrame: AttitudeReferenceFrame
     /// The contribution of gravity to the accelerometer in g: (0, 0, −1) face up.
     public var gravity: SIMD3<Double>
-    /// The acceleration without gravity in g: the accelerometer reads ``gravity`` plus this. Gravity reads as −1
-    /// upward, so a push upward reads as a negative value too.
+    /// The acceleration without gravity in g: the accelerometer's reading minus ``gravity``. The sign follows the
+    /// accelerometer's convention, in which gravity reads −1 upward: an upward acceleration is negative.
     public var userAcceleration: SIMD3<Double>
     /// The rotation rate without the gyroscope's bias, in rad/s; nil without a gyroscope.
     public var rotationRate: SIMD3<Double>?
@@ -33,7 +33,8 @@ public struct DeviceMotion: Sendable, Hashable {
         self.magneticField = magneticField
     }
 
-    /// The direction of the device's y axis in rad clockwise from north, 0…2π; nil if the frame has no north.
+    /// The direction of the device's y axis in rad clockwise from north, 0…2π; nil if the frame is not aligned with
+    /// north.
     public var heading: Double? {
         guard referenceFrame == .magneticNorth || referenceFrame == .trueNorth else { return nil }
         let yaw = attitude.yaw
@@ -43,7 +44,7 @@ public struct DeviceMotion: Sendable, Hashable {
 
 /// The magnetic field without the device's own influence.
 public struct CalibratedMagneticField: Sendable, Hashable {
-    /// The field in µT along the device's axes, corrected by what is known of the device's own influence.
+    /// The field in µT along the device's axes, corrected as far as the device's own influence is known.
     public var field: SIMD3<Double>
     /// The accuracy of the calibration.
     public var accuracy: Accuracy

@@ -4,18 +4,18 @@ public import LockstepModel
 ///
 /// With a gyroscope the attitude is estimated by ``VQF``. Without one it is estimated from the directions of gravity
 /// and of the magnetic field, which is accurate while the device is held still. Each sensor may have its own rate, with
-/// varying intervals and missing samples; blocks may span up to a second. There is one result per accelerometer sample,
-/// except for samples that are zero on all axes, which only a broken sensor delivers. Values that the sensors cannot
-/// provide are nil, and ``DeviceMotion/referenceFrame`` is the frame that they can provide.
+/// varying intervals and missing samples. Blocks may span up to a second. There is one result per accelerometer sample,
+/// except for samples that are zero on all axes, which come only from a broken sensor. Values that the sensors cannot
+/// provide are nil, and ``DeviceMotion/referenceFrame`` is the best frame that they allow.
 ///
-/// A second without samples restartUps the attitude, and with it the heading in frames without north.
+/// A gap of more than a second without samples restarts the attitude, and with it the heading in frames without north.
 public struct DeviceMotionEstimator: Sendable {
     /// The requested properties of device motion.
     public struct Options: Sendable, Hashable {
         /// The requested frame of attitudes.
         public var referenceFrame: AttitudeReferenceFrame
-        /// The angle from true to magnetic north at this place in rad, east positive. If nil, it is that of the World
-        /// Magnetic Model at the newest location, and unknown before the first one.
+        /// The angle from true to magnetic north at this place in rad, east positive. If nil, the declination
+        /// of the World Magnetic Model at the newest location is used, and is unknown before the first location.
         public var declination: Double?
         /// Whether the device's own influence on the magnetic field is estimated and removed.
         public var calibratesMagneticField: Bool
@@ -31,16 +31,16 @@ public struct DeviceMotionEstimator: Sendable {
         }
     }
 
-    /// The longest interval between samples that does not restartUp the attitude, in µs.
+    /// The longest interval between samples that does not restart the attitude, in µs.
     static let maxGap: Int64 = 1_000_000
 
     /// The options of this estimator.
     public let options: Options
     private let sensors: Set<SensorStream>
     private var merger: MotionMerger
-    private var startUp = IntervalEstimator()
+    private var intervalEstimator = IntervalEstimator()
     private var fusion: MotionFusion?
-    /// The state before a gap.
+    /// The fusion before a gap, from which the calibration and the gyroscope's bias are kept.
     private var before: MotionFusion?
     private var last: Int64?
     private var declination: DeclinationSource
@@ -49,7 +49,8 @@ public struct DeviceMotionEstimator: Sendable {
     ///
     /// - Parameters:
     ///   - options: the requested properties of device motion.
-    ///   - sensors: the sensors that are present. Each of them is waited for at the start, for at most two seconds.
+    ///   - sensors: the sensors that are present. At the start the estimator waits for each of them, for at most two
+    ///     seconds.
     public init(options: Options = Options(), sensors: Set<SensorStream> = [.accelerometer, .gyroscope, .magnetometer])
     {
         self.options = options
@@ -58,7 +59,8 @@ public struct DeviceMotionEstimator: Sendable {
         merger = MotionMerger(sensors: sensors)
     }
 
-    /// The calibration of the magnetometer with its quality; nil before the first reading, or if the options exclude it.
+    /// The calibration of the magnetometer with its quality; nil before the first reading, or if the options disable
+    /// the calibration.
     public var magneticCalibration: MagneticCalibration? {
         options.calibratesMagneticField ? (fusion ?? before)?.calibration : nil
     }
@@ -73,7 +75,7 @@ public struct DeviceMotionEstimator: Sendable {
 
     /// Processes samples of one of the three sensors, or of the `location` stream.
     ///
-    /// - Returns: the results that are now complete, in order of time; may be empty and may include earlier samples.
+    /// - Returns: the results that are now complete, in order of time; possibly none, or results for earlier samples.
     /// - Precondition: `samples` belongs to the accelerometer, the gyroscope, the magnetometer or the location.
     public mutating func update(_ samples: SampleBlock) -> [DeviceMotion] {
         guard samples.stream != .location else {
@@ -105,31 +107,32 @@ public struct DeviceMotionEstimator: Sendable {
             if fusion == nil { startFusion(into: &motions) }
             before = fusion
             fusion = nil
-            startUp = IntervalEstimator()
+            intervalEstimator = IntervalEstimator()
         }
         last = moment.time
         guard fusion == nil else {
             if let motion = fusion?.update(moment) { motions.append(motion) }
             return
         }
-        if startUp.add(moment) { startFusion(into: &motions) }
+        if intervalEstimator.add(moment) { startFusion(into: &motions) }
     }
 
-    /// Starts fusion with the moments from which the intervals were measured.
+    /// Starts fusion, and processes the moments from which the interval was estimated.
     private mutating func startFusion(into motions: inout [DeviceMotion]) {
-        var fusion = MotionFusion(options: options, interval: startUp.interval, before: before)
+        var fusion = MotionFusion(options: options, interval: intervalEstimator.interval, before: before)
         fusion.declination = declination.declination
         before = nil
-        for moment in startUp.moments {
+        for moment in intervalEstimator.moments {
             if let motion = fusion.update(moment) { motions.append(motion) }
         }
         self.fusion = fusion
-        startUp = IntervalEstimator()
+        intervalEstimator = IntervalEstimator()
     }
 }
 
-/// Collects the first moments until the interval of the samples is known, for which the filters are designed.
+/// Collects the first moments until the sample interval, for which the filters are designed, can be estimated.
 private struct IntervalEstimator: Sendable {
+    /// The number of gyroscope samples that suffices for an estimate.
     private static let sampleCount = 16
     /// The time after which fewer samples suffice, in µs.
     private static let maxDuration: Int64 = 500_000
@@ -145,8 +148,8 @@ private struct IntervalEstimator: Sendable {
             || moment.time - moments[0].time >= Self.maxDuration
     }
 
-    /// The median interval of the gyroscope in s, or of the accelerometer if there is no gyroscope; 10 ms for too few
-    /// samples.
+    /// The median interval of the gyroscope in s, or of the accelerometer if there is no gyroscope; 0.01 if there are
+    /// too few samples.
     var interval: Double {
         let gyroscope = moments.filter { $0.gyroscope != nil }.map(\.time)
         let times = gyroscope.count > 1 ? gyroscope : moments.filter { $0.accelerometer != nil }.map(\.time)

@@ -16,16 +16,16 @@ struct MotionFusion: Sendable {
     private var gyroscope = LastSample()
     private var accelerometer = LastSample()
     private var magnetometer = LastSample()
-    /// The heading offset at the first field. The corrected frame with an arbitrary heading starts with the heading of
-    /// the uncorrected frame.
+    /// The heading offset at the first magnetometer sample. It is subtracted in the frame `arbitraryCorrected`, which
+    /// starts with the heading of the uncorrected frame.
     private var firstHeadingOffset: Double?
 
     private struct LastSample: Sendable {
         var time: Int64?
         var value = SIMD3<Double>(0, 0, 0)
 
-        /// Stores the next sample and returns the time since the previous one in s, or `interval` if that was too long
-        /// ago to know what happened since.
+        /// Stores the next sample and returns the time since the previous one in s, or `interval` if the previous
+        /// sample is missing or too old.
         mutating func take(_ next: SIMD3<Double>, at now: Int64, first interval: Double) -> Double {
             defer { (time, value) = (now, next) }
             guard let time, isPresent(at: now) else { return interval }
@@ -52,7 +52,7 @@ struct MotionFusion: Sendable {
     /// - Returns: device motion if the moment has a sample of the accelerometer.
     mutating func update(_ moment: MotionMerger.Moment) -> DeviceMotion? {
         var moment = moment
-        // Exact zeros come only from a broken sensor, which does not show the vertical.
+        // Exact zeros come only from a broken sensor and contain no direction of gravity.
         if moment.accelerometer == SIMD3(0, 0, 0) { moment.accelerometer = nil }
         if let rate = moment.gyroscope { process(gyroscope: rate, at: moment.time) }
         if let acceleration = moment.accelerometer { process(accelerometer: acceleration, at: moment.time) }
@@ -62,7 +62,7 @@ struct MotionFusion: Sendable {
 
     private mutating func process(gyroscope rate: SIMD3<Double>, at time: Int64) {
         if compass != nil {
-            // The gyroscope is new, or was absent: only its bias is still valid.
+            // The gyroscope has appeared or returned. Of the earlier state only its bias is still valid.
             compass = nil
             calibrator = calibrator.restarted
             vqf = VQF(interval: interval, gyroscopeBias: vqf.gyroscopeBias)

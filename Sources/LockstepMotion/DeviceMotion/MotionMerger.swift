@@ -3,8 +3,8 @@ import LockstepModel
 /// Merges samples of accelerometer, gyroscope and magnetometer, which arrive in blocks of one sensor each, in order of
 /// time.
 ///
-/// A moment is emitted when every sensor has reached it or counts as missing. A sensor without samples for two seconds
-/// counts as missing (the accelerometer: ten seconds).
+/// A moment is emitted when every sensor has delivered samples up to its time or counts as missing. A sensor counts as
+/// missing after two seconds without samples, the accelerometer after ten seconds.
 struct MotionMerger: Sendable {
     /// The samples of all sensors at one time.
     struct Moment: Sendable {
@@ -14,9 +14,9 @@ struct MotionMerger: Sendable {
         var magnetometer: SIMD3<Double>?
     }
 
-    /// How long a sensor is waited for, in µs: longer than the blocks of any source.
+    /// How long the merger waits for a sensor, in µs: longer than a block of any source.
     private static let maxWait: Int64 = 2_000_000
-    /// How long the accelerometer is waited for, in µs. Without it there is no output.
+    /// How long the merger waits for the accelerometer, in µs: longer, because without it there is no output.
     private static let maxAccelerometerWait: Int64 = 10_000_000
 
     private struct Queue: Sendable {
@@ -36,7 +36,7 @@ struct MotionMerger: Sendable {
                 samples.removeAll(keepingCapacity: true)
                 head = 0
             } else if head > Self.compaction, head > samples.count / 2 {
-                // If another sensor always lags a little, the queue is never empty.
+                // The queue may never become empty, if another sensor always lags a little.
                 samples.removeFirst(head)
                 head = 0
             }
@@ -44,12 +44,12 @@ struct MotionMerger: Sendable {
         }
     }
 
-    /// The present sensors. Other sensors are not waited for.
+    /// The sensors that are present. The merger does not wait for other sensors.
     private let sensors: Set<SensorStream>
     private var accelerometer = Queue()
     private var gyroscope = Queue()
     private var magnetometer = Queue()
-    /// The start of the current samples without a gap. Sensors are waited for from here on.
+    /// The time of the first sample after the last gap, in µs. The waiting times are measured from here.
     private var startTime: Int64?
     private var newest: Int64 = .min
     /// The time of the last moment emitted. Earlier samples are ignored.

@@ -1,10 +1,10 @@
 import Glibc
 
 /// Estimates the attitude without a gyroscope: the inclination from the accelerometer, the heading from the
-/// magnetometer if present. Accurate while the device is held still; in motion its acceleration is mistaken for
-/// gravity.
+/// magnetometer if present. The result is accurate while the device is held still. In motion, its acceleration is
+/// mistaken for gravity.
 struct TiltCompass: Sendable {
-    /// The cut-off frequency of the low-pass filters in Hz: about the fastest movement of a steady hand.
+    /// The cut-off frequency of the low-pass filters in Hz: it passes the movements of a steady hand.
     private static let cutOff = 1.0
 
     /// The rotation from the device to a frame whose z axis points up and whose heading is not corrected.

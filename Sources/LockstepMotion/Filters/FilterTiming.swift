@@ -2,9 +2,9 @@ import Glibc
 
 /// Decides how a first-order filter processes a sample: start, advance or ignore.
 struct FilterTiming: Sendable, Hashable {
+    /// How to process a sample.
     enum Step {
-        /// Start from this sample: it is the first one, the first after a gap, or the first after the clock was set
-        /// back.
+        /// Start from this sample: it is the first one, or the first after a gap or after the clock was set back.
         case start
         /// Advance: the previous state decays by exp(−2π · cut-off · elapsed time).
         case advance(decay: Double)
@@ -12,7 +12,7 @@ struct FilterTiming: Sendable, Hashable {
         case ignore
     }
 
-    /// The number of time constants after which a filter restarts; at least 1 s.
+    /// The gap after which a filter restarts, in time constants. The gap is never less than 1 s.
     private static let maxGapTimeConstants = 5.0
 
     private let angularCutOff: Double

@@ -1,9 +1,9 @@
 /// A first-order high-pass filter: keeps fast changes, such as hand movements on top of gravity.
 ///
 /// y ← e y + ½ (1 + e) (x − x₋₁) with e = e^(−2π f Δt): the pole of an RC high-pass at its exact place for any interval
-/// Δt, and gain 1 at the Nyquist frequency (the matched z-transform). −3 dB at the cut-off frequency f, within 0.3 dB
-/// if f is at most a tenth of the sampling rate; −20 dB a decade below. The first output is zero. The filter restarts
-/// after a gap of more than 1 s or five time constants, whichever is longer.
+/// Δt, and gain 1 at the Nyquist frequency (the matched z-transform). The gain is −3 dB at the cut-off frequency f,
+/// within 0.3 dB if f is at most a tenth of the sampling rate, and falls by 20 dB per decade below. The first output is
+/// zero. The filter restarts after a gap of more than 1 s or five time constants, whichever is longer.
 public struct HighPassFilter: MotionFilter, Hashable {
     /// The cut-off frequency, in Hz.
     public let cutOff: Double

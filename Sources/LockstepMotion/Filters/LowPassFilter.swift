@@ -1,9 +1,10 @@
 /// A first-order low-pass filter: keeps slow changes, such as gravity.
 ///
 /// y ← y + (1 − e^(−2π f Δt)) (x − y): the exact response of an RC low-pass to an input that was x for the whole
-/// interval Δt since the previous sample. −3 dB at the cut-off frequency f, within 0.3 dB if f is at most a tenth of
-/// the sampling rate; −20 dB a decade above. The filter starts in the steady state of the first sample, so it does not
-/// settle from zero. It restarts after a gap of more than 1 s or five time constants, whichever is longer.
+/// interval Δt since the previous sample. The gain is −3 dB at the cut-off frequency f, within 0.3 dB if f is at most a
+/// tenth of the sampling rate, and falls by 20 dB per decade above. The filter starts in the steady state of the first
+/// sample, so it does not settle from zero. It restarts after a gap of more than 1 s or five time constants, whichever
+/// is longer.
 public struct LowPassFilter: MotionFilter, Hashable {
     /// The cut-off frequency, in Hz.
     public let cutOff: Double

@@ -10,7 +10,7 @@ public protocol MotionFilter: Sendable {
     ///
     /// - Parameters:
     ///   - value: the sample, in any unit.
-    ///   - time: in µs, of any clock. Intervals may vary.
+    ///   - time: the time of the sample in µs, of any clock. Intervals may vary.
     /// - Returns: the filtered value, in the unit of the sample. A sample that is not finite or not later than the
     ///   previous one is ignored: the result is the previous output, or `value` if there is none.
     mutating func update(_ value: SIMD3<Double>, time: Int64) -> SIMD3<Double>

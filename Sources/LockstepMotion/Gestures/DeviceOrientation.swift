@@ -1,9 +1,9 @@
 /// The orientation in which a device is held: which of its sides points down.
 ///
-/// The device's axes, seen by someone who looks at its screen in portrait: x to the right, y to the top, z out of the
-/// screen. The names are those of UIKit's `UIDeviceOrientation`, whose header describes `landscapeLeft` as "home button
-/// on the right": the bottom edge is on the right and the top points left. A Lockstep accelerometer reads −1 g along
-/// the axis that points up, so its vector points down.
+/// The device's axes, for a viewer of the screen in portrait: x to the right, y to the top, z out of the screen. The
+/// names are those of UIKit's `UIDeviceOrientation`, whose header describes `landscapeLeft` as "home button on the
+/// right": the bottom edge is on the right and the top points left. A Lockstep accelerometer reads −1 g along the axis
+/// that points up, so its vector points down.
 ///
 /// | orientation | accelerometer at rest, in g |
 /// |---|---|
@@ -14,7 +14,7 @@
 /// | faceUp | (0, 0, -1) |
 /// | faceDown | (0, 0, 1) |
 public enum DeviceOrientation: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-    // In the order of the stream's choices.
+    // The cases are in the order of the stream's choices.
     /// Upright, the bottom edge down.
     case portrait
     /// Upside down, the top edge down.
@@ -53,7 +53,7 @@ public enum DeviceOrientation: String, Sendable, Hashable, CaseIterable, CustomS
     /// Whether the device lies flat.
     public var isFlat: Bool { self == .faceUp || self == .faceDown }
 
-    /// The direction of gravity in the device's axes.
+    /// The direction of gravity in the device's axes, of length 1.
     public var gravity: SIMD3<Double> {
         switch self {
         case .portrait: SIMD3(0, -1, 0)

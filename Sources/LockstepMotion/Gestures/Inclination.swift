@@ -1,10 +1,10 @@
 import Glibc
 
-/// The inclination of a device against the horizontal: the angles of a spirit level, from the direction of gravity.
+/// The inclination of a device relative to the horizontal, as on a spirit level, from the direction of gravity.
 ///
 /// All angles use `atan2`, which is exact for small angles; an arc cosine would lose half of the digits near level.
 public struct Inclination: Sendable, Hashable {
-    /// The angle between the device's z axis and the vertical in rad, 0…π: 0 on its back, π/2 upright, π on its face.
+    /// The angle between the device's z axis and the vertical in rad, 0…π: 0 face up, π/2 upright, π face down.
     public let angle: Double
     /// The angle of the y axis (the top edge) above the horizontal in rad, −π/2…π/2. For a device rotated from level
     /// about its x axis only, this is the right-handed angle of rotation.

@@ -4,16 +4,16 @@ public import LockstepModel
 /// Detects the orientation of a device from its accelerometer, with hysteresis.
 ///
 /// Gravity is the accelerometer low-pass filtered at 0.5 Hz. Samples whose length differs from 1 g by more than 0.3 g
-/// are ignored, because their direction is not that of gravity. A device becomes flat within 30° of flat and stays so
-/// up to 40°. Otherwise the orientation is the edge within 35° of down in the plane of the screen. Between two edges,
-/// and near flat, the orientation does not change, so an edge is left at 55°. A new orientation must last 0.25 s.
-/// Samples that are not later than the previous one are ignored.
+/// are ignored, because their direction is not that of gravity. A device counts as flat once it is within 30° of flat,
+/// and until it is more than 40° off. Otherwise the orientation is that of the edge within 35° of down in the plane of
+/// the screen. Between two edges, and near flat, the orientation does not change, so it leaves an edge at 55°. A new
+/// orientation must last 0.25 s. Samples that are not later than the previous one are ignored.
 public struct OrientationDetector: Sendable {
     /// The limits at which an orientation starts and ends.
     public struct Thresholds: Sendable, Hashable {
-        /// The angle from flat within which a device becomes flat, in rad.
+        /// The angle from flat within which a device starts to count as flat, in rad.
         public var flatEnter = 30.0 * .pi / 180
-        /// The angle from flat beyond which a flat device is no longer flat, in rad.
+        /// The angle from flat beyond which a flat device no longer counts as flat, in rad.
         public var flatLeave = 40.0 * .pi / 180
         /// The angle from down, in the plane of the screen, within which an edge becomes the lower one, in rad. Less
         /// than π/4.
@@ -49,7 +49,7 @@ public struct OrientationDetector: Sendable {
     /// Processes an accelerometer sample.
     ///
     /// - Parameters:
-    ///   - time: in µs, of any monotonic clock.
+    ///   - time: the time of the sample in µs, of any monotonic clock.
     ///   - x: the acceleration along the x axis in g, (0, 0, −1) at rest face up; `y` and `z` likewise.
     /// - Returns: the new orientation if this sample completes a change (or the first determination); nil otherwise.
     public mutating func update(time: Int64, x: Double, y: Double, z: Double) -> DeviceOrientation? {

@@ -1,20 +1,20 @@
 /// A shake of a device.
 public struct Shake: Sendable, Hashable {
-    /// The time of its first strong swing, in µs.
+    /// The time of the first strong swing, in µs.
     public let start: Int64
-    /// The time of its detection, in µs: its fifth swing.
+    /// The time of the detection at the fifth swing, in µs.
     public let recognized: Int64
-    /// The largest acceleration until then, in g, without gravity.
+    /// The largest acceleration without gravity until the detection, in g.
     public let strength: Double
 }
 
-/// Detects shakes with an accelerometer: swings to and fro that are stronger and faster than those of walking.
+/// Detects shakes with an accelerometer: back-and-forth swings that are stronger and faster than those of walking.
 ///
-/// The acceleration is band-pass filtered from 1 to 8 Hz, without gravity and the ringing of knocks. A shake is five
-/// swings in a row above 1 g, each against the direction of the previous one (more than 120° from it) and within 0.3 s
-/// of it. A shaking hand does that within half a second to a second (3…5 Hz, 1.5 g and more). In 15 recorded walks, in
-/// pockets and hands, there were at most two such swings in a row. A shake is reported once; the next one can follow
-/// after 0.5 s without a strong swing. The sensor needs a rate of at least 25 Hz.
+/// The acceleration is band-pass filtered from 1 to 8 Hz, which removes gravity and the ringing of knocks. A shake is
+/// five consecutive swings above 1 g, each more than 120° from the direction of the previous one and within 0.3 s of
+/// it. A hand that shakes (3…5 Hz, 1.5 g and more) completes that within half a second to a second. In 15 recorded
+/// walks, in pockets and hands, there were at most two such swings in a row. A shake is reported once; the next one can
+/// follow after 0.5 s without a strong swing. The sensor needs a rate of at least 25 Hz.
 public struct ShakeDetector: Sendable {
     /// The smallest acceleration of a swing, in g.
     private static let minAcceleration = 1.0
@@ -36,7 +36,7 @@ public struct ShakeDetector: Sendable {
     private var lastStrong: Int64 = 0
     private var strength = 0.0
 
-    /// Whether a reported shake is still going on.
+    /// Whether a reported shake continues.
     public private(set) var isShaking = false
 
     /// Creates a detector in its initial state.
@@ -45,7 +45,7 @@ public struct ShakeDetector: Sendable {
     /// Processes an accelerometer sample. Samples that are not later than the previous one are ignored.
     ///
     /// - Parameters:
-    ///   - time: in µs, of any monotonic clock.
+    ///   - time: the time of the sample in µs, of any monotonic clock.
     ///   - x: the acceleration along the x axis in g, of either sign convention; `y` and `z` likewise.
     /// - Returns: a shake if this sample completes one.
     public mutating func update(time: Int64, x: Double, y: Double, z: Double) -> Shake? {

@@ -19,7 +19,7 @@ public struct Coordinate: Sendable, Hashable {
     private static let equatorialRadius = 6_378_137.0
     private static let flattening = 1 / 298.257223563
 
-    /// Returns the distance along the ellipsoid, in m.
+    /// Returns the distance to `other` along the ellipsoid, in m.
     ///
     /// Lambert's formula (W. D. Lambert 1942), accurate to a few metres in thousands of kilometres. The central angle
     /// is computed with haversines (R. W. Sinnott 1984), which are accurate for small distances. Antipodal positions

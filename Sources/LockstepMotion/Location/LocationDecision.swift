@@ -1,4 +1,4 @@
-/// The result of processing a fix, or its absence.
+/// The result of processing a fix, or a row without a fix.
 public enum LocationDecision: Sendable, Hashable {
     /// The fix is accepted; `previous` is the one accepted before.
     case accepted(previous: LocationFix?, current: LocationFix)
@@ -10,11 +10,11 @@ public enum LocationDecision: Sendable, Hashable {
 
 /// The reason for rejecting a fix.
 public enum LocationRejection: Sendable, Hashable {
-    /// The accuracy, in m, is worse than desired.
+    /// The accuracy, in m, is worse than the desired one.
     case inaccurate(Double)
-    /// The distance from the last accepted fix, in m, is below the distance filter.
+    /// The distance from the last accepted fix, in m, is less than the distance filter requires.
     case near(Double)
-    /// The position is older, in s, than allowed.
+    /// The age of the fix, in s, exceeds the limit.
     case stale(Double)
     /// The fix is not later than the previous one.
     case outOfOrder

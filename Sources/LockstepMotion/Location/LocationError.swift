@@ -1,8 +1,8 @@
 /// The reason why there is no location.
 public enum LocationError: Error, Sendable, Hashable {
-    /// Access to the receiver is denied by gpsd or by the system. A retry does not help.
+    /// gpsd or the system denies access to the receiver. Retrying does not help.
     case denied(String)
-    /// There is no fix yet, or no longer. The receiver keeps trying.
+    /// There is no fix yet, or it was lost. The receiver keeps trying.
     case locationUnknown(String)
     /// gpsd cannot be reached. The connection is retried.
     case network(String)
@@ -12,9 +12,9 @@ extension LocationError: CustomStringConvertible {
     /// The error with advice.
     public var description: String {
         switch self {
-        case .denied(let why): "location denied: \(why); allow this user to use the receiver, or ask gpsd"
-        case .locationUnknown(let why): "location unknown, still trying: \(why)"
-        case .network(let why): "location not reachable, trying again: \(why)"
+        case .denied(let reason): "location denied: \(reason); grant gpsd or this user access to the receiver"
+        case .locationUnknown(let reason): "location unknown, retrying: \(reason)"
+        case .network(let reason): "location source not reachable, retrying: \(reason)"
         }
     }
 }

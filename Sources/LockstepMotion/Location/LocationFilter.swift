@@ -8,10 +8,9 @@ public import LockstepModel
 public struct LocationFilter: Sendable, Hashable {
     /// The requirements on fixes.
     public struct Settings: Sendable, Hashable {
-        /// The accuracy in m beyond which fixes are rejected; nil accepts all. Fixes of unknown accuracy are not
-        /// rejected.
+        /// The worst accepted accuracy in m; nil accepts all fixes. Fixes of unknown accuracy are always accepted.
         public var desiredAccuracy: Double?
-        /// The distance from the last accepted fix in m below which a fix is rejected; 0 accepts all.
+        /// The smallest accepted distance from the last accepted fix in m; 0 accepts all fixes.
         public var distanceFilter = 0.0
         /// The age in s beyond which a fix is marked as stale.
         public var staleAfter = 10.0
@@ -19,7 +18,8 @@ public struct LocationFilter: Sendable, Hashable {
         public var rejectsStale = false
         /// The largest plausible speed, in m/s.
         public var maximumSpeed = 400.0
-        /// The number of consecutive, mutually consistent fixes that are accepted against earlier evidence.
+        /// The number of consecutive, mutually consistent fixes after which an implausible position or clock is
+        /// accepted.
         public var confirmations = 5
 
         /// Creates the default requirements.
@@ -46,7 +46,7 @@ public struct LocationFilter: Sendable, Hashable {
 
     /// Processes a fix.
     ///
-    /// - Parameter now: the current time on the device's time line; by default the time of arrival.
+    /// - Parameter now: the current time on the device's time line; by default the fix's time of arrival.
     public mutating func update(_ fix: LocationFix, now: Timestamp? = nil) -> LocationDecision {
         var fix = fix
         if let reason = rejection(of: &fix) { return .rejected(reason) }
@@ -65,7 +65,7 @@ public struct LocationFilter: Sendable, Hashable {
         return .accepted(previous: previous, current: fix)
     }
 
-    /// Processes a row of the `location` stream. A row without position fails as `locationUnknown`.
+    /// Processes a row of the `location` stream. For a row without position the result is `locationUnknown`.
     ///
     /// - Parameters:
     ///   - values: the row, in the order of the stream's columns.
@@ -78,13 +78,13 @@ public struct LocationFilter: Sendable, Hashable {
         return update(fix, now: now)
     }
 
-    /// Whether the current fix is stale at `now`, or there is none.
+    /// Returns whether the current fix is stale at `now`, or there is no fix.
     public func isStale(at now: Timestamp) -> Bool {
         current.map { $0.age(at: now) > settings.staleAfter } ?? true
     }
 
-    /// Returns why the fix is implausible, or nil if it is plausible. Corrects its time by a persistent error of the
-    /// receiver's clock.
+    /// Returns why the fix is implausible, or nil if it is plausible. Corrects the fix's time for a persistent error of
+    /// the receiver's clock.
     private mutating func rejection(of fix: inout LocationFix) -> LocationRejection? {
         let place = fix.coordinate
         let isNullIsland = place.latitude == 0 && place.longitude == 0 && fix.horizontalAccuracy == nil

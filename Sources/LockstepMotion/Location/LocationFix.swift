@@ -16,12 +16,12 @@ public struct LocationFix: Sendable, Hashable {
     public var course: Double?
     /// The time of arrival on the device's time line.
     public var time: Timestamp
-    /// The receiver's own time of the fix.
+    /// The time of the fix by the receiver's own clock; nil if it is unknown.
     public var fixTime: Timestamp?
-    /// Whether the fix was stale when it was checked (``LocationFilter``).
+    /// Whether the fix was stale when a ``LocationFilter`` processed it.
     public var isStale = false
 
-    /// Creates a fix of which only position and time of arrival are known.
+    /// Creates a fix with a position and a time of arrival. All other values are unknown.
     public init(coordinate: Coordinate, time: Timestamp) {
         self.coordinate = coordinate
         self.time = time
@@ -49,7 +49,7 @@ extension LocationFix {
         verticalAccuracy = known[4]
         speed = known[5]
         course = known[6]
-        // Beyond 2^53 µs a Double is not exact, and differences could overflow.
+        // Beyond 2^53 a Double is not exact, and differences of times could overflow.
         fixTime = known[8].flatMap { abs($0) < 0x1p53 ? Timestamp(microseconds: Int64($0)) : nil }
     }
 

@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// Passes a fix only if the device has moved far: for background operation, where occasional positions suffice.
+/// Passes a fix only if the device has moved far, for background operation, in which occasional positions suffice.
 ///
 /// A move must be at least ``distance`` and more than the sum of the accuracies of both fixes, so that a device indoors
 /// does not appear to move.
@@ -9,6 +9,7 @@ public struct SignificantChangeFilter: Sendable, Hashable {
     public let distance: Double
     /// The last fix that passed.
     public private(set) var last: LocationFix?
+    /// Whether the previous row had a position; nil before the first row.
     private var hadPosition: Bool?
 
     /// Creates a filter.

@@ -1,16 +1,16 @@
 public import LockstepModel
 
-/// The magnetic declination at the device's place: a given value, or that of a model at the newest location.
+/// The magnetic declination at the device's place: a given value, or the value of a model at the newest location.
 ///
-/// Implausible fixes are ignored (``LocationFilter``). The model is evaluated again after a move of 1 km or a day. The
-/// last declination remains in use without further fixes.
+/// Implausible fixes are ignored (``LocationFilter``). The model is evaluated again after a move of 1 km or after
+/// a day. Without further fixes the last declination remains in use.
 public struct DeclinationSource: Sendable {
     /// The origin of the declination, or the reason why there is none.
     public enum Status: Sendable, Hashable {
         /// The declination was given.
         case given
-        /// The declination is that of a model at the newest location. If the date is outside of the model's validity, it
-        /// is that of the nearest valid date.
+        /// The declination is that of a model at the newest location. If the date is outside of the model's validity,
+        /// it is that of the nearest valid date.
         case model(name: String, isDateValid: Bool)
         /// There is no location yet.
         case noLocation
@@ -79,8 +79,8 @@ extension DeclinationSource.Status: CustomStringConvertible {
     public var description: String {
         switch self {
         case .given: "declination given"
-        case .model(let name, true): "declination by \(name)"
-        case .model(let name, false): "declination by \(name), which is not valid at this date"
+        case .model(let name, true): "declination from \(name)"
+        case .model(let name, false): "declination from \(name), which is not valid at this date"
         case .noLocation: "declination unknown, no location yet; attitudes are relative to magnetic north"
         case .unreliableCompass: "no usable declination near a magnetic pole; attitudes are relative to magnetic north"
         }

@@ -20,10 +20,10 @@ public struct MagneticCalibration: Sendable, Hashable {
     public let offset: SIMD3<Double>
     /// The ratio of the longest to the shortest axis of the ellipsoid of readings; 1 without a soft-iron correction.
     public let axisRatio: Double
-    /// The root mean square of the differences that the corrections leave, in µT; nil before there are enough readings.
+    /// The root mean square of the residuals after the corrections, in µT; nil before there are enough readings.
     public let residual: Double?
-    /// The part of all directions in which the field was measured lately, 0…1. A soft-iron correction requires 0.75.
+    /// The fraction of all directions in which readings were taken recently, 0…1. A soft-iron correction requires 0.75.
     public let coverage: Double
-    /// The accuracy of the calibration, without regard to disturbances of the field.
+    /// The accuracy of the calibration. Disturbances of the field are not considered.
     public let accuracy: CalibratedMagneticField.Accuracy
 }

@@ -1,5 +1,5 @@
-/// A linear least-squares problem in streaming form: the weighted sums of products, whose size does not depend on the
-/// number of observations.
+/// A linear least-squares problem that observations are added to one by one. Only weighted sums of products are stored,
+/// so that the size does not depend on the number of observations.
 struct NormalEquations: Sendable {
     private let count: Int
     /// Σ w φ φᵀ, row by row.
@@ -39,8 +39,8 @@ struct NormalEquations: Sendable {
     /// Returns the unknowns with the smallest sum of squares, by Cholesky factorisation.
     ///
     /// - Parameters:
-    ///   - unknowns: the unknowns to solve for; the others are 0.
-    ///   - ridge: added to the diagonal for each of `unknowns` (Tikhonov regularisation).
+    ///   - unknowns: the indices of the unknowns to solve for; the others are 0.
+    ///   - ridge: returns the value to add to the diagonal for an unknown (Tikhonov regularisation).
     /// - Returns: all unknowns and the mean square of the residuals, or nil if the equations are singular.
     func solution(of unknowns: Range<Int>, ridge: (Int) -> Double) -> (values: [Double], meanSquare: Double)? {
         let size = unknowns.count
@@ -73,7 +73,7 @@ struct NormalEquations: Sendable {
         return (values, meanSquare(of: values))
     }
 
-    /// The mean square of the residuals of `values`.
+    /// Returns the mean square of the residuals of `values`.
     private func meanSquare(of values: [Double]) -> Double {
         var sum = squares
         for row in 0..<count {

@@ -11,7 +11,7 @@ extension SymmetricMatrix {
     var eigensystem: Eigensystem {
         var rows = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
         var vectors = [SIMD3(1.0, 0, 0), SIMD3(0.0, 1, 0), SIMD3(0.0, 0, 1)]
-        // Converges quadratically: a few sweeps reach the last bit.
+        // The convergence is quadratic, so a few sweeps reach full precision.
         for _ in 0..<12 {
             for (p, q) in [(0, 1), (0, 2), (1, 2)] where rows[p][q] != 0 {
                 let ratio = (rows[q][q] - rows[p][p]) / (2 * rows[p][q])

@@ -2,7 +2,7 @@
 struct SymmetricMatrix: Sendable, Hashable {
     var xx, xy, xz, yy, yz, zz: Double
 
-    /// Creates `value` times the unit matrix.
+    /// Creates the identity matrix multiplied by `value`.
     init(diagonal value: Double) { (xx, xy, xz, yy, yz, zz) = (value, 0, 0, value, 0, value) }
 
     init(xx: Double, xy: Double, xz: Double, yy: Double, yz: Double, zz: Double) {
@@ -19,7 +19,7 @@ struct SymmetricMatrix: Sendable, Hashable {
 
     /// The inverse, by cofactors.
     ///
-    /// - Precondition: the matrix is regular.
+    /// - Precondition: the matrix is invertible.
     @inline(__always)
     var inverse: SymmetricMatrix {
         let cxx = yy * zz - yz * yz
@@ -31,7 +31,7 @@ struct SymmetricMatrix: Sendable, Hashable {
             yz: (xy * xz - xx * yz) * scale, zz: (xx * yy - xy * xy) * scale)
     }
 
-    /// The largest sum of magnitudes in a row: an upper bound of the largest eigenvalue (Gershgorin).
+    /// The largest sum of the magnitudes in one row: an upper bound of the largest eigenvalue (Gershgorin).
     var rowSumNorm: Double {
         max(abs(xx) + abs(xy) + abs(xz), max(abs(xy) + abs(yy) + abs(yz), abs(xz) + abs(yz) + abs(zz)))
     }

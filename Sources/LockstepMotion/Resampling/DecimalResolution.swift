@@ -1,6 +1,6 @@
 /// Tracks the number of decimals in a sensor's values.
 ///
-/// A mean of these values is no more precise but would take up to seventeen digits in every payload.
+/// A mean of these values is not more precise, but without rounding takes up to seventeen digits in every payload.
 struct DecimalResolution: Sendable {
     /// The minimum. The first values may all be whole numbers, and a mean is slightly more precise than the values.
     private static let minDecimals = 4
@@ -10,6 +10,7 @@ struct DecimalResolution: Sendable {
     private var decimals = minDecimals
     private var steps = (0..<minDecimals).reduce(1.0) { product, _ in product * 10 }
 
+    /// Increases the number of decimals if `value` has more.
     mutating func observe(_ value: Double) {
         while decimals <= Self.maxDecimals, value.isFinite, (value * steps).rounded() / steps != value {
             decimals += 1

@@ -1,7 +1,8 @@
 /// Selects the first sample at or after each of the instants k · period since 1970: the newest sample at that time,
 /// without delay.
 ///
-/// A sample whose first value appears or disappears is always selected: a position that is lost or found again.
+/// A sample is always selected if its first value is missing and that of the previous sample was not, or vice versa: a
+/// position was lost or found.
 struct FirstSampleSelector: Sendable {
     private let rate: Double
     private var arrivalRate: RateEstimator

@@ -1,13 +1,13 @@
 import LockstepModel
 
-/// Converts samples to low-passed values at the instants k · period since 1970.
+/// Converts samples to low-pass filtered values at the instants k · period since 1970.
 ///
 /// A value is Σ w(tᵢ − t) Δᵢ xᵢ / Σ w(tᵢ − t) Δᵢ over the samples within three periods, where Δᵢ is half the time
 /// between the neighbours of sample i. This is the convolution of the signal with the kernel by the trapezoidal rule,
 /// which is valid for unevenly spaced samples.
 struct GridFilter: Sendable {
-    /// The minimum sum of weights for a value. At the first and last sample of a segment it is a half; the limit is
-    /// slightly lower because the sum only approximates the integral.
+    /// The minimum sum of weights for a value. The sum is a half at the first and last sample of a segment. The limit
+    /// is slightly lower, because the sum only approximates the integral.
     private static let minWeight = 0.45
     /// The gap that separates two segments, in periods; never more than ``maxPause``.
     private static let maxGapPeriods = 3.0
@@ -72,7 +72,7 @@ struct GridFilter: Sendable {
         guard let first = times.first else { return nil }
         var number = nextInstant ?? Int64((Double(first) / 1e6 * rate).rounded(.down))
         while time(ofInstant: number) < first || time(ofInstant: number) <= lastOutputTime {
-            // After time went back this may be far behind: skip the instants in between in one step.
+            // After a step back in time this may be far behind: skip the instants in between at once.
             let behind = (Double(lastOutputTime) - Double(time(ofInstant: number))) / 1e6 * rate
             number += max(1, Int64(min(max(behind, 0), 1e15)) - 1)
         }
@@ -115,10 +115,11 @@ struct GridFilter: Sendable {
         dropPassed()
     }
 
-    /// Removes samples that no later window reaches. Amortised: not on every output.
+    /// Removes samples that no later window needs. Not done on every output, because removing costs time in proportion
+    /// to the number of samples.
     private mutating func dropPassed() {
         guard head > 256, head > times.count / 2 else { return }
-        // Keep one more sample for its time.
+        // Keep one more sample, whose time is needed for the weight of the next one.
         let count = head - 1
         times.removeFirst(count)
         values.removeFirst(count * columnCount)

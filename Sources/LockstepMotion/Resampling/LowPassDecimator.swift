@@ -1,4 +1,5 @@
-/// Reduces samples to the wanted rate: low-pass filtered and decimated if they arrive faster, unchanged otherwise.
+/// Reduces samples to the wanted rate: they are low-pass filtered and decimated if they arrive faster, and passed
+/// unchanged otherwise.
 struct LowPassDecimator: Sendable {
     private var rate: RateEstimator
     private var grid: GridFilter

@@ -3,8 +3,9 @@
 struct NearestSampleSelector: Sendable {
     private let rate: Double
     private var arrivalRate: RateEstimator
-    /// The sample nearest to an instant so far; a nearer one may still arrive.
+    /// The nearest sample to an instant so far. A nearer one may still arrive.
     private var candidate: (instant: Int64, distance: Double, time: Int64, row: [Double])?
+    /// The last instant for which a sample was selected.
     private var finishedInstant: Int64?
     private var last: Int64?
     private var lastOutputTime = Int64.min

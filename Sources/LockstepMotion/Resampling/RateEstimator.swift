@@ -1,10 +1,11 @@
 /// Decides whether the samples of a stream arrive faster than the wanted rate, from the mean of the latest intervals.
 /// Hysteresis keeps a rate near the limit from toggling the decision.
 struct RateEstimator: Sendable {
-    /// Ratios of the actual to the wanted rate: below the first the samples pass unchanged again, above the second the
-    /// first decision is to reduce, above the third a passing stream is reduced again.
+    /// The ratio of the actual to the wanted rate below which a reduced stream passes unchanged again.
     private static let passThreshold = 1.05
+    /// The ratio above which the first decision is to reduce the stream.
     private static let initialThreshold = 1.1
+    /// The ratio above which a stream that passes unchanged is reduced again.
     private static let reduceThreshold = 1.2
 
     /// The number of intervals averaged: enough to absorb jitter and bursts, few enough to follow a change of the
@@ -54,7 +55,7 @@ struct RateEstimator: Sendable {
         }
     }
 
-    /// Forces the first decision from the samples seen so far, if it is still open.
+    /// Makes the first decision from the samples received so far, if it has not been made yet.
     mutating func decide() { decide(meanInterval.map { period / $0 } ?? 0) }
 
     private mutating func decide(_ ratio: Double) { if isFaster == nil { isFaster = ratio > Self.initialThreshold } }

@@ -5,26 +5,29 @@ public import LockstepModel
 /// | stream | output |
 /// |---|---|
 /// | accelerometer, gyroscope, magnetometer | low-pass filtered against aliasing, at the instants k / rate since 1970 |
-/// | device motion | the samples nearestSelector to those instants, unchanged: fusion has already smoothed them, and attitudes and frames cannot be averaged by column |
+/// | device motion | the samples nearest to those instants, unchanged: attitudes cannot be averaged by column |
 /// | location | the first sample at or after each instant, and each sample that gains or loses the position |
 /// | steps, orientation | every sample, because they carry counts and changes |
 ///
-/// The instants are the same on every device. Devices with synchronised clocks and the same rate therefore report the
-/// same moments, whatever their hardware does.
+/// Device motion needs no filter, because fusion has already smoothed it.
+///
+/// The instants are the same on every device. Devices with synchronised clocks and the same rate therefore report
+/// samples for the same times, independent of their hardware.
 ///
 /// Samples that arrive at up to 1.1 times the wanted rate pass unchanged, with their own times. The actual rate is the
 /// mean of the last 32 intervals. After the first decision it must fall below 1.05 or rise above 1.2 times the wanted
 /// rate to change the decision. The first decision needs eight intervals or six periods; until then the samples of
-/// low-passed streams are held.
+/// low-pass filtered streams are held back.
 ///
 /// A low-passed value is symmetric about its time and therefore has no delay. It is emitted when the samples of the
-/// three following periods have arrived (60 ms at 50 Hz). The filter is `ResamplingKernel`: −6 dB at 0.42 of the
-/// rate, less than −50 dB above 0.7 of it. A gap longer than three periods or 1 s, and than four mean intervals,
-/// separates two segments. Near the ends of a segment a value needs at least half of the kernel's weight. A missing
-/// value affects only its own column, which becomes missing where half of the weight is missing. Values are rounded to
-/// the number of decimals seen in the samples, at least four; with more than nine they are not rounded.
+/// three following periods have arrived (60 ms at 50 Hz). The filter is `ResamplingKernel`: −6 dB at 0.42 of the rate,
+/// less than −50 dB above 0.7 of it. A gap separates two segments if it is longer than three periods or 1 s, whichever
+/// is less, and longer than four mean intervals. Near the ends of a segment a value needs at least half of the kernel's
+/// weight. A missing value affects only its own column. An output value is missing if half of its weight is missing.
+/// Values are rounded to the number of decimals seen in the samples, at least four; with more than nine they are not
+/// rounded.
 ///
-/// Output times are strictly increasing. A sample with the time of the previous one is ignored. If time goes back, the
+/// Output times strictly increase. A sample with the time of the previous one is ignored. If time goes backward, the
 /// resampler restarts and emits nothing until time is later than its last output. The division of the samples into
 /// blocks has no effect.
 public struct Resampler: Sendable {

@@ -6,7 +6,7 @@ package struct BatteryReading: Sendable, Hashable {
     package var level: Double?
     package var state: State
 
-    /// The state of charging, in the order of the words of the column `state`.
+    /// The charging state, in the order of the choices of the column `state`.
     package enum State: Int, Sendable, Hashable, CaseIterable {
         case unknown, charging, discharging, notCharging, full
 
@@ -27,9 +27,10 @@ package struct BatteryReading: Sendable, Hashable {
         self.state = state
     }
 
-    /// Combines the batteries of one device: the mean level, weighted with the capacities where all are known, and the
+    /// Combines the batteries of one device: the mean level, weighted by capacity if all capacities are known, and the
     /// most active state.
-    /// - Returns: nil if there is none.
+    /// - Parameter batteries: The readings, each with the full capacity in any common unit, or nil if it is unknown.
+    /// - Returns: nil if there is no battery.
     package init?(_ batteries: [(reading: BatteryReading, capacity: Double?)]) {
         guard !batteries.isEmpty else { return nil }
         let known = batteries.filter { $0.reading.level != nil }
@@ -43,7 +44,7 @@ package struct BatteryReading: Sendable, Hashable {
         }
         level = weights > 0 ? sum / weights : nil
         let states = Set(batteries.map(\.reading.state))
-        // A device with a full and a charging battery charges.
+        // A device with one full and one charging battery is charging.
         state = [.charging, .discharging, .notCharging, .full].first(where: states.contains) ?? .unknown
     }
 
@@ -51,18 +52,18 @@ package struct BatteryReading: Sendable, Hashable {
     var values: [Double] { [level.map { resolved($0, decimals: 3) } ?? .nan, Double(state.rawValue)] }
 }
 
-/// Decides which readings become samples: changes, and a repetition after ``maxInterval``.
+/// Decides which readings become samples: each change, and an unchanged reading after ``maxInterval``.
 package struct BatteryChanges: Sendable {
     /// The longest time between two samples, in µs.
     package static let maxInterval: Int64 = 300_000_000
-    /// The smallest change of the level that is a sample.
+    /// The smallest change of the level, of 0 to 1, that makes a reading a sample.
     package static let minChange = 0.01
 
     private var last: (reading: BatteryReading, time: Int64)?
 
     package init() {}
 
-    /// Returns whether a reading at `time`, in µs, is a sample.
+    /// Returns whether a reading at `time`, in µs, becomes a sample.
     package mutating func isSample(_ reading: BatteryReading, at time: Int64) -> Bool {
         if let last, last.reading.state == reading.state, time - last.time < Self.maxInterval,
             !Self.isChange(from: last.reading.level, to: reading.level)
@@ -75,7 +76,7 @@ package struct BatteryChanges: Sendable {
 
     private static func isChange(from old: Double?, to new: Double?) -> Bool {
         guard let old, let new else { return (old == nil) != (new == nil) }
-        // Half a thousandth less, because levels are counted in whole percents.
+        // The 0.0005 is a tolerance for rounding: levels are whole percents.
         return abs(new - old) >= minChange - 0.0005
     }
 }

@@ -2,32 +2,33 @@ public import LockstepModel
 
 /// The batteries of this machine, from the Linux power supply class.
 ///
-/// Provides a sample when the level changes by one percent or the state changes, and at least every five minutes. A
-/// machine with several batteries has one level: the mean, weighted with their capacities. A battery that is removed is
+/// Provides a sample when the level changes by one percent or the state changes, and at least every five minutes.
+/// Several batteries are reported as one: their mean level, weighted by capacity. A battery that is removed is
 /// reported as unavailable and used again when it returns.
 public struct BatterySource: SensorSource {
     /// The root of sysfs: batteries are in `class/power_supply` below it.
     public let sysfsRoot: String
-    /// The time between two readings, in µs: reading may cost a transfer over a slow bus.
+    /// The time between two readings, in µs. A reading may require a transfer over a slow bus.
     public let period: Int64
 
     private let tree: PowerSupplyTree
     private let demand = DemandSignal()
 
-    /// - Parameter period: µs between two readings, at least 1,000.
+    /// Creates a source that reads the batteries below `sysfsRoot`.
+    /// - Parameter period: The time between two readings in µs; values below 1,000 become 1,000.
     public init(sysfsRoot: String = "/sys", period: Int64 = 10_000_000) {
         self.sysfsRoot = sysfsRoot
         self.period = max(period, 1000)
         tree = PowerSupplyTree(sysfsRoot: sysfsRoot)
     }
 
-    /// `battery`.
+    /// The name of the source, `battery`.
     public var name: String { "battery" }
 
-    /// `battery`.
+    /// The stream of batteries.
     public var streams: [SensorStream] { [.battery] }
 
-    /// One description per battery, or one with the problem if there is none.
+    /// Returns one description per battery, or a description with the problem if there is no battery.
     public func sensors() -> [SensorDescription] {
         let batteries = tree.batteries
         guard !batteries.isEmpty else {
@@ -39,10 +40,10 @@ public struct BatterySource: SensorSource {
         }
     }
 
-    /// Stops reading while the battery is not requested.
+    /// Sets the requested rates. The batteries are not read while the stream is not requested.
     public func setRates(_ rates: [SensorStream: Double]) { demand.set(rates[.battery] != nil) }
 
-    /// Reads until the task is cancelled; never throws.
+    /// Reads the batteries until the task is cancelled. Never throws.
     public func run(into sink: any SampleSink) async {
         let reader = BatteryReader(tree: tree)
         var changes = BatteryChanges()
@@ -73,7 +74,7 @@ public struct BatterySource: SensorSource {
     }
 }
 
-/// Reads batteries on a thread of its own: an attribute may block for as long as a slow bus does.
+/// Reads batteries on its own thread, because reading an attribute may block during a transfer over a slow bus.
 private actor BatteryReader {
     private let tree: PowerSupplyTree
     private nonisolated let executor = ThreadExecutor(label: "lockstep.battery")
@@ -82,6 +83,6 @@ private actor BatteryReader {
 
     init(tree: PowerSupplyTree) { self.tree = tree }
 
-    /// Returns the charge, and the time of reading in µs of the boot clock.
+    /// Returns the charge, or nil if there is no battery, and the time of reading in µs of the boot clock.
     func read() -> (reading: BatteryReading?, time: Int64) { (tree.read(), Moment.now().boot) }
 }

@@ -9,8 +9,8 @@ package struct PowerSupplyTree: Sendable, Hashable {
     /// The folder with one folder per power supply.
     package var folder: AttributeFolder { AttributeFolder("\(sysfsRoot)/class/power_supply") }
 
-    /// The folders of the batteries that power the machine, by name. Batteries of peripherals, such as a mouse, are left
-    /// out.
+    /// The folders of the batteries that power the machine, sorted by name. Batteries of peripherals, such as a mouse,
+    /// are excluded.
     package var batteries: [AttributeFolder] {
         folder.names.sorted().map { AttributeFolder(folder[$0]) }.filter { supply in
             supply.text("type") == "Battery" && supply.text("scope") != "Device" && supply.text("present") != "0"
@@ -28,7 +28,7 @@ package struct PowerSupplyTree: Sendable, Hashable {
             level: level(of: battery), state: BatteryReading.State(status: battery.text("status") ?? ""))
     }
 
-    /// From the capacity in percent; else from charge or energy, of which a driver provides one.
+    /// Returns the level, 0 to 1, from the capacity in percent if available, otherwise from energy or charge.
     private static func level(of battery: AttributeFolder) -> Double? {
         if let percent = battery.number("capacity") { return min(max(percent / 100, 0), 1) }
         for kind in ["energy", "charge"] {
@@ -40,14 +40,14 @@ package struct PowerSupplyTree: Sendable, Hashable {
         return nil
     }
 
-    /// The full energy in µWh.
+    /// Returns the energy of the full battery in µWh; nil if it is unknown.
     private static func capacity(of battery: AttributeFolder) -> Double? {
         battery.number("energy_full").flatMap { $0 > 0 ? $0 : nil }
     }
 }
 
 extension AttributeFolder {
-    /// The number in an attribute; nil where there is none.
+    /// Returns the number in an attribute; nil if there is none.
     fileprivate func number(_ name: String) -> Double? {
         text(name).flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil }
     }

@@ -5,7 +5,7 @@ import LockstepMotion
 ///
 /// Weather changes the pressure too: 1 hPa is about 8 m, so the value drifts by some metres an hour.
 struct AltitudeSensor: DerivedSensor {
-    /// The input rate in samples/s where every sample is requested.
+    /// The input rate in samples/s if every sample is requested.
     private static let defaultRate = 1.0
 
     /// The altitude in the standard atmosphere at the first sample, in m.

@@ -5,7 +5,7 @@ public import LockstepMotion
 public struct DerivedOptions: Sendable {
     /// The reference frame and the magnetic declination of attitudes and headings.
     public var deviceMotion: DeviceMotionEstimator.Options
-    /// The person whose steps are counted.
+    /// The properties of the person whose steps are counted.
     public var pedometer: PedometerOptions
 
     /// Creates the settings.
@@ -16,7 +16,7 @@ public struct DerivedOptions: Sendable {
         self.pedometer = pedometer
     }
 
-    /// All derived sensors, each after those it depends on.
+    /// Returns all derived sensors, each after the sensors that it depends on.
     /// - Parameter provided: The streams of the sources.
     func sensors(provided: Set<SensorStream>) -> [any DerivedSensor] {
         var sensors: [any DerivedSensor] = [

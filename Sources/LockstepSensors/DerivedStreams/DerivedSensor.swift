@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// A computation of one stream from others.
+/// A sensor whose stream is computed from other streams.
 protocol DerivedSensor: Sendable {
     /// The stream that is computed.
     var stream: SensorStream { get }
@@ -10,10 +10,10 @@ protocol DerivedSensor: Sendable {
     /// Optional inputs are included; see ``requiredInputs``.
     func inputs(for rate: Double) -> [SensorStream: Double]
 
-    /// The inputs without which nothing can be computed.
+    /// The inputs that are required; other inputs are optional.
     var requiredInputs: Set<SensorStream> { get }
 
-    /// Processes samples of one input and returns the samples that are complete.
+    /// Processes samples of one input and returns the output samples that are now complete.
     mutating func update(_ samples: SampleBlock) -> SampleBlock
 
     /// Returns the pending samples and resets the computation.

@@ -14,8 +14,8 @@ struct DerivedSensors: Sendable {
     private let available: Set<SensorStream>
 
     /// - Parameters:
-    ///   - sensors: Candidates, each after those it depends on. Candidates that lack a required input, or whose stream a
-    ///     source provides, are left out.
+    ///   - sensors: Candidates, each after the sensors that it depends on. Candidates that lack a required input, or
+    ///     whose stream a source provides, are excluded.
     ///   - provided: The streams of the sources.
     init(_ sensors: [any DerivedSensor], provided: Set<SensorStream>) {
         var available = provided
@@ -27,7 +27,7 @@ struct DerivedSensors: Sendable {
         self.available = available
     }
 
-    /// The streams that are derived.
+    /// The streams of the derived sensors.
     var streams: [SensorStream] { nodes.map(\.sensor.stream) }
 
     /// The rates of all inputs of active sensors, in samples/s; a stream may occur more than once.
@@ -40,14 +40,14 @@ struct DerivedSensors: Sendable {
         return statuses
     }
 
-    /// Activates, deactivates and tunes the sensors.
+    /// Activates and deactivates the sensors and sets their input rates.
     /// - Parameter demand: The fastest rate that subscribers request of each stream, in samples/s.
     /// - Returns: The pending samples of sensors that become inactive.
     @discardableResult
     mutating func setDemand(_ demand: [SensorStream: Double]) -> [SampleBlock] {
         var demand = demand
         let wasActive = nodes.map { !$0.inputs.isEmpty }
-        // Backwards, so that a sensor knows the demand of those that depend on it.
+        // In reverse dependency order, so that the demand of dependent sensors is known.
         for index in nodes.indices.reversed() {
             let sensor = nodes[index].sensor
             let inputs = demand[sensor.stream].map { sensor.inputs(for: $0) } ?? [:]
@@ -57,7 +57,7 @@ struct DerivedSensors: Sendable {
         return nodes.indices.filter { wasActive[$0] && nodes[$0].inputs.isEmpty }.map { nodes[$0].sensor.finish() }
     }
 
-    /// Processes samples and returns what is derived from them, directly and indirectly.
+    /// Processes samples and returns all samples derived from them, directly or indirectly.
     mutating func update(_ samples: SampleBlock) -> [SampleBlock] {
         var outputs: [SampleBlock] = []
         for index in nodes.indices where nodes[index].inputs[samples.stream] != nil {
@@ -70,8 +70,8 @@ struct DerivedSensors: Sendable {
     }
 
     /// Resets the active sensors that depend on `ending`.
-    /// - Parameter ending: The streams that begin anew; the derived ones are added.
-    /// - Returns: The pending samples.
+    /// - Parameter ending: The streams that restart. Derived streams that depend on them are added.
+    /// - Returns: The pending samples of the derived streams.
     mutating func restart(_ ending: inout Set<SensorStream>) -> [SampleBlock] {
         var outputs: [SampleBlock] = []
         for index in nodes.indices where !ending.isDisjoint(with: nodes[index].inputs.keys) {

@@ -5,9 +5,9 @@ import LockstepMotion
 struct DeviceMotionSensor: DerivedSensor {
     /// The lowest input rate that tracks rotations well, in samples/s.
     private static let minRate = 100.0
-    /// The rate of the magnetometer in samples/s; it corrects the heading over seconds.
+    /// The rate of the magnetometer in samples/s: it corrects the heading only over seconds.
     private static let fieldRate = 25.0
-    /// The rate of the location in samples/s; the declination changes slowly with the place.
+    /// The rate of the location in samples/s: the declination changes only over kilometres.
     private static let locationRate = 1.0 / 60
 
     private var estimator: DeviceMotionEstimator

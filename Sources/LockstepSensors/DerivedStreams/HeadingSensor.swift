@@ -2,17 +2,18 @@ import Glibc
 import LockstepModel
 package import LockstepMotion
 
-/// Magnetic and true heading, from device motion whose reference frame has a north.
+/// Magnetic and true heading, from device motion in a reference frame aligned with north.
 struct HeadingSensor: DerivedSensor {
-    /// The input rates in samples/s: headings change as fast as a hand turns, the declination with the place.
+    /// The highest input rate of device motion in samples/s: enough for movements of a hand.
     private static let maxRate = 100.0
+    /// The rate of the location in samples/s: the declination changes only over kilometres.
     private static let locationRate = 0.1
 
     private var declination: DeclinationSource
 
     init(declination: DeclinationSource) { self.declination = declination }
 
-    /// Returns whether device motion has a reference frame with a north.
+    /// Returns whether device motion has a reference frame that is aligned with north.
     /// - Parameter provided: The streams of the sources.
     static func isAvailable(options: DeviceMotionEstimator.Options, provided: Set<SensorStream>) -> Bool {
         if provided.contains(.deviceMotion) { return true }
@@ -49,16 +50,17 @@ struct HeadingSensor: DerivedSensor {
 package struct HeadingEstimate: Sendable, Hashable {
     /// Clockwise from magnetic north, 0 up to 360.
     package let magnetic: Double
-    /// Clockwise from true north, 0 up to 360; nil where the declination is not known.
+    /// Clockwise from true north, 0 up to 360; nil if the declination is unknown.
     package let trueNorth: Double?
-    /// The largest expected error; nil while the field is not calibrated.
+    /// The largest expected error; nil while the magnetometer is not calibrated.
     package let accuracy: Double?
 
-    /// The top edge is used as pointer while its horizontal part is at least this long: up to 60° of pitch.
+    /// The smallest horizontal component of the top edge's direction (of length 1) for which the top edge is the
+    /// pointer: a pitch of 60°.
     private static let minHorizontal = 0.5
 
     /// - Parameter declination: The angle from true to magnetic north in rad, east positive; nil if it is unknown.
-    /// - Returns: nil where the frame of the attitude has no north.
+    /// - Returns: nil if the frame of the attitude is not aligned with north, or its declination is unknown.
     package init?(_ motion: DeviceMotion, declination: Double?) {
         let north = Self.direction(motion.attitude.quaternion)
         switch motion.referenceFrame {
@@ -77,8 +79,8 @@ package struct HeadingEstimate: Sendable, Hashable {
     /// The values of the columns of the `heading` stream.
     var values: [Double] { [magnetic, trueNorth ?? .nan, accuracy ?? .nan] }
 
-    /// The direction of the device in rad clockwise from the frame's north: that of the top edge (y axis), or, where the
-    /// device is held upright, that of its back (−z axis).
+    /// Returns the direction of the device in rad clockwise from the frame's north: the direction of the top edge (y
+    /// axis), or of the back (−z axis) if the device is held upright.
     private static func direction(_ attitude: Quaternion) -> Double {
         let top = attitude.rotate(SIMD3(0, 1, 0))
         let isSteep = (top.x * top.x + top.y * top.y).squareRoot() < minHorizontal
@@ -86,15 +88,15 @@ package struct HeadingEstimate: Sendable, Hashable {
         return atan2(pointer.x, pointer.y)
     }
 
-    /// The angle in degrees, 0 up to 360, rounded to a hundredth.
+    /// Returns the angle in degrees, 0 up to 360, rounded to a hundredth.
     private static func normalized(_ radians: Double) -> Double {
         let degrees = (radians * 180 / .pi + 720).truncatingRemainder(dividingBy: 360)
         let rounded = resolved(degrees, decimals: 2)
         return rounded >= 360 ? 0 : rounded
     }
 
-    /// The error of the direction that the remaining error of the field causes where its horizontal part is 20 µT, as in
-    /// middle latitudes: 1 µT is 3°, 3 µT are 9°.
+    /// Returns the heading error in degrees that results from the remaining error of the field if the horizontal field
+    /// is 20 µT, as at middle latitudes: 1 µT causes 3°, 3 µT cause 9°.
     private static func accuracy(_ field: CalibratedMagneticField.Accuracy) -> Double? {
         switch field {
         case .uncalibrated: nil

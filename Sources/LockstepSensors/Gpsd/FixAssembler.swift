@@ -1,25 +1,26 @@
 import LockstepModel
 
-/// Combines all reports with the same time to one fix.
+/// Combines all reports with the same time into one fix.
 ///
-/// A receiver sends one fix in several sentences, and gpsd reports it after each sentence that adds something. The reports
-/// of a time are collected until a report with another time arrives, or none has arrived for ``deadline``. They are then
-/// delivered as one fix with all known values. A position without time belongs to the time that follows within the
-/// deadline. A time is delivered once. Arrival times are parameters, in µs of any monotonic clock.
+/// A receiver sends one fix in several sentences, and gpsd reports it after each sentence that adds something. Reports
+/// with the same time are collected until a report with another time arrives, or none has arrived for ``deadline``.
+/// They are then delivered as one fix with all known values. A position without time belongs to the time that follows
+/// within the deadline. Each time is delivered at most once. Arrival times are parameters, in µs of any monotonic
+/// clock.
 package struct FixAssembler: Sendable {
-    /// A result of the reports.
+    /// An output of the assembler.
     package enum Output: Sendable, Hashable {
-        /// A fix with all known values, and the arrival of its first report.
+        /// A fix with all known values, and the arrival time of its first report.
         case fix(PositionReport, arrived: Int64)
-        /// The receiver has no fix; reported once until it has one again.
+        /// The receiver has no fix; reported once per loss.
         case noFix(PositionReport, arrived: Int64)
-        /// The last fix is `age` µs old; reported at ``staleAfter`` and each time the age has doubled.
+        /// The last fix is `age` µs old; reported at the age ``staleAfter`` and each time the age has doubled.
         case stale(age: Int64)
     }
 
     /// How long a fix waits for another report with its time, in µs.
     package let deadline: Int64
-    /// The age from which the last fix is stale, in µs.
+    /// The age in µs at which the last fix becomes stale.
     package let staleAfter: Int64
 
     private var pending: (report: PositionReport, arrived: Int64, last: Int64)?
@@ -57,7 +58,7 @@ package struct FixAssembler: Sendable {
         return outputs
     }
 
-    /// Advances the time to `now`.
+    /// Handles deadlines that have passed at `now`.
     package mutating func advance(to now: Int64) -> [Output] {
         var outputs: [Output] = []
         if let pending, now - pending.last >= deadline { outputs += flush() }
@@ -75,7 +76,7 @@ package struct FixAssembler: Sendable {
         return min(flushAt ?? staleAt, staleAt)
     }
 
-    /// Returns the pending fix without waiting for more reports, as at the end of a connection.
+    /// Returns the pending fix without waiting for more reports, for the end of a connection.
     package mutating func flush() -> [Output] {
         guard let (report, arrived, _) = pending else { return [] }
         pending = nil

@@ -1,11 +1,11 @@
-/// The network address of a gpsd.
+/// The network address of gpsd.
 public struct GpsdAddress: Sendable, Hashable, CustomStringConvertible {
     /// A host name or an IPv4 or IPv6 address, without brackets.
     public let host: String
     /// The TCP port.
     public let port: UInt16
 
-    /// The registered port of gpsd.
+    /// The default TCP port of gpsd, 2947.
     public static let standardPort: UInt16 = 2947
 
     /// Creates an address.

@@ -1,9 +1,10 @@
 package import LockstepModel
 
-/// The state of a conversation with gpsd, as a value: bytes and time in, samples and statuses out.
+/// The state of a conversation with gpsd, as a value: it takes bytes and times, and returns samples and statuses.
 ///
 /// It outlives a connection, so that fixes repeated after a reconnect are recognised.
 package struct GpsdConversation: Sendable {
+    /// An action for the caller to perform.
     package enum Action: Sendable, Equatable {
         /// Deliver one sample of the `location` stream.
         case sample(SampleBlock)
@@ -11,16 +12,19 @@ package struct GpsdConversation: Sendable {
         case report(SourceStatus)
     }
 
+    /// The timestamps of the samples.
     package let stamping: Stamping
     package private(set) var assembler: FixAssembler
     /// The number of malformed lines.
     package private(set) var malformedLines = 0
-    /// The number of fixes dropped by ``Stamping/own`` because their time was missing or not later than the previous one.
+    /// The number of fixes dropped by ``Stamping/own`` because their time was missing or not later than the previous
+    /// one.
     package private(set) var droppedFixes = 0
-    /// Whether gpsd has introduced itself on this connection.
+    /// Whether gpsd has sent its version on this connection.
     package private(set) var isGreeted = false
 
     private var lines = LineSplitter()
+    /// The receiver's time of the last sample, for ``Stamping/own``.
     private var lastOwn: Timestamp?
     private var status: SourceStatus?
 
@@ -42,7 +46,7 @@ package struct GpsdConversation: Sendable {
         return actions
     }
 
-    /// Advances the time to `now`, in µs of the boot clock.
+    /// Handles deadlines that have passed at `now`, in µs of the boot clock.
     package mutating func advance(to now: Int64) -> [Action] { act(on: assembler.advance(to: now)) }
 
     /// Handles the end of the connection: flushes the pending fix and discards the incomplete line.
@@ -81,16 +85,17 @@ package struct GpsdConversation: Sendable {
         guard let time = position.time, lastOwn.map({ time > $0 }) ?? true else {
             guard position.isFix else { return report(status) }
             droppedFixes += 1
-            // This may happen once a second, so it is reported again only when the count has doubled.
+            // Fixes may be dropped every second, so report them again only when the count has doubled.
             guard droppedFixes.nonzeroBitCount == 1 else { return [] }
             let reason = position.time == nil ? "without a time" : "not later than the previous one"
-            return report(.waiting("\(droppedFixes) fixes dropped, the last \(reason)"))
+            let fixes = droppedFixes == 1 ? "1 fix" : "\(droppedFixes) fixes"
+            return report(.waiting("\(fixes) dropped, the last \(reason)"))
         }
         lastOwn = time
         return [.sample(position.sample(at: time))] + report(status)
     }
 
-    /// Reports a status if it differs from the last one.
+    /// Returns a report of the status if it differs from the last one.
     private mutating func report(_ new: SourceStatus) -> [Action] {
         guard status != new else { return [] }
         status = new
@@ -99,7 +104,8 @@ package struct GpsdConversation: Sendable {
 }
 
 extension PositionReport {
-    /// Returns the sample of the `location` stream with this timestamp. Without a fix it has no position and `fix` is 1.
+    /// Returns the sample of the `location` stream with this timestamp. Without a fix, the sample has no position and
+    /// `fix` is 1.
     func sample(at stamp: Timestamp) -> SampleBlock {
         var horizontal = horizontalError
         if horizontal == nil, let eastError, let northError {

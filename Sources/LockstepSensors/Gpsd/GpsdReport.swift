@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 package import LockstepModel
 
-/// A line from gpsd, of one of the classes that are used (`gpsd_json(5)`).
+/// A report from gpsd: one line of JSON (`gpsd_json(5)`).
 package enum GpsdReport: Sendable, Hashable {
     case version(release: String)
     /// The paths of the receivers.
@@ -10,7 +10,7 @@ package enum GpsdReport: Sendable, Hashable {
     /// The numbers of satellites seen and used, if the report has them.
     case sky(seen: Int?, used: Int?)
     case error(String)
-    /// Another class.
+    /// A report of a class that is not used, with the name of the class.
     case other(String)
 
     /// Parses one line.
@@ -44,9 +44,9 @@ package enum GpsdReport: Sendable, Hashable {
 
 /// A time-position-velocity report of gpsd. Unknown values are nil.
 package struct PositionReport: Sendable, Hashable {
-    /// The receiver's time.
+    /// The receiver's time of the fix.
     package var time: Timestamp?
-    /// 0 and 1: no fix; 2: without altitude; 3: with altitude.
+    /// The kind of fix. 0 and 1: no fix; 2: without altitude; 3: with altitude.
     package var mode = 0
     /// The latitude in degrees, WGS 84, north positive.
     package var latitude: Double?
@@ -54,10 +54,13 @@ package struct PositionReport: Sendable, Hashable {
     package var longitude: Double?
     /// The altitude in m above mean sea level.
     package var altitude: Double?
-    /// The estimated horizontal error in m; 95 % of the errors are smaller. The same holds for the other errors.
+    /// The estimated horizontal error in m (95 % confidence).
     package var horizontalError: Double?
+    /// The estimated error eastward in m (95 % confidence).
     package var eastError: Double?
+    /// The estimated error northward in m (95 % confidence).
     package var northError: Double?
+    /// The estimated vertical error in m (95 % confidence).
     package var verticalError: Double?
     /// The speed over ground in m/s.
     package var speed: Double?
@@ -72,7 +75,7 @@ package struct PositionReport: Sendable, Hashable {
     /// Whether the report has a position.
     package var isFix: Bool { mode >= 2 && latitude != nil && longitude != nil }
 
-    /// Fills unknown values from another report with the same time.
+    /// Fills unknown values with those of another report with the same time.
     package mutating func fill(from other: PositionReport) {
         mode = max(mode, other.mode)
         if latitude == nil || longitude == nil { (latitude, longitude) = (other.latitude, other.longitude) }
@@ -104,7 +107,7 @@ extension PositionReport: Decodable {
         mode = try values.decodeIfPresent(Int.self, forKey: .mode) ?? 0
         latitude = try number(.lat)
         longitude = try number(.lon)
-        // Versions of gpsd before 3.20 only have `alt`, whose reference depends on the receiver.
+        // gpsd before 3.20 provides only `alt`, whose reference surface depends on the receiver.
         altitude = try number(.altMSL) ?? number(.alt)
         horizontalError = try number(.eph)
         eastError = try number(.epx)

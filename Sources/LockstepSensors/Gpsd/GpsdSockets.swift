@@ -5,7 +5,7 @@ import Synchronization
 
 /// A failed or lost connection to gpsd.
 package struct GpsdConnectionError: Error, Hashable {
-    /// The system's reason: `Connection refused`.
+    /// The reason, such as `Connection refused`.
     package let reason: String
 
     init(_ reason: String) { self.reason = reason }
@@ -14,9 +14,9 @@ package struct GpsdConnectionError: Error, Hashable {
     static let cancelled = GpsdConnectionError("cancelled")
 }
 
-/// Waits for sockets on its own queue, so that no thread of the concurrency pool blocks.
+/// Waits for sockets on its own queue, so that no thread of Swift's cooperative pool blocks.
 ///
-/// After ``wake()`` every wait ends at once, permanently.
+/// ``wake()`` is permanent: afterwards every wait ends at once.
 final class GpsdSockets: Sendable {
     /// The reason why a wait ended.
     enum Readiness { case ready, deadline, woken }
@@ -49,7 +49,7 @@ final class GpsdSockets: Sendable {
 
     /// Ends all current and future waits.
     func wake() {
-        // Set before the pipe is written: a thread that wakes up must find isWoken set.
+        // Set before the write to the pipe: a thread that wakes up must find isWoken set.
         let waiter = resolving.withLock { state in
             defer { state.waiter = nil }
             state.isWoken = true
@@ -74,7 +74,8 @@ final class GpsdSockets: Sendable {
         return try result.get()
     }
 
-    /// Blocks until `socket` is ready for `events`, `deadline` (µs of the boot clock) has passed, or it is woken.
+    /// Blocks until `socket` is ready for `events`, `deadline` (µs of the boot clock) has passed, or ``wake()`` is
+    /// called.
     func wait(_ socket: Int32, for events: Int32, until deadline: Int64?) throws(GpsdConnectionError) -> Readiness {
         while true {
             var polled = [
@@ -94,7 +95,8 @@ final class GpsdSockets: Sendable {
         }
     }
 
-    /// Returns the addresses of a host. A lookup can take long and cannot be stopped, but ``wake()`` ends the wait for it.
+    /// Returns the addresses of a host. A lookup can take long and cannot be stopped, but ``wake()`` ends the wait for
+    /// it.
     func resolve(_ address: GpsdAddress) async throws(GpsdConnectionError) -> [SocketAddress] {
         let result = await withCheckedContinuation { continuation in
             let isWoken = resolving.withLock { state in

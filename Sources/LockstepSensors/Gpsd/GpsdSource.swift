@@ -1,51 +1,53 @@
 public import LockstepModel
 
-/// The satellite receivers of a gpsd, through its JSON protocol over TCP (`gpsd_json(5)`).
+/// The satellite receivers of gpsd, through its JSON protocol over TCP (`gpsd_json(5)`).
 ///
 /// Provides one `location` sample per fix, however often gpsd repeats it (see `FixAssembler`). Columns: `lat`, `lon`;
-/// `alt` is gpsd's `altMSL`, otherwise `alt`; `hacc` is `eph`, otherwise the hypotenuse of `epx` and `epy`; `vacc` is
-/// `epv`; 95 % of the errors are smaller than these values. `course` is `track`, `fix` is `mode`, and `at` is the
-/// receiver's own time, unchanged even if the receiver is wrong by twenty years.
+/// `alt` is gpsd's `altMSL`, otherwise `alt`; `hacc` is `eph`, otherwise √(`epx`² + `epy`²); `vacc` is `epv` (both with
+/// 95 % confidence). `course` is `track`, `fix` is `mode`, and `at` is the receiver's own time, unchanged even if it is
+/// wrong.
 ///
-/// If there is no fix, or the fix is lost, one sample without position and with `fix` 1 is provided. The source reconnects
-/// after 0.5 s to 30 s. While locations are not requested it disconnects, and gpsd may let the receiver sleep.
+/// If there is no fix, or the fix is lost, the source provides one sample without position and with `fix` 1. After a
+/// lost connection it reconnects within 0.5 s to 30 s. While locations are not requested it disconnects, so that gpsd
+/// can put the receiver to sleep.
 public struct GpsdSource: SensorSource {
     /// The address of gpsd.
     public let address: GpsdAddress
-    /// The timestamps of the samples.
+    /// The clock of the samples' timestamps.
     public let stamping: Stamping
-    /// The age of the last fix from which the source is reported as stale, in s.
+    /// The age in s at which the last fix is reported as stale.
     public let staleAfter: Double
 
     private let demand = DemandSignal()
 
+    /// Creates a source that connects to gpsd at `address`.
     /// - Parameters:
-    ///   - stamping: ``Stamping/now``: a sample's timestamp is the arrival of its first report. ``Stamping/own``: it is the
-    ///     receiver's time; a fix whose time is missing or not later than the previous one is dropped and counted in the
-    ///     status.
-    ///   - staleAfter: s, above 0.
+    ///   - stamping: With ``Stamping/now``, a sample's timestamp is the arrival time of its first report. With
+    ///     ``Stamping/own``, it is the receiver's time; a fix whose time is missing or not later than the previous one
+    ///     is dropped and counted in the status.
+    ///   - staleAfter: The age in s at which the last fix is reported as stale; limited to 0.1…1e9.
     public init(address: GpsdAddress = GpsdAddress(), stamping: Stamping = .now, staleAfter: Double = 10) {
         self.address = address
         self.stamping = stamping
         self.staleAfter = min(max(staleAfter, 0.1), 1e9)
     }
 
-    /// `gpsd://HOST:PORT`.
+    /// The name of the source, `gpsd://HOST:PORT`.
     public var name: String { "gpsd://\(address)" }
 
-    /// `location`.
+    /// The stream of locations.
     public var streams: [SensorStream] { [.location] }
 
-    /// Disconnects while locations are not requested.
+    /// Sets the requested rates. The source disconnects while locations are not requested.
     public func setRates(_ rates: [SensorStream: Double]) { demand.set(rates[.location] != nil) }
 
-    /// Reads until the task is cancelled.
-    /// - Throws: `GpsdConnectionError` only if no file descriptor is left.
+    /// Reads fixes until the task is cancelled.
+    /// - Throws: `GpsdConnectionError` if the process has no free file descriptors.
     public func run(into sink: any SampleSink) async throws {
         while !Task.isCancelled {
             let sockets = try GpsdSockets()
             await withTaskCancellationHandler {
-                demand.onLoss { sockets.wake() }
+                demand.onIdle { sockets.wake() }
                 await run(into: sink, through: sockets)
             } onCancel: {
                 sockets.wake()

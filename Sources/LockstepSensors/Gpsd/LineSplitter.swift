@@ -1,6 +1,7 @@
 /// Splits a stream of bytes into lines.
 struct LineSplitter: Sendable {
-    /// The longest line in bytes; longer ones are dropped and counted. A sky report of 100 satellites has 10,000.
+    /// The longest line in bytes; longer lines are dropped and counted. A SKY report of 100 satellites has 10,000
+    /// bytes.
     static let maxLineLength = 262_144
 
     /// The number of lines dropped because they were too long.
@@ -8,7 +9,8 @@ struct LineSplitter: Sendable {
     private var buffer: [UInt8] = []
     private var isSkipping = false
 
-    /// Appends received bytes and returns the lines that are now complete, without line ends and empty lines.
+    /// Appends received bytes and returns the lines that are now complete, without their line ends. Empty lines are
+    /// omitted.
     mutating func append(_ bytes: some Collection<UInt8>) -> [[UInt8]] {
         var lines: [[UInt8]] = []
         var rest = bytes[...]

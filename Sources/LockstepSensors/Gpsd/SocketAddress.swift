@@ -26,7 +26,7 @@ struct SocketAddress: Sendable {
         }
     }
 
-    /// Returns all stream addresses of a host in the order to try them. Blocks.
+    /// Returns all TCP addresses of a host in the order in which to try them. Blocks during the lookup.
     static func lookUp(_ address: GpsdAddress) -> Result<[SocketAddress], GpsdConnectionError> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC

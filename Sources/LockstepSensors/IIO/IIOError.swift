@@ -2,10 +2,10 @@ import Glibc
 
 /// A failure to read one or all sensors of the Industrial I/O subsystem.
 public struct IIOError: Error, Hashable, CustomStringConvertible {
-    /// What happened, where, and what to do.
+    /// The failure, its place and advice.
     public let description: String
 
-    /// Whether only a setting of a buffer failed, so that the sensor can still be polled.
+    /// Whether only the configuration of a buffer failed, so that the sensor can still be polled.
     let isBufferProblem: Bool
 
     package init(_ description: String, isBufferProblem: Bool = false) {
@@ -13,7 +13,7 @@ public struct IIOError: Error, Hashable, CustomStringConvertible {
         self.isBufferProblem = isBufferProblem
     }
 
-    /// The error for a failed system call on `path`, with the cause and advice for `code`, an `errno`.
+    /// Creates the error of a failed system call on `path`, with the cause and advice for `code`, an `errno`.
     package init(path: String, errno code: Int32) {
         let reason = "\(path): \(String(cString: strerror(code)))"
         isBufferProblem = [EACCES, EPERM, EINVAL, ENOTTY].contains(code)

@@ -5,8 +5,8 @@ public import LockstepModel
 ///
 /// Devices with a buffer deliver whole scans with kernel timestamps. Other devices are polled through their attributes:
 /// motion sensors 50 times a second by default and at most 100 times, barometers once a second by default. Values are
-/// (raw + offset) × scale, rotated by the mount matrix, in our units: g with (0, 0, -1) at rest face up (the kernel has
-/// +9.8 m/s² there), rad/s, µT, hPa. Sensors without requests are switched off.
+/// (raw + offset) × scale, rotated by the mount matrix, in g ((0, 0, -1) at rest, face up; the kernel has +9.8 m/s²
+/// there), rad/s, µT and hPa. Sensors that are not requested are switched off.
 ///
 /// Statuses are reported per stream, under the source's name and the stream: `iio motion/accelerometer`. A device that
 /// disappears is reported as unavailable and used again when it returns, at once where the kernel's device events are
@@ -16,7 +16,7 @@ public struct IIOSource: SensorSource {
     public let sysfsRoot: String
     /// The folder of the character devices.
     public let devRoot: String
-    /// How long samples are collected before they are delivered, in µs; in the device if it has a buffer.
+    /// How long samples are collected before they are delivered, in µs. A device with a buffer collects them itself.
     public let linger: Int64
 
     private let tree: IIOTree
@@ -24,14 +24,14 @@ public struct IIOSource: SensorSource {
     private let selection: IIOSelection
     private let requests = IIORateRequests()
 
-    /// Finds the sensors that exist now. Streams that none of them provides are not added later.
+    /// Creates a source of the sensors that exist now. Streams of sensors that appear later are not added.
     public init(
         sysfsRoot: String = "/sys", devRoot: String = "/dev", linger: Int64 = SourceOptions.defaultLinger
     ) {
         self.init(tree: IIOTree(sysfsRoot: sysfsRoot, devRoot: devRoot), events: .kernel, linger: linger)
     }
 
-    /// Creates a source with replaced parts of the kernel, for tests.
+    /// Creates a source with replacements of kernel interfaces, for tests.
     package init(tree: IIOTree, events: DeviceEvents, linger: Int64 = SourceOptions.defaultLinger) {
         sysfsRoot = tree.sysfsRoot
         devRoot = tree.devRoot
@@ -41,16 +41,16 @@ public struct IIOSource: SensorSource {
         selection = IIOSelection(tree.devices())
     }
 
-    /// `iio`.
+    /// The name of the source, `iio`.
     public var name: String { "iio" }
 
-    /// The streams with a usable sensor.
+    /// The streams for which a usable sensor exists.
     public var streams: [SensorStream] { selection.streams }
 
-    /// All sensors found; unused ones have the reason as problem.
+    /// Returns all sensors found. The problem of an unused sensor is the reason why it is not used.
     public func sensors() -> [SensorDescription] { selection.descriptions }
 
-    /// Why nothing can be read, with advice; nil if something can.
+    /// The reason why no sensor can be read, with advice; nil if at least one can.
     public var failure: IIOError? { selection.failure(in: tree) }
 
     /// Returns the rate in samples/s when none is requested; nil if it is unknown.
@@ -63,7 +63,7 @@ public struct IIOSource: SensorSource {
     package var wakeups: Int { requests.wakeups }
 
     /// Reads until the task is cancelled, then disables the buffers.
-    /// - Throws: ``IIOError`` if no sensor can be used or no file descriptor is left.
+    /// - Throws: ``IIOError`` if no sensor can be used, or the process has no free file descriptors.
     public func run(into sink: any SampleSink) async throws {
         if let failure { throw failure }
         var readers: [IIOReader] = []
@@ -80,7 +80,7 @@ public struct IIOSource: SensorSource {
         sink.report(.running, from: name)
         await withTaskGroup { tasks in
             for reader in readers {
-                // The handler is inside the task, so that the task is already cancelled when its reader wakes.
+                // Inside the child task, so that the task is already cancelled when its reader wakes up.
                 tasks.addTask {
                     await withTaskCancellationHandler {
                         await reader.run(into: sink)

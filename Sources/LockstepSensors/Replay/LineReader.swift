@@ -1,12 +1,13 @@
 import Glibc
 
-/// Reads a file line by line with a buffer of fixed size. Owns the file.
+/// Reads a file line by line with a buffer of bounded size. Owns the file descriptor.
 struct LineReader: ~Copyable {
     /// The longest line of a recording, in bytes.
     static let maxLineLength = 65_536
 
+    /// The path of the file.
     let file: String
-    /// The number of the line read last, from 1.
+    /// The number of the last line read, from 1.
     private(set) var line = 0
 
     private let descriptor: Int32
@@ -19,6 +20,7 @@ struct LineReader: ~Copyable {
     private var isRead = false
 
     /// Opens a regular file.
+    /// - Throws: ``ReplayError`` if the file cannot be opened or is not a regular file.
     init(file: String) throws(ReplayError) {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -35,15 +37,16 @@ struct LineReader: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Returns the next line without its end (LF or CR LF), and the first line without byte order mark; nil after the
-    /// last line.
+    /// Returns the next line without its line end (LF or CR LF), and the first line also without a byte order mark; nil
+    /// after the last line.
     mutating func next() throws(ReplayError) -> ArraySlice<UInt8>? {
         while true {
             if let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) { return take(to: end) }
             if isRead { return position < buffer.count ? take(to: buffer.count) : nil }
             guard buffer.count - position < Self.maxLineLength else {
                 throw ReplayError(
-                    file: file, line: line + 1, reason: "longer than \(Self.maxLineLength) bytes: not CSV")
+                    file: file, line: line + 1,
+                    reason: "longer than \(Self.maxLineLength) bytes, so the file is not CSV")
             }
             try fill()
         }
@@ -107,5 +110,5 @@ struct LineReader: ~Copyable {
     }
 }
 
-/// Returns whether a byte is a space, a tab or a line end.
+/// Returns whether a byte is whitespace or a control character.
 private func isBlank(_ byte: UInt8) -> Bool { byte <= UInt8(ascii: " ") }

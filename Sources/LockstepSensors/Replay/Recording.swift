@@ -9,7 +9,7 @@ public struct Recording: Sendable {
 
     private let extras: [String: [Double]]
 
-    /// Reads a file.
+    /// Reads a recording from a file.
     /// - Parameter names: The headers of additional columns to read, such as a reference.
     /// - Throws: ``ReplayError`` at the first error in the file.
     public init(file: String, extras names: [String] = []) throws(ReplayError) {
@@ -34,9 +34,10 @@ public struct Recording: Sendable {
         self.extras = named
     }
 
-    /// Returns the samples of a stream; nil if the file has none.
+    /// Returns the samples of a stream; nil if the header does not contain the stream.
     public func samples(of stream: SensorStream) -> SampleBlock? { blocks.first { $0.stream == stream } }
 
-    /// Returns an additional column with one value per row, NaN where the field is empty; nil if the header lacks it.
+    /// Returns an additional column with one value per row, NaN for an empty field; nil if the header does not contain
+    /// the column.
     public func column(_ name: String) -> [Double]? { extras[name] }
 }

@@ -1,14 +1,15 @@
 package import LockstepModel
 import LockstepMotion
 
-/// The assignment of a recording's fields to streams and columns, from its header.
+/// The assignment of a recording's fields to streams and columns, as its header defines it.
 package struct RecordingLayout: Sendable {
     /// A stream in the recording.
     package struct Part: Sendable {
+        /// The stream.
         package let stream: SensorStream
-        /// The field of each column of the stream, or nil.
+        /// The index of each column's field; nil for a column without a field.
         let fields: [Int?]
-        /// The factor from the recorded unit to ours.
+        /// The factor from the recorded unit to Lockstep's.
         let scale: Double
         /// Whether a required column without a field is 0 instead of missing.
         let fillsWithZero: Bool
@@ -22,47 +23,49 @@ package struct RecordingLayout: Sendable {
 
     /// The number of fields in a row.
     let fieldCount: Int
-    /// The field of the time in µs.
+    /// The index of the field with the time in µs.
     let timeField: Int
+    /// The streams in the recording.
     package let parts: [Part]
-    /// The field of each additional column, or nil.
+    /// The index of each additional column's field; nil for a missing column.
     let extraFields: [Int?]
 
     /// Parses a header.
     /// - Parameters:
     ///   - extras: The headers of additional columns.
     ///   - streams: The streams that the recording can contain.
-    /// - Throws: ``ReplayError`` if the header has no time, no stream, or a name twice.
+    /// - Throws: ``ReplayError`` if the header lacks the time, contains no stream, or contains a name twice.
     package init(
         header: String, file: String, extras: [String] = [], streams: StreamCatalog = .builtIn
     ) throws(ReplayError) {
-        func refuse(_ reason: String) -> ReplayError { ReplayError(file: file, line: 1, reason: reason) }
+        func refusal(_ reason: String) -> ReplayError { ReplayError(file: file, line: 1, reason: reason) }
         let names = header.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingSpaces() }
-        var places: [String: Int] = [:]
+        var fieldIndices: [String: Int] = [:]
         for (index, name) in names.enumerated() where !name.isEmpty {
-            guard places.updateValue(index, forKey: name) == nil else {
-                throw refuse("the header names '\(name)' twice")
+            guard fieldIndices.updateValue(index, forKey: name) == nil else {
+                throw refusal("the header contains '\(name)' twice")
             }
         }
-        guard let timeField = places["t_us"] else {
-            throw refuse("no header, or one without t_us; a recording has \(Self.known)")
+        guard let timeField = fieldIndices["t_us"] else {
+            throw refusal("the header is missing or has no t_us; a recording has \(Self.known)")
         }
-        let builtIn = Self.forms.compactMap { $0.part(places: places) }.removingRepeats()
+        let builtIn = Self.forms.compactMap { $0.part(fieldIndices: fieldIndices) }.removingRepeats()
         do {
-            parts = builtIn + (try DeclaredForm.parts(of: streams.declared, places: places, besides: builtIn))
+            parts =
+                builtIn + (try DeclaredForm.parts(of: streams.declared, fieldIndices: fieldIndices, besides: builtIn))
         } catch {
-            throw refuse(error.reason)
+            throw refusal(error.reason)
         }
-        guard !parts.isEmpty else { throw refuse("the header names no stream; a recording has \(Self.known)") }
+        guard !parts.isEmpty else { throw refusal("the header contains no stream; a recording has \(Self.known)") }
         self.timeField = timeField
-        extraFields = extras.map { places[$0] }
+        extraFields = extras.map { fieldIndices[$0] }
         fieldCount = names.count
     }
 
-    /// A supported set of headers for a stream.
+    /// A supported set of headers for one stream.
     private struct Form {
         let stream: SensorStream
-        /// The header of each column of the stream; nil for a column that the form lacks.
+        /// The header of each column of the stream; nil for a column that this form does not contain.
         let names: [String?]
         /// The number of leading names that are required.
         let required: Int
@@ -80,15 +83,15 @@ package struct RecordingLayout: Sendable {
             self.fillsWithZero = fillsWithZero
         }
 
-        func part(places: [String: Int]) -> Part? {
-            let fields = names.map { name in name.flatMap { places[$0] } }
+        func part(fieldIndices: [String: Int]) -> Part? {
+            let fields = names.map { name in name.flatMap { fieldIndices[$0] } }
             guard zip(names, fields).prefix(required).allSatisfy({ $0 == nil || $1 != nil }) else { return nil }
             return Part(stream: stream, fields: fields, scale: scale, fillsWithZero: fillsWithZero)
         }
     }
 
-    /// Recordings in m/s² hold the specific force that a bare accelerometer chip measures: +1 g upward at rest, where ours
-    /// is -1 g.
+    /// The factor from m/s² to g. Recordings in m/s² contain the specific force that an accelerometer chip measures, +1
+    /// g upward at rest; Lockstep's convention is -1 g.
     private static let specificForce = -1 / standardGravity
 
     private static let forms: [Form] = [

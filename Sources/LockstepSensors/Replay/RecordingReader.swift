@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// Reads a recording row by row. Owns the file.
+/// Reads a recording row by row. Owns the file descriptor.
 struct RecordingReader: ~Copyable {
     let layout: RecordingLayout
     /// The time of the last row in the file, in µs.
@@ -17,7 +17,7 @@ struct RecordingReader: ~Copyable {
 
     /// Opens `file` and reads its header and its last row.
     /// - Parameter extras: The headers of additional columns to read.
-    /// - Throws: ``ReplayError``
+    /// - Throws: ``ReplayError`` if the file cannot be read, or its header or last row is malformed.
     static func open(
         _ file: String, extras: [String] = [], streams: StreamCatalog = .builtIn
     ) throws(ReplayError) -> RecordingReader {
@@ -51,7 +51,7 @@ struct RecordingReader: ~Copyable {
         }
         if let previous, row.time < previous {
             throw ReplayError(
-                file: lines.file, line: lines.line, reason: "time goes back, from \(previous) to \(row.time) µs")
+                file: lines.file, line: lines.line, reason: "time goes backward, from \(previous) to \(row.time) µs")
         }
         previous = row.time
         return row

@@ -4,9 +4,9 @@ import LockstepModel
 package struct RecordingRow: Sendable {
     /// The time in the file, in µs.
     package let time: Int64
-    /// The column values for each part of the layout; nil where the row has no sample of its stream.
+    /// The column values for each part of the layout; nil if the row has no sample of the stream.
     package let values: [[Double]?]
-    /// The values of the additional columns; NaN where they are empty or missing.
+    /// The values of the additional columns; NaN if the field is empty or the column is missing.
     package let extras: [Double]
 }
 
@@ -16,7 +16,7 @@ extension RecordingLayout {
     package func row(_ line: ArraySlice<UInt8>) throws(RowError) -> RecordingRow {
         let fields = line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard fields.count == fieldCount else {
-            throw RowError("\(fields.count) fields where the header has \(fieldCount)")
+            throw RowError("the header has \(fieldCount) fields, this line has \(fields.count)")
         }
         var values: [[Double]?] = []
         for part in parts { try values.append(part.values(fields)) }
@@ -27,11 +27,12 @@ extension RecordingLayout {
         return RecordingRow(time: try time(fields[timeField]), values: values, extras: extras)
     }
 
-    /// Parses only the time of a row.
+    /// Parses only the time of a row, in µs.
+    /// - Throws: The reason why it is malformed.
     func time(ofRow line: ArraySlice<UInt8>) throws(RowError) -> Int64 {
         let fields = line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard fields.count == fieldCount else {
-            throw RowError("\(fields.count) fields where the header has \(fieldCount)")
+            throw RowError("the header has \(fieldCount) fields, this line has \(fields.count)")
         }
         return try time(fields[timeField])
     }
@@ -45,7 +46,7 @@ extension RecordingLayout {
 
     private func time(_ field: ArraySlice<UInt8>) throws(RowError) -> Int64 {
         let text = text(field)
-        // Larger times are not exact as a Double, and sums of two could overflow.
+        // Larger times are not exact as a Double, and differences could overflow.
         guard let time = Int64(text), time.magnitude < 1 << 53 else {
             throw RowError("t_us is '\(text)', not a whole number of µs")
         }

@@ -2,13 +2,13 @@
 public enum ReplaySpeed: Sendable, Hashable {
     /// A factor relative to the recorded speed, above 0.
     case times(Double)
-    /// As fast as the consumer accepts the samples.
+    /// As fast as the consumer accepts samples.
     case maximum
 
     /// The recorded speed.
     public static let realTime = ReplaySpeed.times(1)
 
-    /// Parses `max` or a number above 0.
+    /// Parses `max` or a number above 0; nil if the text has another form.
     public init?(_ text: String) {
         if text == "max" {
             self = .maximum
@@ -20,10 +20,11 @@ public enum ReplaySpeed: Sendable, Hashable {
     }
 }
 
-/// The timestamps of a source that has a clock of its own.
+/// The clock for the timestamps of a source that has its own clock.
 public enum Stamping: String, Sendable, Hashable, CaseIterable {
-    /// This machine's time: the arrival of a fix, or a recording shifted to the present with its intervals unchanged.
+    /// This machine's clock: a fix gets its arrival time, and a recording is shifted to the present with unchanged
+    /// intervals.
     case now
-    /// The source's own time, unchanged.
+    /// The source's own clock: its timestamps are unchanged.
     case own
 }

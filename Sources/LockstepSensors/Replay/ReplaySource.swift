@@ -1,13 +1,13 @@
 public import LockstepModel
 
-/// A recording, read row by row from a CSV file with a header.
+/// A source that plays a recording, row by row, from a CSV file with a header.
 ///
 /// `t_us` is the time in µs; the other headers define the streams:
 ///
 /// | headers | stream |
 /// |---|---|
 /// | `x_g,y_g,z_g` or `ax_g,…` | accelerometer, unchanged |
-/// | `ax_m_s2,ay_m_s2,az_m_s2` or `x_m_s2,…` | accelerometer: specific force in m/s², +9.8 up at rest, converted to our -1 g |
+/// | `ax_m_s2,ay_m_s2,az_m_s2` or `x_m_s2,…` | accelerometer: specific force (+9.8 m/s² up at rest), converted to g |
 /// | `magnitude_g` | accelerometer with a known magnitude only, assigned to the z axis |
 /// | `gx_rad_s,gy_rad_s,gz_rad_s` | gyroscope |
 /// | `mx_uT,my_uT,mz_uT` | magnetometer |
@@ -15,23 +15,23 @@ public import LockstepModel
 /// | `pressure_hPa` | pressure |
 /// | the columns of a declared stream, as `ppm` or `x/co2.ppm` | that stream; see `DeclaredForm` |
 ///
-/// Other columns are ignored. A stream whose fields are all empty in a row has no sample there; an empty field of a
-/// location is null. LF, CR LF, a byte order mark and blank lines at the end are accepted.
+/// Other columns are ignored. If all fields of a stream are empty in a row, the row has no sample of the stream. An
+/// empty field of a location is null. LF, CR LF, a byte order mark and blank lines at the end are accepted.
 public struct ReplaySource: SensorSource {
     /// The path of the file as given.
     public let file: String
     /// The playback speed.
     public let speed: ReplaySpeed
-    /// The timestamps of the samples.
+    /// The clock of the samples' timestamps.
     public let stamping: Stamping
-    /// How long rows are collected before they are delivered, in µs: the shortest pause between deliveries.
+    /// How long rows are collected before they are delivered, in µs. It is the shortest pause between deliveries.
     public let linger: Int64
     /// The streams in the recording.
     public let streams: [SensorStream]
     /// The streams that the recording can contain.
     private let catalog: StreamCatalog
 
-    /// The number of rows that are delivered at once, unless the next row is not yet due.
+    /// The maximum number of rows that are delivered together.
     private static let blockRows = 500
 
     /// Opens the recording to determine its streams.
@@ -49,7 +49,7 @@ public struct ReplaySource: SensorSource {
         streams = reader.layout.parts.map(\.stream)
     }
 
-    /// `replay:FILE`.
+    /// The name of the source, `replay:FILE`.
     public var name: String { "replay:\(file)" }
 
     /// Plays the recording once; reports ``SourceStatus/ended`` at its end.
@@ -90,7 +90,7 @@ public struct ReplaySource: SensorSource {
     }
 }
 
-/// Rows that have been read and not delivered yet.
+/// Rows that have been read but not delivered yet.
 private struct PendingRows {
     let clock: SampleClock
     private(set) var rows = 0

@@ -1,6 +1,8 @@
-/// Computes when the rows of a recording are delivered and their timestamps, in µs.
+/// Computes the delivery times and the timestamps of a recording's rows. All times are in µs.
 package struct ReplayTiming: Sendable {
+    /// The playback speed.
     package let speed: ReplaySpeed
+    /// The clock of the timestamps.
     package let stamping: Stamping
     /// The start of the replay on the boot clock.
     package let began: Int64
@@ -19,13 +21,13 @@ package struct ReplayTiming: Sendable {
         self.last = last
     }
 
-    /// Returns when the row with `time` is delivered, on the boot clock; nil if at once.
+    /// Returns the delivery time of the row with `time` on the boot clock; nil if it is delivered at once.
     package func deadline(_ time: Int64) -> Int64? {
         guard case .times(let factor) = speed else { return nil }
         return began + Self.whole(Double(time - first) / factor)
     }
 
-    /// Returns how long to wait before the row with `time`; nil if it is due.
+    /// Returns how long to wait before the row with `time` is delivered; nil if it is due.
     /// - Parameters:
     ///   - boot: The current time on the boot clock.
     ///   - linger: The shortest wait, so that rows are delivered together.
@@ -53,7 +55,7 @@ package struct ReplayTiming: Sendable {
         return began + min(0, playing - duration)
     }
 
-    /// Rounds down and limits the value, so that a speed of 1e-300 waits instead of trapping.
+    /// Rounds down and limits the value, so that a tiny speed such as 1e-300 waits long instead of overflowing.
     private static func whole(_ microseconds: Double) -> Int64 {
         Int64(min(max(microseconds, -9e15), 9e15).rounded(.down))
     }

@@ -6,7 +6,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
 
     package init(seed: UInt64) { state = seed }
 
-    /// An independent generator for draw `index` of `lane`, so that a value does not depend on earlier draws.
+    /// Creates an independent generator for draw `index` of `lane`, so that a value does not depend on earlier draws.
     package init(seed: UInt64, lane: UInt64, index: Int64 = 0) {
         var mixer = SeededGenerator(seed: seed ^ (lane &* 0xD1B5_4A32_D192_ED03))
         state = mixer.next() ^ UInt64(bitPattern: index)

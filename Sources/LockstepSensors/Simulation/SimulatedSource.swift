@@ -1,38 +1,41 @@
 public import LockstepModel
 
-/// A simulated walker instead of hardware: stands for 3 s, walks for about 28 s along a circle in a park, and repeats.
+/// A simulated person with a device, in place of hardware: stands for 3 s, walks for about 28 s along a circle in a
+/// park, and repeats.
 ///
 /// The native rates are ``rate`` for accelerometer, gyroscope and magnetometer, and 1 Hz for location and pressure. The
 /// battery is sampled on change and every five minutes. Samples lie on an exact grid of the boot clock that begins when
 /// ``run(into:)`` is called. The same seed yields the same values, with plausible sensor noise; a gyroscope bias is not
-/// simulated. After a suspend, or after the consumer was behind for more than 10 s, samples older than 10 s are skipped.
+/// simulated. After a suspend, or after the consumer was behind for more than 10 s, samples older than 10 s are
+/// skipped.
 public struct SimulatedSource: SensorSource {
-    /// Selects the person, the place, how the device is carried, and the noise.
+    /// The seed, which selects the person, the place, how the device is carried, and the noise.
     public let seed: UInt64
     /// The native rate of the motion streams, in samples/s.
     public let rate: Double
     /// How long samples are collected before they are delivered, in µs.
     public let linger: Int64
 
-    /// How often requests are checked while nothing is requested.
+    /// The interval at which requests are checked while no stream is requested.
     private static let idleInterval = Duration.milliseconds(250)
 
     private let requested = RequestedRates()
 
-    /// Creates a simulated person.
+    /// Creates a source that simulates one person.
     /// - Parameters:
+    ///   - seed: Selects the person, the place, how the device is carried, and the noise.
     ///   - rate: The native rate of each motion stream in samples/s: above 0, at most 10,000.
-    ///   - linger: How long samples are collected before they are delivered, in µs, at least 1,000.
+    ///   - linger: How long samples are collected before they are delivered, in µs; values below 1,000 become 1,000.
     /// - Precondition: `rate` is within its range.
     public init(seed: UInt64 = 1, rate: Double = 100, linger: Int64 = SourceOptions.defaultLinger) {
         precondition(rate > 0 && rate <= 10_000, "cannot simulate \(rate) samples/s")
         self.seed = seed
         self.rate = rate
-        // The loop polls at this interval.
+        // The loop of run() polls at this interval.
         self.linger = max(linger, 1000)
     }
 
-    /// `simulate:SEED`.
+    /// The name of the source, `simulate:SEED`.
     public var name: String { "simulate:\(seed)" }
 
     /// The simulated streams.
@@ -55,7 +58,7 @@ public struct SimulatedSource: SensorSource {
     /// Sets the requested rates in samples/s.
     public func setRates(_ rates: [SensorStream: Double]) { requested.set(rates) }
 
-    /// Delivers samples until the task is cancelled; never throws.
+    /// Delivers samples until the task is cancelled. Never throws.
     public func run(into sink: any SampleSink) async {
         var schedule = SimulationSchedule(body: WalkingBody(seed: seed), rate: rate, start: Moment.now().boot)
         sink.report(.running, from: name)

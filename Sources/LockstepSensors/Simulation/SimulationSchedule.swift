@@ -1,15 +1,16 @@
 package import LockstepModel
 import LockstepMotion
 
-/// The schedule of a simulated body's samples, as a value: time in, blocks out.
+/// The schedule of a simulated body's samples, as a value: it takes times and returns blocks.
 ///
 /// Each stream has a fixed grid of times that begins at the start, so nothing drifts. At a given rate, sample `n` of a
 /// stream always has the same values.
 package struct SimulationSchedule: Sendable {
-    /// Samples that are overdue by more than this, in µs, are skipped: after a suspend they would be a burst of values
-    /// that no sensor measured.
+    /// The time in µs after which overdue samples are skipped. After a suspend they would be a burst of values that no
+    /// sensor measured.
     package static let maxDelay: Int64 = 10_000_000
 
+    /// The simulated body.
     package let body: WalkingBody
     /// The time of the first sample of each stream, in µs.
     package let start: Int64
@@ -32,7 +33,7 @@ package struct SimulationSchedule: Sendable {
         setRates(Dictionary(uniqueKeysWithValues: SimulatedSensor.streams.map { ($0, .infinity) }))
     }
 
-    /// Continues with these rates, in samples/s. Infinite rates become the native rate, and each rate is limited to what
+    /// Sets the rates in samples/s. Infinite rates become the native rate, and each rate is limited to the range that
     /// the simulated sensor supports.
     package mutating func setRates(_ requested: [SensorStream: Double]) {
         var rates: [SensorStream: Double] = [:]
@@ -80,7 +81,7 @@ package struct SimulationSchedule: Sendable {
         return (first..<max(first, end), rate)
     }
 
-    /// Returns the number of samples up to a time.
+    /// Returns the number of samples from the start until `elapsed` µs later, both included.
     private static func end(elapsed: Int64, rate: Double) -> Int64 {
         elapsed < 0 ? 0 : Int64((Double(elapsed) * rate / 1e6 + 1e-6).rounded(.down)) + 1
     }
@@ -103,7 +104,7 @@ package struct SimulationSchedule: Sendable {
         return block
     }
 
-    /// The battery is read once a second; only changes and a repetition every five minutes are samples.
+    /// Reads the battery once a second. Only changes, and an unchanged reading every five minutes, become samples.
     private mutating func batteries(through now: Int64) -> SampleBlock {
         var block = SampleBlock(stream: .battery)
         for index in takeIndices(.battery, through: now).indices {

@@ -13,7 +13,7 @@ extension WalkingBody {
         resolved(pressure(at: time) + Self.pressureNoise * noise(lane: 6, index: index).x, decimals: 3)
     }
 
-    /// Returns the charge at `time` s: it falls from 80…100 % by 1 % in five minutes, and rises again from 20 % three
+    /// Returns the charge at `time` s: it falls from 80…100 % to 20 % by 1 % in five minutes, and rises again three
     /// times as fast.
     package func battery(at time: Double) -> BatteryReading {
         var generator = SeededGenerator(seed: seed, lane: 7)

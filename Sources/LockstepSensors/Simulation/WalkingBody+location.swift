@@ -3,8 +3,9 @@ import LockstepMotion
 
 // The fixes of a satellite receiver on the body.
 extension WalkingBody {
-    /// The stated accuracy of fixes in m: 95 % of them have a smaller error.
+    /// The stated horizontal accuracy of fixes in m (95 % confidence).
     package static let horizontalAccuracy = 5.0
+    /// The stated vertical accuracy of fixes in m (95 % confidence).
     package static let verticalAccuracy = 8.0
 
     /// Returns the position on the earth, WGS 84: degrees north and east, m above mean sea level.
@@ -14,7 +15,7 @@ extension WalkingBody {
 
     /// Returns the values of fix `index` at `time` s, in the order of the columns of the `location` stream.
     ///
-    /// The course is unknown while the body stands, and the receiver's own time always.
+    /// The course is unknown while the body stands. The receiver's own time is always unknown.
     package func fix(at time: Double, index: Int64) -> [Double] {
         let error = noise(lane: 4, index: index)
         let motion = noise(lane: 5, index: index)
@@ -32,8 +33,8 @@ extension WalkingBody {
         ]
     }
 
-    /// Returns the position `offset` m east, north and up of the start, on the tangent plane of the ellipsoid. Within the
-    /// few hundred metres of a walk the error is in the order of centimetres.
+    /// Returns the position `offset` m east, north and up of the start, on the tangent plane of the ellipsoid. Within
+    /// the few hundred metres of a walk the error is in the order of centimetres.
     private func geodetic(offset: SIMD3<Double>) -> (latitude: Double, longitude: Double, altitude: Double) {
         let majorAxis = 6_378_137.0
         let eccentricitySquared = 0.006_694_379_990_14

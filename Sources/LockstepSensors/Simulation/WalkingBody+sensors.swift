@@ -9,12 +9,14 @@ extension WalkingBody {
     /// Half the interval of the central differences, in s.
     private static let half = 0.001
 
-    /// The standard deviations of the noise of each axis: g, rad/s, µT.
+    /// The standard deviation of the accelerometer's noise per axis, in g.
     package static let accelerometerNoise = 0.002
+    /// The standard deviation of the gyroscope's noise per axis, in rad/s.
     package static let gyroscopeNoise = 0.002
+    /// The standard deviation of the magnetometer's noise per axis, in µT.
     package static let magnetometerNoise = 0.3
 
-    /// The decimals of a motion sensor's values: a resolution well below its noise.
+    /// The number of decimals of a motion sensor's values, for a resolution well below its noise.
     package static let motionDecimals = 4
 
     /// Returns the acceleration of the device in m/s² east, north, up.
@@ -26,8 +28,8 @@ extension WalkingBody {
         return (before - 2 * now + after) / (Self.half * Self.half)
     }
 
-    /// Returns the accelerometer reading in g along the device axes: gravity minus acceleration, (0, 0, -1) at rest, face
-    /// up.
+    /// Returns the accelerometer reading in g along the device axes: gravity minus acceleration, (0, 0, -1) at rest,
+    /// face up.
     package func accelerometer(at time: Double) -> SIMD3<Double> {
         let specificForce = acceleration(at: time) + SIMD3(0, 0, standardGravity)
         return attitude(at: time).inverse.rotate(-specificForce / standardGravity)

@@ -4,11 +4,14 @@ package import LockstepMotion
 /// A walking body with known ground truth: its position, attitude and step count at any time.
 ///
 /// It alternates between standing and walking along a circle. The motion is a closed formula that is twice continuously
-/// differentiable, so the sensor readings (`WalkingBody+sensors.swift`) agree with the ground truth. Times are in s since
-/// the start; vectors of the earth are east, north, up.
+/// differentiable, so the sensor readings (`WalkingBody+sensors.swift`) agree with the ground truth. Times are in s
+/// since the start; vectors of the earth are east, north, up.
 package struct WalkingBody: Sendable, Hashable {
+    /// The seed of the noise.
     package let seed: UInt64
+    /// The person, the place, and how the device is carried.
     package let person: WalkingPerson
+    /// The cycle of standing and walking.
     package let pace: WalkingPace
 
     /// Creates the body of a seed: equal seeds have the same person, place, motion and noise.
@@ -23,7 +26,7 @@ package struct WalkingBody: Sendable, Hashable {
     /// Returns the number of whole steps since the start.
     package func steps(at time: Double) -> Int {
         let (cycle, local) = pace.split(time)
-        // The small addition keeps rounding from losing the last step of a walk.
+        // The 1e-9 compensates for rounding errors, which could drop the last step of a walk.
         return cycle * pace.stepsPerCycle + Int((pace.phase(local) + 1e-9).rounded(.down))
     }
 
@@ -44,7 +47,8 @@ package struct WalkingBody: Sendable, Hashable {
         return course(cycle: cycle, local: local)
     }
 
-    /// Returns the position of the device in m east, north and up of the start, including the swing of each step.
+    /// Returns the position of the device in m east, north and up of the start, including the bobbing and swaying of
+    /// the steps.
     package func position(at time: Double) -> SIMD3<Double> {
         let (cycle, local) = pace.split(time)
         return position(cycle: cycle, local: local)

@@ -1,13 +1,14 @@
 import Glibc
 
-/// The cycle of standing and walking, in closed form: 3 s still, 1.5 s up to full stride, about 25 s walking, 1.5 s down.
+/// The cycle of standing and walking, in closed form: 3 s still, 1.5 s up to full stride, about 25 s walking, 1.5 s
+/// down.
 ///
-/// Each cycle has an even number of steps and begins on the same foot. All swings therefore depend only on the time within
-/// the cycle, which keeps full accuracy over months.
+/// Each cycle has an even number of steps and begins on the same foot. The motion therefore depends only on the time
+/// within the cycle, so that full accuracy is kept over months.
 package struct WalkingPace: Sendable, Hashable {
-    /// The time standing still, in s.
+    /// The time of standing still in a cycle, in s.
     package static let still = 3.0
-    /// The time of starting to walk, and of stopping, in s.
+    /// The duration of accelerating to full stride, and of stopping, in s.
     package static let ramp = 1.5
 
     /// The cadence at full stride, in steps/s.

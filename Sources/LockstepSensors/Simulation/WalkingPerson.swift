@@ -40,7 +40,7 @@ package struct WalkingPerson: Sendable, Hashable {
         radius = draw(20...60)
         startCourse = draw(0...(2 * .pi))
         let park = Self.parks[Int.random(in: Self.parks.indices, using: &generator)]
-        // Spread over a few hundred metres, so that a fleet does not walk in one spot.
+        // Spread the starts over a few hundred metres, so that simulated persons do not all walk in the same spot.
         latitude = park.latitude + draw(-0.002...0.002)
         longitude = park.longitude + draw(-0.002...0.002)
         altitude = park.altitude

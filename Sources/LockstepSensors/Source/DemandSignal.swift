@@ -7,42 +7,42 @@ final class DemandSignal: Sendable {
     private struct State {
         var isRequested = true
         var waiter: CheckedContinuation<Void, Never>?
-        var onLoss: (@Sendable () -> Void)?
+        var onIdle: (@Sendable () -> Void)?
     }
 
     private let state = Mutex(State())
 
-    /// Updates the demand, resumes a waiting task and calls the loss handler.
+    /// Sets whether any stream is requested. If so, resumes the waiting task; if not, calls the idle handler.
     func set(_ isRequested: Bool) {
-        let (waiter, onLoss) = state.withLock { state in
+        let (waiter, onIdle) = state.withLock { state in
             state.isRequested = isRequested
-            defer { if isRequested { state.waiter = nil } else { state.onLoss = nil } }
-            return (isRequested ? state.waiter : nil, isRequested ? nil : state.onLoss)
+            defer { if isRequested { state.waiter = nil } else { state.onIdle = nil } }
+            return (isRequested ? state.waiter : nil, isRequested ? nil : state.onIdle)
         }
         waiter?.resume()
-        onLoss?()
+        onIdle?()
     }
 
     /// Calls `body` once when no stream is requested any more, or immediately if none is.
-    func onLoss(_ body: @escaping @Sendable () -> Void) {
+    func onIdle(_ body: @escaping @Sendable () -> Void) {
         let isRequested = state.withLock { state in
-            if state.isRequested { state.onLoss = body }
+            if state.isRequested { state.onIdle = body }
             return state.isRequested
         }
         if !isRequested { body() }
     }
 
-    /// Returns when a stream is requested or the task is cancelled.
+    /// Waits until a stream is requested or the task is cancelled.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isOver = Task.isCancelled
-                let waits = state.withLock { state in
-                    guard !state.isRequested, !isOver else { return false }
+                let isCancelled = Task.isCancelled
+                let isWaiting = state.withLock { state in
+                    guard !state.isRequested, !isCancelled else { return false }
                     state.waiter = continuation
                     return true
                 }
-                if !waits { continuation.resume() }
+                if !isWaiting { continuation.resume() }
             }
         } onCancel: {
             state.withLock { state in

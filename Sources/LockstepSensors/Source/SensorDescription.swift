@@ -2,15 +2,15 @@ public import LockstepModel
 
 /// Properties of a sensor that are known before it runs.
 public struct SensorDescription: Sendable, Hashable {
-    /// The name given by the hardware or the source: `bmi160-imu`, `simulate:1`.
+    /// The name given by the hardware or the source, such as `bmi160-imu` or `simulate:1`.
     public var name: String
     /// The stream that the sensor provides.
     public var stream: SensorStream
     /// The supported rates in samples/s, slowest to fastest; nil if the rate is fixed or unknown.
     public var rates: ClosedRange<Double>?
-    /// The rows of the matrix from sensor axes to device axes; nil if the mounting is unknown.
+    /// The rows of the rotation matrix from sensor axes to device axes; nil if the mounting is unknown.
     public var mountMatrix: [[Double]]?
-    /// The access method shown to users: `buffered, /dev/iio:device0`, `polled`.
+    /// The access method for users, such as `buffered, /dev/iio:device0` or `polled`.
     public var access: String
     /// Why the sensor cannot be used; nil if it can.
     public var problem: String?

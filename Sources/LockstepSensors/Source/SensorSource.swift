@@ -2,7 +2,7 @@ public import LockstepModel
 
 /// A producer of samples: hardware, a daemon, a recording or a simulation.
 public protocol SensorSource: Sendable {
-    /// The name shown to users, as on the command line: `simulate`, `gpsd://localhost:2947`.
+    /// The name for users, as on the command line, such as `simulate:1` or `gpsd://localhost:2947`.
     var name: String { get }
 
     /// The streams that the source can provide.
@@ -16,10 +16,10 @@ public protocol SensorSource: Sendable {
 
     /// Sets the requested rate of each stream in samples/s.
     ///
-    /// A stream that is missing from `rates` is not requested, and its sensor may stop. `.infinity` requests the native
-    /// rate. The source picks the nearest supported rate at or above the requested one, otherwise its fastest; a source
-    /// with a fixed rate (a recording, a receiver) ignores the value. Before the first call every stream is requested
-    /// at its native rate.
+    /// A stream that `rates` does not contain is not requested, and its sensor may stop. `.infinity` requests the
+    /// native rate. The source uses the lowest supported rate at or above the requested one, or its fastest if there is
+    /// none. A source with a fixed rate (a recording, a receiver) ignores the value. Before the first call every stream
+    /// is requested at its native rate.
     ///
     /// May be called at any time, before and during ``run(into:)``. It is called under a lock: implementations must not
     /// call back or deliver samples from it.
@@ -28,7 +28,7 @@ public protocol SensorSource: Sendable {
     /// Delivers samples until the source ends (a recording) or the task is cancelled.
     ///
     /// Recoverable failures, such as a daemon that went away, are retried and reported as a status.
-    /// - Throws: An unrecoverable error with advice.
+    /// - Throws: An unrecoverable error, whose description includes advice.
     func run(into sink: any SampleSink) async throws
 }
 
@@ -48,7 +48,7 @@ public protocol SampleSink: Sendable {
     /// Accepts samples in time order. Suspends while the consumer is behind (back-pressure).
     func accept(_ samples: SampleBlock, clock: SampleClock) async
 
-    /// Reports the status of a source. The agent publishes it with its presence and logs each change.
+    /// Reports the status of a source. The agent logs each change and publishes the status with its presence.
     func report(_ status: SourceStatus, from source: String)
 }
 

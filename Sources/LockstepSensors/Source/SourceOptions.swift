@@ -4,7 +4,7 @@ public import LockstepModel
 public struct SourceOptions: Sendable, Hashable {
     /// The playback speed of recordings.
     public var speed: ReplaySpeed
-    /// The timestamps of sources that have a clock of their own: recordings and gpsd.
+    /// The clock for the timestamps of sources that have their own clock: recordings and gpsd.
     public var stamping: Stamping
     /// The native rate of the simulator's motion streams, in samples/s.
     public var simulatedRate: Double
@@ -14,13 +14,13 @@ public struct SourceOptions: Sendable, Hashable {
     public var devRoot: String
     /// How long a source collects samples before it delivers them, in µs.
     ///
-    /// A longer linger means fewer wake-ups. Samples that arrive less often than this are delivered at once, and so are
-    /// fixes of gpsd.
+    /// A longer linger causes fewer wake-ups. Samples that arrive less often than this, and fixes of gpsd, are
+    /// delivered at once.
     public var linger: Int64
     /// The streams that a recording can contain.
     public var streams = StreamCatalog.builtIn
 
-    /// 50 ms: short enough for a live display.
+    /// The default linger, 50,000 µs: short enough for a live display.
     public static let defaultLinger: Int64 = 50_000
 
     /// Creates the options.

@@ -1,5 +1,6 @@
-/// A source specification that names no source.
+/// The error for an invalid source specification.
 public struct SourceSpecificationError: Error, Hashable, CustomStringConvertible {
+    /// The specification, its problem and the valid forms.
     public let description: String
 
     init(_ description: String) { self.description = description }
@@ -12,9 +13,9 @@ public enum SensorSources {
 
     /// Creates the source of a specification such as `simulate:7`, `replay:walk.csv` or `gpsd://localhost:2947`.
     ///
-    /// The source's name is the full specification including defaults, so equal sources have equal names.
-    /// - Throws: ``SourceSpecificationError`` if the text has none of ``forms``; ``ReplayError`` if the recording cannot
-    ///   be played.
+    /// The source's name is the full specification including defaults, so that equal sources have equal names.
+    /// - Throws: ``SourceSpecificationError`` if the text has none of ``forms``; ``ReplayError`` if the recording
+    ///   cannot be played.
     public static func make(_ text: String, options: SourceOptions = SourceOptions()) throws -> any SensorSource {
         let kind = text.prefix { $0 != ":" }
         let rest = text.dropFirst(kind.count)

@@ -1,10 +1,10 @@
 public import LockstepMotion
 
 extension SourceStatus {
-    /// The error that this status of a location source means to a subscriber; nil if there is none, and at the end of a
-    /// recording.
+    /// The location error that corresponds to this status of a location source; nil if the source runs or has ended.
     ///
-    /// Statuses carry only text. Reasons from the system or gpsd that mention permissions become `denied`.
+    /// A status contains only a text. Reasons that mention permissions become
+    /// ``/LockstepMotion/LocationError/denied(_:)``.
     public var locationError: LocationError? {
         switch self {
         case .running, .degraded, .ended: return nil

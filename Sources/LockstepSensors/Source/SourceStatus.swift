@@ -2,19 +2,20 @@
 public enum SourceStatus: Sendable, Hashable {
     /// The source provides samples.
     case running
-    /// Provides values of reduced quality, for example from a saturated sensor.
+    /// The source provides samples of reduced quality, for example of a saturated sensor.
     case degraded(String)
-    /// Connected but without values, for example a receiver without a fix.
+    /// The source is connected but provides no samples, for example without a fix.
     case waiting(String)
-    /// The newest value is old.
+    /// The newest sample is old.
     case stale(String)
-    /// Not reachable; the source keeps retrying.
+    /// The source cannot reach its hardware or daemon, and keeps retrying.
     case unavailable(String)
     /// The recording has been played to its end.
     case ended
 }
 
 extension SourceStatus: CustomStringConvertible {
+    /// The status as a phrase, with the reason.
     public var description: String {
         switch self {
         case .running: "running"

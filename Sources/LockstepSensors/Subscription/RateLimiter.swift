@@ -1,11 +1,11 @@
 import LockstepModel
 import LockstepMotion
 
-/// Reduces one stream to the rate and distance that one subscriber requested.
+/// Reduces the samples of one stream to the rate, and to the distance between locations, that one subscriber requested.
 struct RateLimiter: Sendable {
     private let stream: SensorStream
     private let request: SensorRequest
-    /// nil passes every sample.
+    /// The resampler; nil if every sample passes.
     private var resampler: Resampler?
     private var significantChange: SignificantChangeFilter?
 

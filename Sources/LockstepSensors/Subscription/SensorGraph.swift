@@ -1,15 +1,15 @@
 public import LockstepModel
 
-/// Sensors and their subscribers, as a value.
+/// The sensors and their subscribers, as a value.
 ///
-/// Each sensor runs once, at the fastest rate that any subscriber requests (``sourceRates``); each subscriber receives
-/// its own rate; a sensor without subscribers stops. Streams that no source provides are derived from others where their
-/// inputs are available (see ``DerivedOptions``). A derived stream may be the input of another one.
+/// Each sensor runs at the fastest rate that any subscriber requests (``sourceRates``), and each subscriber receives
+/// its own rate. A sensor without subscribers stops. Streams that no source provides are derived from other streams if
+/// their inputs are available (see ``DerivedOptions``). A derived stream may be the input of another one.
 ///
 /// Samples are expected on one time line, in time order within a stream.
 public struct SensorGraph: Sendable {
-    /// The available streams: built-in streams in the order of ``/LockstepModel/SensorStream/builtIn``, then declared streams
-    /// by name.
+    /// The available streams: built-in streams in the order of ``/LockstepModel/SensorStream/builtIn``, then declared
+    /// streams by name.
     public let streams: [SensorStream]
 
     private let provided: Set<SensorStream>
@@ -43,19 +43,19 @@ public struct SensorGraph: Sendable {
             + available.filter(\.isDeclared).sorted { $0.name < $1.name }
     }
 
-    /// Adds a subscriber without requests.
+    /// Creates a subscriber without requests.
     public mutating func addSubscriber() -> Subscriber {
         nextNumber += 1
         return Subscriber(number: nextNumber)
     }
 
-    /// Removes all subscribers, to find out which sources some requests need on their own.
+    /// Removes all subscribers. Called on a copy, to determine which sources a set of requests needs.
     package mutating func removeAllSubscribers() {
         subscribers = [:]
         derived.setDemand([:])
     }
 
-    /// Replaces all requests of a subscriber; an empty dictionary removes it.
+    /// Replaces all requests of a subscriber. An empty dictionary removes the subscriber.
     /// - Returns: The pending samples of streams that end or change their rate.
     public mutating func setRequests(
         _ requests: [SensorStream: SensorRequest], for subscriber: Subscriber
@@ -63,7 +63,7 @@ public struct SensorGraph: Sendable {
         var outputs: [SensorOutput] = []
         let requests = requests.filter { $0.value.rate > 0 }
         let previous = subscribers[subscriber] ?? [:]
-        // Before the subscription ends, so that the last samples still reach it.
+        // Before the subscriptions end, so that the pending derived samples still reach the subscriber.
         for samples in derived.setDemand(demand(replacing: subscriber, by: requests)) { outputs += deliver(samples) }
         // Sorted to make the order of the outputs deterministic.
         let ending = previous.filter { $0.value.request != requests[$0.key] }.keys.sorted { $0.name < $1.name }
@@ -81,24 +81,24 @@ public struct SensorGraph: Sendable {
         return outputs
     }
 
-    /// The rate to request from the sources for each stream in samples/s, `.infinity` for the native rate. A missing
-    /// stream is not requested.
+    /// The rate in samples/s to request from the sources for each stream; `.infinity` is the native rate. A stream that
+    /// is not contained is not requested.
     public var sourceRates: [SensorStream: Double] {
-        var finite: [SensorStream: Double] = [:]
+        var rates: [SensorStream: Double] = [:]
         var native: Set<SensorStream> = []
         func add(_ stream: SensorStream, _ request: SensorRequest) {
             guard provided.contains(stream) else { return }
             if request.rate.isInfinite { native.insert(stream) }
-            finite[stream] = max(finite[stream] ?? 0, request.rate.isInfinite ? request.minimum : request.rate)
+            rates[stream] = max(rates[stream] ?? 0, request.rate.isInfinite ? request.minimum : request.rate)
         }
         for (stream, subscription) in subscribers.values.joined() { add(stream, subscription.request) }
         for (stream, rate) in derived.inputRates { add(stream, SensorRequest(rate: rate)) }
         for stream in native {
-            // A fixed rate has no alternative.
+            // A source without a native rate has a fixed rate, which cannot be raised.
             let rate = nativeRates[stream] ?? .infinity
-            if finite[stream] ?? 0 <= rate { finite[stream] = .infinity }
+            if rates[stream] ?? 0 <= rate { rates[stream] = .infinity }
         }
-        return finite
+        return rates
     }
 
     /// Processes samples of a source and returns what each subscriber receives.
@@ -113,8 +113,8 @@ public struct SensorGraph: Sendable {
     public var derivedStatuses: [SensorStream: SourceStatus] { derived.statuses }
 
     /// Returns all pending samples and resets the graph, as after a clock step.
-    /// - Parameter streams: Resets only these streams and what is derived from them, because their source has ended; nil
-    ///   resets all.
+    /// - Parameter streams: The streams to reset, with those derived from them, because their source has ended; nil
+    ///   resets all streams.
     public mutating func restart(of streams: Set<SensorStream>? = nil) -> [SensorOutput] {
         var outputs: [SensorOutput] = []
         var ending = streams ?? provided
@@ -129,12 +129,12 @@ public struct SensorGraph: Sendable {
         return outputs
     }
 
-    /// Returns the rate that a request results in, in samples/s; `.infinity` if only the source knows it.
+    /// Returns the resulting rate of a request in samples/s; `.infinity` is the native rate of the source.
     public func rate(of request: SensorRequest, for stream: SensorStream) -> Double {
         request.rate.isInfinite && request.minimum > nativeRates[stream] ?? .infinity ? request.minimum : request.rate
     }
 
-    /// The fastest rate that subscribers request of each stream, once `subscriber` has other requests.
+    /// Returns the fastest requested rate of each stream after the requests of `subscriber` are replaced.
     private func demand(
         replacing subscriber: Subscriber, by requests: [SensorStream: SensorRequest]
     ) -> [SensorStream: Double] {

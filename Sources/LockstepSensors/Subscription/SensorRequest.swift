@@ -2,11 +2,11 @@ public import LockstepModel
 
 /// A subscriber's request for one stream.
 public struct SensorRequest: Sendable, Hashable {
-    /// Samples/s; `.infinity` requests every sample at the sensor's native rate.
+    /// The rate in samples/s; `.infinity` requests every sample at the sensor's native rate.
     public var rate: Double
-    /// The lowest acceptable sensor rate in samples/s, for requests of every sample.
+    /// The lowest acceptable rate of the sensor in samples/s, for a request of every sample.
     public var minimum: Double
-    /// For locations: the distance in m between samples; 0 requests all.
+    /// The distance in m between samples of the `location` stream; 0 requests all samples.
     public var distance: Double
 
     /// A request for every sample at the native rate.
@@ -27,8 +27,8 @@ public struct Subscriber: Hashable, Sendable {
 
 /// Samples for one subscriber.
 public struct SensorOutput: Sendable, Equatable {
-    /// The receiver.
+    /// The subscriber that receives the samples.
     public let subscriber: Subscriber
-    /// Samples of one stream.
+    /// The samples, all of one stream.
     public let samples: SampleBlock
 }

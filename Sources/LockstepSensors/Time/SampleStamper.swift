@@ -1,13 +1,13 @@
 public import LockstepModel
 
-/// Assigns timestamps that strictly increase within a stream: ties are moved by 1 µs.
+/// Assigns timestamps that strictly increase within each stream. Equal times are moved apart by 1 µs.
 public struct SampleStamper: Sendable {
     private var last: [SensorStream: Int64] = [:]
 
     /// Creates a stamper without earlier timestamps.
     public init() {}
 
-    /// Starts a new epoch, after a clock step: timestamps may be lower than before.
+    /// Starts a new epoch after a clock step: later timestamps may be lower than earlier ones.
     public mutating func startEpoch() { last.removeAll() }
 
     /// Converts a block with boot times to the time line, including the column `start` of the stream `steps`.

@@ -2,13 +2,13 @@ public import LockstepModel
 
 /// The agent's time line: runs on the boot clock and is anchored to wall time.
 ///
-/// Small wall-clock corrections are followed by slewing, at most 1 µs per ms, so that the line strictly increases. A step
-/// of the wall clock moves the anchor at once, and the caller starts a new epoch.
+/// Small wall-clock corrections are followed by slewing, at most 1 µs per ms, so that the line strictly increases. A
+/// step of the wall clock moves the anchor at once, and the caller starts a new epoch.
 public struct TimeLine: Sendable {
     /// The largest difference between wall clock and line that is slewed, in µs; a larger one is a step.
     public static let stepThreshold: Int64 = 500_000
-    /// The difference that is ignored, in µs: it covers the delay between reading two clocks, and keeps the intervals
-    /// between samples even.
+    /// The largest difference that is ignored, in µs. It covers the delay between reading two clocks, and keeps the
+    /// intervals between samples even.
     static let deadBand: Int64 = 200
     /// The slew rate in µs per second of boot time (1,000 ppm).
     static let slewPerSecond: Int64 = 1000
@@ -23,6 +23,7 @@ public struct TimeLine: Sendable {
 
     /// The wall time of the line minus boot time, in µs.
     private var offset: Int64
+    /// The boot time of the last correction or comparison, in µs.
     private var observedAt: Int64
     private var isSlewing = false
 
@@ -47,11 +48,11 @@ public struct TimeLine: Sendable {
             return .steady
         }
         let room = elapsed * Self.slewPerSecond / 1_000_000
-        // Fractions of a microsecond are accumulated for the next call.
+        // Less than 1 µs: keep observedAt, so that the fractions accumulate until a later call.
         guard room > 0 else { return .steady }
         offset += min(max(error, -room), room)
         observedAt = moment.boot
-        // Because of noise the difference never stays 0: reaching it once ends the slew.
+        // Noise keeps the difference from remaining 0, so the slew ends when it reaches 0 once.
         if abs(error) <= room { isSlewing = false }
         return .steady
     }

@@ -12,7 +12,7 @@ struct AttitudeTests {
                 * Quaternion(angle: roll, axis: SIMD3(0, 1, 0)))
     }
 
-    @Test("roll, pitch and yaw are those that the attitude was composed of")
+    @Test("roll, pitch and yaw of an attitude are the angles it was composed from")
     func angles() {
         var random = seeded("roll, pitch, yaw").random
         for _ in 0..<1000 {
@@ -37,7 +37,7 @@ struct AttitudeTests {
         }
     }
 
-    @Test("quaternion and matrix rotate vectors alike")
+    @Test("quaternion and matrix rotate vectors equally")
     func matrix() {
         let some = attitude(yaw: 1, pitch: 0.5, roll: -2)
         let vector = SIMD3(0.3, -1, 2)
@@ -46,7 +46,7 @@ struct AttitudeTests {
         #expect(abs(some.rotationMatrix.m32 - sin(0.5)) < 1e-12)
     }
 
-    @Test("the change since another attitude is the rotation that followed it")
+    @Test("the change since an earlier attitude is the rotation that was applied to it")
     func change() {
         let before = attitude(yaw: 1, pitch: 0.5, roll: -0.2)
         let turn = Quaternion(angle: 0.25, axis: SIMD3(0, 1, 0))
@@ -55,7 +55,7 @@ struct AttitudeTests {
         #expect(length(after.quaternion.rotationVector - SIMD3(0, 0.25, 0)) < 1e-12)
     }
 
-    @Test("a flat device with its top to the north has no yaw, and Core Motion's frame is rotated by 90°")
+    @Test("a flat device with its top edge to the north has yaw 0, and Core Motion's frame is rotated by 90°")
     func north() {
         let flat = attitude(yaw: 0, pitch: 0, roll: 0)
         #expect(flat.yaw == 0)
@@ -64,7 +64,7 @@ struct AttitudeTests {
         #expect(length(x - SIMD3(0, -1, 0)) < 1e-12)
     }
 
-    @Test("a row of motion/device is read back within the resolution of sensors")
+    @Test("device motion that is converted to a row and back is equal within the resolution of sensors")
     func rows() throws {
         var motion = DeviceMotion(
             timestamp: Timestamp(microseconds: start), attitude: attitude(yaw: 1, pitch: 0.5, roll: -2),

@@ -16,7 +16,7 @@ struct DeviceMotionTests {
             options: .init(referenceFrame: frame, declination: declination, calibratesMagneticField: calibrates))
     }
 
-    @Test("a rotating device gives its true attitude and gravity, and no user acceleration")
+    @Test("the estimates for a rotating device match its true attitude and gravity, without user acceleration")
     func truth() throws {
         let device = TurningDevice(gyroscopeBias: SIMD3(0.003, -0.005, 0.004))
         var estimator = estimator()
@@ -33,7 +33,7 @@ struct DeviceMotionTests {
                 let truth = device.rotationRate(at: Double(motion.timestamp.microseconds) / 1e6)
                 return length(try #require(motion.rotationRate) - truth)
             }.max() ?? .infinity
-        print("a turning device: \(attitude) rad, gravity \(gravity), user \(push) g, rate \(rate) rad/s")
+        print("a rotating device: \(attitude) rad, gravity \(gravity), user \(push) g, rate \(rate) rad/s")
         #expect(attitude < 1.5 * Self.degree)
         #expect(gravity < 1 * Self.degree && push < 0.02)
         #expect(rate < 0.01)
@@ -41,16 +41,16 @@ struct DeviceMotionTests {
 
     @Test("the earth frames differ by the declination")
     func northernFrames() throws {
-        let device = TurningDevice(liveliness: 0.2)
+        let device = TurningDevice(motionFactor: 0.2)
         func last(_ frame: AttitudeReferenceFrame, declination: Double? = nil) throws -> DeviceMotion {
             var estimator = estimator(frame, declination: declination)
             return try #require(device.motions(from: &estimator, seconds: 0..<5).last)
         }
         let magnetic = try last(.magneticNorth)
-        let toTrueNorth = try last(.trueNorth, declination: 0.2)
-        #expect(toTrueNorth.referenceFrame == .trueNorth)
+        let trueNorth = try last(.trueNorth, declination: 0.2)
+        #expect(trueNorth.referenceFrame == .trueNorth)
         // Magnetic north lies 0.2 rad east of true north, so headings from true north are larger by 0.2 rad.
-        let difference = try #require(toTrueNorth.heading) - (try #require(magnetic.heading))
+        let difference = try #require(trueNorth.heading) - (try #require(magnetic.heading))
         #expect(abs(difference - 0.2) < 1e-9)
         // Without the declination, true north is unknown.
         #expect(try last(.trueNorth).referenceFrame == .magneticNorth)
@@ -58,8 +58,8 @@ struct DeviceMotionTests {
 
     @Test("the corrected frame starts with an arbitrary heading and does not drift")
     func correctedFrame() throws {
-        // Not aligned with north, and with a drift that neither rest nor inclination reveals.
-        let device = TurningDevice(earthField: SIMD3(15, -13, -44), gyroscopeBias: SIMD3(0, 0, 0.004), liveliness: 0)
+        // The device is not aligned with north, and its gyroscope's bias about the vertical makes the heading drift.
+        let device = TurningDevice(earthField: SIMD3(15, -13, -44), gyroscopeBias: SIMD3(0, 0, 0.004), motionFactor: 0)
         var (corrected, drifting) = (estimator(.arbitraryCorrected), estimator(.arbitrary))
         let first = device.motions(from: &corrected, seconds: 0..<120)
         #expect(first.allSatisfy { $0.referenceFrame == .arbitraryCorrected })
@@ -86,7 +86,7 @@ struct DeviceMotionTests {
 
     @Test("without a gyroscope the attitude is accurate for a device held still, and there is no rotation rate")
     func withoutGyroscope() throws {
-        let device = TurningDevice(liveliness: 0.02)
+        let device = TurningDevice(motionFactor: 0.02)
         for (streams, frame) in [
             ([SensorStream.accelerometer, .magnetometer], AttitudeReferenceFrame.magneticNorth),
             ([.accelerometer], .arbitrary),
@@ -103,9 +103,9 @@ struct DeviceMotionTests {
         }
     }
 
-    @Test("a gyroscope may disappear and come back")
-    func vanishingGyroscope() throws {
-        let device = TurningDevice(liveliness: 0.05)
+    @Test("the attitude remains accurate while a gyroscope disappears and returns")
+    func disappearingGyroscope() throws {
+        let device = TurningDevice(motionFactor: 0.05)
         let rest: [SensorStream] = [.accelerometer, .magnetometer]
         var estimator = estimator()
         var motions = device.motions(from: &estimator, seconds: 0..<20)
@@ -122,8 +122,8 @@ struct DeviceMotionTests {
         }
     }
 
-    @Test("a magnetometer may disappear; the frame says so")
-    func vanishingMagnetometer() {
+    @Test("the frame becomes arbitrary when a magnetometer disappears")
+    func disappearingMagnetometer() {
         let device = TurningDevice()
         var estimator = estimator()
         _ = device.motions(from: &estimator, seconds: 0..<10)
@@ -145,7 +145,7 @@ struct DeviceMotionTests {
             let truth = device.attitude(at: Double(motion.timestamp.microseconds) / 1e6).inverse
                 .rotate(device.earthField)
             let field = try #require(motion.magneticField)
-            #expect(length(field.field - truth) < 1.5, "\(field.field) beside \(truth)")
+            #expect(length(field.field - truth) < 1.5, "\(field.field) instead of \(truth)")
             #expect(device.error(of: motion) < 4 * Self.degree)
         }
         #expect(late.last?.magneticField?.accuracy == .high)
@@ -156,7 +156,7 @@ struct DeviceMotionTests {
 
     @Test("a device at rest remains uncalibrated")
     func uncalibrated() {
-        let device = TurningDevice(hardIron: SIMD3(10, 10, 10), liveliness: 0)
+        let device = TurningDevice(hardIron: SIMD3(10, 10, 10), motionFactor: 0)
         var estimator = estimator()
         let motions = device.motions(from: &estimator, seconds: 0..<30)
         #expect(motions.allSatisfy { $0.magneticField?.accuracy == .uncalibrated })
@@ -182,7 +182,7 @@ struct DeviceMotionTests {
         #expect(motions == expected)
     }
 
-    @Test("samples that go back in time are ignored, and the attitude restarts after a gap")
+    @Test("samples with earlier times are ignored, and the attitude restarts after a gap")
     func disorder() {
         let device = TurningDevice()
         var estimator = estimator()
@@ -196,9 +196,9 @@ struct DeviceMotionTests {
         #expect(later.suffix(500).allSatisfy { device.gravityError(of: $0) < 1 * Self.degree })
     }
 
-    @Test("the gyroscope's bias outlasts an outage of the accelerometer")
-    func vanishingAccelerometer() throws {
-        // Flat, and rotating at a constant 1 rad/s about the vertical: only the rate shows the movement.
+    @Test("the estimate of the gyroscope's bias survives an outage of the accelerometer")
+    func disappearingAccelerometer() throws {
+        // Flat, and rotating at a constant 1 rad/s about the vertical, which only the gyroscope measures.
         for outage in [2, 5, 60] as [Int64] {
             var estimator = DeviceMotionEstimator(sensors: [.accelerometer, .gyroscope])
             func motions(_ seconds: Range<Int64>, withAccelerometer: Bool) -> [DeviceMotion] {
@@ -227,7 +227,7 @@ struct DeviceMotionTests {
         }
     }
 
-    @Test("samples of an accelerometer that are zero on all axes give no result")
+    @Test("accelerometer samples that are zero on all axes yield no device motion")
     func zeros() {
         var estimator = DeviceMotionEstimator(sensors: [.accelerometer])
         var block = SampleBlock(stream: .accelerometer)
@@ -238,7 +238,7 @@ struct DeviceMotionTests {
         #expect(estimator.finish().isEmpty)
     }
 
-    @Test("an absent sensor is not waited for")
+    @Test("the estimator does not wait for an absent sensor")
     func absent() {
         let device = TurningDevice()
         var estimator = DeviceMotionEstimator(sensors: [.accelerometer, .gyroscope])
@@ -246,13 +246,13 @@ struct DeviceMotionTests {
         #expect(motions.count >= 80)
     }
 
-    @Test("the magnetic calibration outlasts a gap and a clock that is set back")
-    func calibrationOutlasts() throws {
+    @Test("the magnetic calibration survives a gap and a clock that is set back")
+    func calibrationSurvives() throws {
         let device = TurningDevice(hardIron: SIMD3(14, -22, 31))
         var estimator = estimator()
         _ = device.motions(from: &estimator, seconds: 0..<120)
         let gap = device.motions(from: &estimator, seconds: 130..<133)
-        // With the first result, before anything could be learnt again.
+        // Already at the first result, before new readings could restore the calibration.
         #expect(gap.first?.magneticField?.accuracy ?? .uncalibrated >= .low)
         _ = estimator.finish()
         let back = device.motions(from: &estimator, seconds: 50..<53)

@@ -86,7 +86,7 @@ struct RecordedMotionTests {
         #expect(our.inclination < their.inclination + 0.05 * Self.degree)
     }
 
-    @Test("the calibration of a magnetometer that needs none costs at most 0.3°", arguments: VQFReferenceTests.trials)
+    @Test("calibrating a calibrated magnetometer adds an error of at most 0.3°", arguments: VQFReferenceTests.trials)
     func calibrated(_ name: String) throws {
         let trial = try Trial(name)
         let raw = try trial.error(of: try trial.motions())

@@ -3,7 +3,8 @@ import LockstepModel
 
 @testable import LockstepMotion
 
-/// A device that rotates about all of its axes in one place, with known truth. Times in µs and s share the same origin.
+/// A device that rotates about all of its axes in one place, with known attitude. Times in µs and s have the same
+/// origin.
 struct TurningDevice {
     /// The earth's field in µT: east, north, up.
     var earthField = SIMD3(0.0, 20, -44)
@@ -13,13 +14,14 @@ struct TurningDevice {
     var softIron = SymmetricMatrix(diagonal: 1)
     /// The gyroscope's bias, in rad/s.
     var gyroscopeBias = SIMD3(0.0, 0, 0)
-    /// A factor for the movement: 0 is at rest.
-    var liveliness = 1.0
+    /// The factor of the rotations; 0 is at rest.
+    var motionFactor = 1.0
 
+    /// Returns the attitude at `time` in s: the rotation from the device to the earth.
     func attitude(at time: Double) -> Quaternion {
-        let yaw = Quaternion(angle: liveliness * 0.7 * time, axis: SIMD3(0, 0, 1))
-        let pitch = Quaternion(angle: liveliness * 1.3 * sin(0.9 * time), axis: SIMD3(1, 0, 0))
-        let roll = Quaternion(angle: liveliness * 1.8 * sin(0.53 * time), axis: SIMD3(0, 1, 0))
+        let yaw = Quaternion(angle: motionFactor * 0.7 * time, axis: SIMD3(0, 0, 1))
+        let pitch = Quaternion(angle: motionFactor * 1.3 * sin(0.9 * time), axis: SIMD3(1, 0, 0))
+        let roll = Quaternion(angle: motionFactor * 1.8 * sin(0.53 * time), axis: SIMD3(0, 1, 0))
         return yaw * pitch * roll
     }
 
@@ -28,6 +30,7 @@ struct TurningDevice {
         return (attitude(at: time - half).inverse * attitude(at: time + half)).rotationVector / (2 * half)
     }
 
+    /// Returns the reading of a sensor at `time` in s, in the unit of its stream.
     func sample(_ stream: SensorStream, at time: Double) -> SIMD3<Double> {
         switch stream {
         case .gyroscope: rotationRate(at: time) + gyroscopeBias
@@ -65,8 +68,8 @@ struct TurningDevice {
         return length((truth.inverse * motion.attitude.quaternion).rotationVector)
     }
 
-    /// Returns the length of the difference between the estimated and the true direction of gravity, about the angle in
-    /// rad.
+    /// Returns the length of the difference between the estimated and the true direction of gravity: approximately the
+    /// angle between them in rad.
     func gravityError(of motion: DeviceMotion) -> Double {
         let truth = attitude(at: Double(motion.timestamp.microseconds) / 1e6).inverse.rotate(SIMD3(0, 0, -1))
         return length(truth - motion.gravity)

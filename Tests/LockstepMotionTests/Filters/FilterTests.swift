@@ -44,7 +44,7 @@ struct FilterTests {
         #expect(abs(high + 3.01) < 0.3)
     }
 
-    @Test("the gain is −20 dB a decade outside of the pass band and 0 dB a decade inside")
+    @Test("the gain is 0 dB in the pass band and −20 dB a decade away from it")
     func decades() {
         for rate in [200.0, 400] {
             let beyond = gain(of: LowPassFilter(cutOff: 2), at: 20, rate: rate)

@@ -8,14 +8,14 @@ struct InclinationTests {
     /// Returns gravity in the axes of a device that was flat and is rotated by `rotation`.
     private func gravity(after rotation: Quaternion) -> SIMD3<Double> { rotation.inverse.rotate(SIMD3(0, 0, -1)) }
 
-    @Test("the angle is 0 on the back, π/2 upright, π on the face", arguments: [0.0, 0.3, 1, .pi / 2, 2, .pi])
+    @Test("the angle is 0 face up, π/2 upright, π face down", arguments: [0.0, 0.3, 1, .pi / 2, 2, .pi])
     func angles(angle: Double) throws {
         let inclination = try #require(
             Inclination(gravity: 0.98 * gravity(after: Quaternion(angle: angle, axis: SIMD3(1, 0, 0)))))
         #expect(abs(inclination.angle - angle) < 1e-9)
     }
 
-    @Test("a rotation about one axis gives the signed angle about that axis and 0 about the other")
+    @Test("a rotation about one axis yields the signed angle about that axis and 0 about the other")
     func axes() throws {
         for angle in [-1.2, -0.1, 0, 0.02, 0.7] {
             let about = { (axis: SIMD3<Double>) in

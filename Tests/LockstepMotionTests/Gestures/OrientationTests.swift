@@ -37,7 +37,8 @@ struct OrientationTests {
         return detector.update(block).columns[0].compactMap(DeviceOrientation.init(streamValue:))
     }
 
-    /// Returns gravity for a device in portrait that is rotated by an angle, counterclockwise for its viewer.
+    /// Returns gravity for a device that is rotated from portrait by an angle, counterclockwise for its viewer, and
+    /// tilted back.
     private func turned(_ degrees: Double, tiltedBack tilt: Double = 0) -> SIMD3<Double> {
         let angle = degrees * .pi / 180
         let back = tilt * .pi / 180
@@ -67,7 +68,7 @@ struct OrientationTests {
         #expect(detected == directions.map(\.1))
     }
 
-    @Test("a device rotated counterclockwise from portrait, its top to the left, is in landscapeLeft")
+    @Test("a device rotated counterclockwise from portrait, with its top edge to the left, is in landscapeLeft")
     func counterclockwise() {
         let detected = orientations(held([turned(0), turned(90), turned(0), turned(-90)]))
         #expect(detected == [.portrait, .landscapeLeft, .portrait, .landscapeRight])
@@ -85,7 +86,7 @@ struct OrientationTests {
         #expect(there == [.portrait])
         let back = orientations(held([turned(90), turned(45), turned(45), turned(45)], noise: 0.1))
         #expect(back == [.landscapeLeft])
-        // 35° off flat remains flat, but does not become flat.
+        // At 35° off flat, a flat device remains flat, but another one does not become flat.
         let raised = orientations(held([turned(0, tiltedBack: 90), turned(0, tiltedBack: 55)]))
         #expect(raised == [.faceUp])
         let lowered = orientations(held([turned(0), turned(0, tiltedBack: 55)]))
@@ -145,7 +146,7 @@ struct OrientationTests {
         #expect(rows.isComplete)
     }
 
-    @Test("1 Hz suffices, and repeated times are ignored")
+    @Test("a rate of 1 Hz suffices, and samples with repeated times are ignored")
     func slow() {
         var detector = OrientationDetector()
         var detected: [DeviceOrientation] = []

@@ -16,7 +16,8 @@ struct ShakeTests {
         }
     }
 
-    /// Returns a hand that shakes along `axis` from 1 s on for `seconds`, with gravity and a calm second at the end.
+    /// Returns samples of a device that is shaken along `axis` for `seconds`, with gravity and one second at rest
+    /// before and after.
     private func shaken(
         frequency: Double, strength: Double, rate: Double, seconds: Double = 1.5,
         axis: SIMD3<Double> = SIMD3(1, 0, 0)

@@ -23,7 +23,7 @@ struct CoordinateTests {
         #expect(abs(place(0, 0).distance(to: place(90, 0)) - 10_001_965.729) < 20)
     }
 
-    @Test("close, equal and antipodal positions and ones across the date line have a distance")
+    @Test("the distance is defined for close, equal and antipodal positions and across the date line")
     func edges() {
         let here = place(46.5, 7.5)
         #expect(here.distance(to: here) == 0)
@@ -35,7 +35,7 @@ struct CoordinateTests {
         #expect(place(90, 0).distance(to: place(90, 120)) < 1e-6)
     }
 
-    @Test("a fix converts to a row and back, with known and unknown values")
+    @Test("a fix is converted to a row and back, with known and unknown values")
     func rows() throws {
         let time = Timestamp(microseconds: 1_795_000_000_000_000)
         let nan = Double.nan

@@ -62,7 +62,7 @@ struct LocationFilterTests {
         #expect(distance < 1)
     }
 
-    @Test("a stale position is marked, and rejected if stale ones are not allowed")
+    @Test("a stale fix is marked, and rejected if stale fixes are not allowed")
     func stale() {
         var marking = filter()
         let old = fix(100, receiver: fix(80).time)
@@ -83,7 +83,7 @@ struct LocationFilterTests {
         #expect(rejecting.isStale(at: fix(0).time))
         let rejected = rejecting.update(old)
         #expect(rejected == .rejected(.stale(20)))
-        // A fix that was fresh on arrival and is requested later.
+        // A fix that was fresh on arrival is stale when it is processed later.
         let remembered = rejecting.update(fix(101), now: fix(130).time)
         #expect(remembered == .rejected(.stale(29)))
     }
@@ -105,19 +105,19 @@ struct LocationFilterTests {
         #expect(good.isAccepted)
         let repeated = filter.update(fix(1, north: 3))
         #expect(repeated == .rejected(.outOfOrder))
-        // A ship in the Gulf of Guinea has a known accuracy.
+        // Latitude and longitude 0 with a known accuracy are valid: a ship in the Gulf of Guinea.
         nowhere.horizontalAccuracy = 4
         var ship = self.filter()
         let aboard = ship.update(nowhere)
         #expect(aboard.isAccepted)
     }
 
-    @Test("a row without position fails as an unknown location")
+    @Test("a row without position results in an unknown location")
     func noFix() {
         var filter = filter()
         let decision = filter.update(
             time: fix(0).time, values: [.nan, .nan, .nan, .nan, .nan, .nan, .nan, 1, .nan])
         #expect(decision == .failed(.locationUnknown("the receiver has no fix")))
-        #expect("\(LocationError.locationUnknown("no fix"))" == "location unknown, still trying: no fix")
+        #expect("\(LocationError.locationUnknown("no fix"))" == "location unknown, retrying: no fix")
     }
 }

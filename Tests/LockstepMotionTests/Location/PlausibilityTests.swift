@@ -32,7 +32,7 @@ struct PlausibilityTests {
         _ = filter.update(fix(0))
         let accepted = (1...10).map { filter.update(fix(Double($0), north: 80_000 + Double($0))).isAccepted }
         #expect(accepted == [false, false, false, false] + [Bool](repeating: true, count: 6))
-        // Inconsistent fixes never do.
+        // Inconsistent fixes never outweigh it.
         let wild = (11...30).map { filter.update(fix(Double($0), north: Double($0) * 50_000)).isAccepted }
         #expect(!wild.contains(true))
     }
@@ -52,7 +52,7 @@ struct PlausibilityTests {
         #expect(later.isAccepted)
     }
 
-    @Test("a receiver that is off by 1024 weeks is rejected until it corrects itself", arguments: [-2, -1, 1])
+    @Test("fixes are rejected while the receiver's clock is off by 1024 weeks", arguments: [-2, -1, 1])
     func rollover(cycles: Int64) {
         var filter = LocationFilter()
         var offs: [Double] = []
@@ -68,7 +68,7 @@ struct PlausibilityTests {
         #expect(text == "the receiver's clock is 1024 weeks behind (week rollover)")
     }
 
-    @Test("a receiver whose time jumps by 1024 weeks is rejected, however old its fixes are")
+    @Test("a fix whose time jumps by 1024 weeks is rejected, even if all fixes are old")
     func jumpOfTime() {
         var filter = LocationFilter()
         // A recording from 2025, replayed in 2046.
@@ -83,7 +83,7 @@ struct PlausibilityTests {
         #expect(accepted == [true, true, true, true, true, false, true, true, true, true])
     }
 
-    @Test("a receiver that is always 1024 weeks behind is accepted eventually, with its time corrected")
+    @Test("a receiver that is always 1024 weeks behind is accepted after five fixes, with its time corrected")
     func lasting() {
         var filter = LocationFilter()
         var accepted: [Int] = []
@@ -98,7 +98,7 @@ struct PlausibilityTests {
         #expect(accepted == [4, 5, 6, 7, 8, 9])
     }
 
-    @Test("a device whose clock is years behind its receiver's accepts the fixes eventually")
+    @Test("fixes are accepted after five if the device's clock is years behind the receiver's")
     func deviceClock() {
         var filter = LocationFilter()
         let year: Int64 = 365 * 86_400_000_000

@@ -36,7 +36,7 @@ struct DeclinationTests {
         lost.append(time: fix(1).time, values: [.nan, .nan, .nan, .nan, .nan, .nan, .nan, 1, .nan])
         source.update(lost)
         #expect(source.declination == first)
-        // Neither do a short move and an implausible jump; a long move does.
+        // A short move and an implausible jump change nothing either; a long move does.
         source.update(fix(2, latitude: -36.853))
         source.update(fix(3, latitude: 47))
         #expect(source.declination == first)
@@ -45,14 +45,14 @@ struct DeclinationTests {
         #expect(later != first && abs(later - first) < 1 * Self.degree)
     }
 
-    @Test("a given declination is used as it is")
+    @Test("a given declination is used unchanged, without locations")
     func given() {
         var source = DeclinationSource(given: 0.1)
         source.update(fix(0))
         #expect(source.declination == 0.1 && source.status == .given && !source.needsLocation)
     }
 
-    @Test("near a magnetic pole and outside of the validity the status says so")
+    @Test("the status reports a nearby magnetic pole and a date outside of the model's validity")
     func limits() {
         var polar = DeclinationSource()
         polar.update(fix(0, latitude: 85.8, longitude: 139))
@@ -62,12 +62,12 @@ struct DeclinationTests {
         future.time = Timestamp(microseconds: 2_000_000_000_000_000)
         late.update(future)
         #expect(late.declination != nil && late.status == .model(name: "WMM2025", isDateValid: false))
-        #expect("\(late.status)" == "declination by WMM2025, which is not valid at this date")
+        #expect("\(late.status)" == "declination from WMM2025, which is not valid at this date")
     }
 
     @Test("the frame becomes true north with the first location, and remains so after a restart")
     func estimator() throws {
-        let device = TurningDevice(liveliness: 0.2)
+        let device = TurningDevice(motionFactor: 0.2)
         var (trueNorth, magnetic) = (
             DeviceMotionEstimator(options: .init(referenceFrame: .trueNorth)), DeviceMotionEstimator()
         )

@@ -8,14 +8,14 @@ import Testing
 @Suite("Ellipsoid fit")
 struct EllipsoidFitTests {
     static let center = SIMD3(14.0, -22, 31)
-    /// A distortion of determinant 1 with axes in the ratio of about 1.4 to 1, not along those of the device.
+    /// A distortion of determinant 1. Its axes have a ratio of 1.44 and are not aligned with those of the device.
     static let distortion = SymmetricMatrix(
         SymmetricMatrix.Eigensystem(
             values: SIMD3(1.2, 1, 1 / 1.2),
             vectors: SymmetricMatrix(xx: 2, xy: 1, xz: 0.4, yy: 3, yz: -0.7, zz: 5).eigensystem.vectors))
     static let strength = 48.0
 
-    /// Returns readings in random directions that `accepts` admits.
+    /// Returns readings in random directions for which `accepts` returns true.
     static func readings(
         _ count: Int, noise: Double, distortion: SymmetricMatrix = distortion, seed: UInt64 = 1,
         accepts: (SIMD3<Double>) -> Bool = { _ in true }
@@ -57,7 +57,7 @@ struct EllipsoidFitTests {
         }
     }
 
-    @Test("readings on a sphere give a sphere")
+    @Test("readings on a sphere yield a sphere")
     func sphere() throws {
         let sphere = SymmetricMatrix(diagonal: 1)
         let result = try #require(fit(Self.readings(400, noise: 0.5, distortion: sphere)))
@@ -73,7 +73,7 @@ struct EllipsoidFitTests {
         #expect(length(result.center - Self.center - SIMD3(30, 0, 0)) < 1.5)
     }
 
-    @Test("too few readings, and readings in one plane, give no ellipsoid")
+    @Test("too few readings, and readings in one plane, yield no ellipsoid")
     func degenerate() {
         #expect(EllipsoidFit().result == nil)
         #expect(fit(Array(repeating: SIMD3(1.0, 2, 3), count: 100)) == nil)
@@ -81,7 +81,7 @@ struct EllipsoidFitTests {
         #expect(fit(circle) == nil)
     }
 
-    @Test("the coverage is the part of the sphere with recent readings")
+    @Test("the coverage is the fraction of the sphere with recent readings")
     func coverage() {
         var coverage = SphereCoverage()
         #expect(coverage.fraction == 0)

@@ -15,7 +15,7 @@ struct MagneticCalibrationTests {
         motions.map { device.error(of: $0) }.max() ?? .infinity
     }
 
-    @Test("a device that rotates in all directions is calibrated for hard and soft iron, and its heading is right")
+    @Test("a device that rotates in all directions is calibrated for hard and soft iron, and its heading is accurate")
     func softIron() throws {
         var calibrating = DeviceMotionEstimator()
         let motions = device.motions(from: &calibrating, seconds: 0..<150)
@@ -42,10 +42,10 @@ struct MagneticCalibrationTests {
         #expect(length(calibration.offset - device.hardIron) < 1.5)
     }
 
-    @Test("a device at rest is not calibrated, and says so")
+    @Test("a device at rest is reported as uncalibrated")
     func rest() throws {
         var estimator = DeviceMotionEstimator()
-        let resting = TurningDevice(hardIron: EllipsoidFitTests.center, liveliness: 0)
+        let resting = TurningDevice(hardIron: EllipsoidFitTests.center, motionFactor: 0)
         #expect(estimator.magneticCalibration == nil)
         _ = resting.motions(from: &estimator, seconds: 0..<20)
         let calibration = try #require(estimator.magneticCalibration)
@@ -56,7 +56,7 @@ struct MagneticCalibrationTests {
         #expect(excluded.magneticCalibration == nil)
     }
 
-    /// Feeds a calibrator with readings and attitudes of a device of any shape of field.
+    /// Updates a calibrator with the readings of a device that takes these attitudes.
     private func calibrate(
         _ calibrator: inout MagneticCalibrator, _ attitudes: [Quaternion], noise: Double,
         center: SIMD3<Double> = EllipsoidFitTests.center, distortion: SymmetricMatrix = EllipsoidFitTests.distortion
@@ -71,7 +71,7 @@ struct MagneticCalibrationTests {
         }
     }
 
-    /// Attitudes with a random yaw, and pitch and roll of at most `tilt` rad.
+    /// Returns attitudes with a random yaw, and pitch and roll of at most `tilt` rad.
     private func attitudes(_ count: Int, tilt: Double, seed: UInt64 = 3) -> [Quaternion] {
         var random = SeededGenerator(seed: seed)
         return (0..<count).map { _ in
@@ -81,7 +81,7 @@ struct MagneticCalibrationTests {
         }
     }
 
-    @Test("partial coverage is corrected exactly as by hard iron only", arguments: [0.1, 0.3, 0.6], [0.2, 1])
+    @Test("with partial coverage, readings are corrected for hard iron only", arguments: [0.1, 0.3, 0.6], [0.2, 1])
     func partial(tilt: Double, noise: Double) {
         var calibrator = MagneticCalibrator()
         var hardIron = HardIronEstimator()
@@ -102,7 +102,7 @@ struct MagneticCalibrationTests {
         #expect(calibrator.accuracy == hardIron.accuracy)
     }
 
-    @Test("a disturbed field is not taken for soft iron")
+    @Test("a disturbed field is not mistaken for soft iron")
     func disturbed() {
         var calibrator = MagneticCalibrator()
         calibrate(&calibrator, attitudes(600, tilt: 3), noise: 6)
@@ -110,7 +110,7 @@ struct MagneticCalibrationTests {
         #expect(calibrator.accuracy < .high)
     }
 
-    @Test("a soft-iron calibration lasts while the device is used in few directions, and over a restart")
+    @Test("a soft-iron calibration is kept while the device is used in few directions, and after a restart")
     func lasting() {
         var calibrator = MagneticCalibrator()
         calibrate(&calibrator, attitudes(600, tilt: 3), noise: 0.3)
@@ -123,7 +123,7 @@ struct MagneticCalibrationTests {
         #expect(length(calibrator.corrected(reading) - before) < 1)
     }
 
-    @Test("a magnet that is attached to the device is found, with soft iron")
+    @Test("the calibration adapts to a magnet that is attached to the device, and keeps soft iron")
     func attached() {
         var calibrator = MagneticCalibrator()
         calibrate(&calibrator, attitudes(600, tilt: 3), noise: 0.3)

@@ -120,7 +120,7 @@ struct WorldMagneticModelTests {
         }
     }
 
-    @Test("a date outside of the validity gives the field of the nearest valid date, and says so")
+    @Test("a date outside of the model's validity yields the field of the nearest valid date")
     func validity() throws {
         let zurich = place(47.4, 8.5)
         let end = try #require(model.field(at: zurich, year: 2030))

@@ -23,14 +23,14 @@ struct DeclaredResamplingTests {
         #expect(try resampled(.integer, .sum) { _ in 1 }.columns[0].reduce(0, +) == 1000)
     }
 
-    @Test("words and counts are thinned out and keep their values")
-    func words() throws {
-        let words = try resampled(.choice(["off", "on"])) { Double($0 % 2) }
-        #expect(words.count < 100)
-        #expect(words.isComplete)
+    @Test("choices are decimated and keep their values")
+    func choices() throws {
+        let choices = try resampled(.choice(["off", "on"])) { Double($0 % 2) }
+        #expect(choices.count < 100)
+        #expect(choices.isComplete)
     }
 
-    @Test("real numbers are low-passed")
+    @Test("real numbers are low-pass filtered")
     func reals() throws {
         let reals = try resampled(.real) { $0 % 2 == 0 ? 0 : 1 }
         #expect(reals.count < 100 && !reals.isEmpty)

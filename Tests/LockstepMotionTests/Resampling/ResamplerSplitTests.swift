@@ -92,12 +92,11 @@ struct ResamplerSplitTests {
         #expect((11...13).contains(output.count))
         #expect(output.times.contains(samples.times[lost]))
         #expect(output.times.contains(samples.times[lost + 1]))
-        let own = Resampler(stream: .location, rate: 1)
-        var same = own
+        var same = Resampler(stream: .location, rate: 1)
         #expect(same.update(samples) == samples)
     }
 
-    @Test("rows of steps and orientation are never dropped")
+    @Test("samples of steps and orientation are never dropped")
     func counts() {
         for stream in [SensorStream.steps, .orientation] {
             let samples = messy(stream, seed: 3)

@@ -13,7 +13,7 @@ struct ResamplerTests {
         return all
     }
 
-    /// Returns the block without a second at each end, where windows are incomplete.
+    /// Returns the block without one second at each end, where the filter's window is incomplete.
     private func inner(_ block: SampleBlock) -> SampleBlock {
         let first = (block.times.first ?? 0) + 1_000_000
         let last = (block.times.last ?? 0) - 1_000_000
@@ -90,7 +90,7 @@ struct ResamplerTests {
         #expect(changes <= 2)
     }
 
-    @Test("a change of the sensor's rate is followed within a second")
+    @Test("the resampler adapts to a change of the sensor's rate within a second")
     func changeOfRate() {
         let slow = times(rate: 50, seconds: 10)
         let later = (slow.last ?? 0) - start + 20_000
@@ -120,7 +120,7 @@ struct ResamplerTests {
         }
     }
 
-    @Test("a missing value affects its own column only, which becomes missing where half of the weight is missing")
+    @Test("a missing value affects only its own column, where a value is missing if half of its weight is missing")
     func missing() {
         let whole = tone(1, at: times(rate: 200, seconds: 4))
         var columns = whole.columns
@@ -138,7 +138,7 @@ struct ResamplerTests {
         #expect(output.columns[1].allSatisfy { $0.isNaN || abs($0 - 0.25) < 1e-12 })
     }
 
-    @Test("when time goes back the output times still increase strictly")
+    @Test("output times strictly increase even if time goes backward")
     func backwards() {
         let first = times(rate: 200, seconds: 4)
         let second = first.map { $0 - 2_000_000 } + first.map { $0 + 2_000_000 }
@@ -152,7 +152,7 @@ struct ResamplerTests {
         }
     }
 
-    @Test("a spike is spread over the output without loss")
+    @Test("the sum of a spike is preserved")
     func spike() {
         var values = [Double](repeating: 0, count: 400)
         values[203] = 1

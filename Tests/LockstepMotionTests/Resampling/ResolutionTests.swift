@@ -22,7 +22,7 @@ struct ResolutionTests {
         #expect(Set(values).isSubset(of: [0.12345, 0.12346]))
     }
 
-    @Test("resampled values have four decimals for whole samples and are not rounded for samples of many decimals")
+    @Test("resampled values have four decimals for whole numbers and are not rounded for samples with many decimals")
     func limits() {
         let whole = Self.resampled { Double($0 % 2) }
         #expect(whole.allSatisfy { $0 == ($0 * 10_000).rounded() / 10_000 })
@@ -31,7 +31,7 @@ struct ResolutionTests {
         #expect(irrational.contains { $0 != ($0 * 1e9).rounded() / 1e9 })
     }
 
-    @Test("there is no negative zero")
+    @Test("values are never negative zero")
     func zero() {
         let values = Self.resampled { $0 % 2 == 0 ? 0 : -0.0001 / 16 }
         #expect(values.allSatisfy { $0 != 0 || $0.sign == .plus })

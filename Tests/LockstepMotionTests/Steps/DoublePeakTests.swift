@@ -6,7 +6,7 @@ import Testing
 
 @testable import LockstepMotion
 
-/// A device in a loose pocket rebounds: an extra peak per stride must not become a step.
+/// A device that rebounds in a loose pocket causes an extra peak per stride, which must not be counted as a step.
 @Suite("Double peaks")
 struct DoublePeakTests {
     /// Returns the walk at 50 Hz with an extra peak half-way after every second step, of random height about `height`
@@ -50,7 +50,7 @@ struct DoublePeakTests {
         }
     }
 
-    /// Returns a walk whose magnitude has a component of three peaks per stride beside that of the steps.
+    /// Returns a walk whose magnitude has a component with three peaks per stride in addition to the steps.
     private func simulated(cadence: Double, third: Double, phase: Double) -> SampleBlock {
         var block = SampleBlock(stream: .accelerometer)
         for index in 0..<4000 as Range<Int64> {

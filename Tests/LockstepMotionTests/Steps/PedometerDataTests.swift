@@ -6,7 +6,7 @@ import Testing
 struct PedometerDataTests {
     private func at(_ seconds: Double) -> Timestamp { Timestamp(microseconds: Int64(seconds * 1e6)) }
 
-    /// Rows of (start s, end s, steps, distance m, pace, cadence).
+    /// Returns rows with start and end in s, steps, distance in m, pace and cadence.
     private func rows(_ rows: [(Double, Double, Double, Double, Double, Double)]) -> SampleBlock {
         var block = SampleBlock(stream: .steps)
         for row in rows {
@@ -71,7 +71,7 @@ struct PedometerDataTests {
         #expect(data == PedometerData(startDate: at(0), endDate: at(5), numberOfSteps: 0, distance: 0))
     }
 
-    @Test("the distance is unknown if one row does not know its own")
+    @Test("the distance is unknown if that of one row is unknown")
     func unknown() throws {
         let rows = rows([(0, 1, 2, 1.4, 0.7, 2), (1, 2, 2, .nan, .nan, .nan)])
         let data = try #require(PedometerData(rows: rows, from: at(0), to: at(2)))
@@ -80,7 +80,7 @@ struct PedometerDataTests {
         #expect(before.distance == 1.4)
     }
 
-    @Test("an empty interval gives no data")
+    @Test("an empty interval yields no data")
     func backward() {
         let data = PedometerData(rows: SampleBlock(stream: .steps), from: at(2), to: at(2))
         #expect(data == nil)

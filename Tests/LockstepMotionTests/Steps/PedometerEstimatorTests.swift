@@ -39,7 +39,7 @@ struct PedometerEstimatorTests {
         return all + rows(estimator.finish())
     }
 
-    @Test("rows are disjoint and increasing, cover the steps they count, and count all steps", arguments: UInt64(0)..<6)
+    @Test("rows are disjoint and in order, cover the steps they count, and count all steps", arguments: UInt64(0)..<6)
     func rows(seed: UInt64) {
         let samples = simulated(seed: seed, seconds: 100)
         let found = steps(in: samples)
@@ -84,7 +84,7 @@ struct PedometerEstimatorTests {
         }
     }
 
-    @Test("a long interval gives one row per walk, soon after its end")
+    @Test("a long interval yields one row per walk, soon after its end")
     func longInterval() {
         let body = WalkingBody(seed: 3)
         let samples = simulated(seed: 3, seconds: Int64(2 * body.pace.cycle) + 4)
@@ -117,7 +117,7 @@ struct PedometerEstimatorTests {
         #expect(!rows.contains { $0.start < 30_000_000 && $0.time > 30_000_000 })
     }
 
-    @Test("when time goes back after finish(), rows do not")
+    @Test("rows do not go backward if time goes backward after finish()")
     func backward() throws {
         let walk = simulated(seed: 6, seconds: 28)
         var estimator = PedometerEstimator()

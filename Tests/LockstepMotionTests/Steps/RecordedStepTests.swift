@@ -43,7 +43,7 @@ struct RecordedStepTests {
         #expect(found.worst <= 0.1)
     }
 
-    @Test("desk work gives at most five false steps a minute")
+    @Test("desk work yields at most five false steps a minute")
     func desk() throws {
         let work = try RecordedWalk.wrist.get().filter { $0.steps == 0 }
         #expect(work.count == 4)

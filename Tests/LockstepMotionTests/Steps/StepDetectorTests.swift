@@ -47,14 +47,14 @@ struct StepDetectorTests {
         var random = SeededGenerator(seed: 1)
         let uneven = walk.mapped { _, time, _ in
             let late = time + Int64.random(in: 0...9_000, using: &random)
-            // The reading at the jittered time; every fifth sample is lost.
+            // Read the sensor at the jittered time, and lose a fifth of the samples.
             return Int.random(in: 0..<5, using: &random) == 0 ? nil : (late, body.accelerometer(at: Double(late) / 1e6))
         }
         #expect(uneven.count < walk.count * 9 / 10)
         #expect(abs(steps(in: uneven).count - reference) <= 1)
     }
 
-    @Test("a gap of half a second loses no step, a gap of more than a second restarts")
+    @Test("a gap of half a second loses no step, and a gap of more than a second restarts the detector")
     func gaps() {
         let walk = simulated(seed: 7, seconds: 28)
         let whole = steps(in: walk)
@@ -115,7 +115,7 @@ struct StepDetectorTests {
         #expect(found.isEmpty)
     }
 
-    @Test("a sensor at rest with five times its noise gives no steps")
+    @Test("a sensor at rest with five times its noise yields no steps")
     func rest() {
         let body = WalkingBody(seed: 2)
         var resting = SampleBlock(stream: .accelerometer)
@@ -126,7 +126,7 @@ struct StepDetectorTests {
         #expect(steps(in: resting).isEmpty)
     }
 
-    /// Returns rest with bumps of 0.6 g and 0.3 s duration at `times` in s.
+    /// Returns samples of a device at rest, with bumps of 0.6 g and 0.3 s duration at `times` in s.
     private func bumps(at times: [Double], seconds: Double) -> SampleBlock {
         var block = SampleBlock(stream: .accelerometer)
         for index in 0..<Int64(seconds * 50) {

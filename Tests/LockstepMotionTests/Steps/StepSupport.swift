@@ -13,8 +13,9 @@ struct RecordedWalk: Sendable {
     /// The duration, in s.
     var duration: Double { Double((samples.times.last ?? 0) - (samples.times.first ?? 0)) / 1e6 }
 
-    /// The recordings of a folder, read once.
+    /// The walks with a phone, read once.
     static let walks = Result { try all(in: "walks") }
+    /// The walks and the desk work with a sensor on the wrist, read once.
     static let wrist = Result { try all(in: "wrist") }
 
     private static func all(in folder: String) throws -> [RecordedWalk] {
@@ -38,7 +39,7 @@ func steps(in samples: SampleBlock, parameters: StepParameters = StepParameters(
     return steps
 }
 
-/// Returns the accelerometer of a simulated body over `seconds`, starting at time 0.
+/// Returns the accelerometer samples of a simulated body for `seconds`, starting at time 0.
 func simulated(seed: UInt64, seconds: Int64, rate: Double = 100) -> SampleBlock {
     var schedule = SimulationSchedule(body: WalkingBody(seed: seed), rate: rate, start: 0)
     schedule.setRates([.accelerometer: rate])

@@ -4,7 +4,7 @@ import LockstepMotion
 import LockstepSensors
 import Testing
 
-/// The errors of distance and pace against the truth of simulated bodies.
+/// The errors of distance and pace relative to the true values of simulated bodies.
 @Suite("Distance and pace of simulated walks")
 struct WalkingDistanceTests {
     private struct Errors {
@@ -46,8 +46,9 @@ struct WalkingDistanceTests {
         #expect(Errors.mean(found.paces) < 0.005 && Errors.worst(found.paces) < 0.02)
     }
 
-    /// The step length of a simulated body is independent of its cadence, which is harder than reality.
-    @Test("without a step length, distance and pace are within 10 % on average and 22 % and 27 % for each")
+    /// The step length of a simulated body is independent of its cadence, which makes the estimate harder than in
+    /// reality.
+    @Test("without a step length, distance and pace are within 10 % on average, and within 22 % and 27 % for each body")
     func uncalibrated() {
         let found = errors(seeds: 0..<40) { _ in PedometerOptions() }
         log("nothing given", found)

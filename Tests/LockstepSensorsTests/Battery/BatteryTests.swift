@@ -4,7 +4,7 @@ import LockstepSensors
 import SensorTestSupport
 import Testing
 
-/// A power supply class like that of sysfs, in a temporary folder.
+/// A fake of the power supply class of sysfs, in a temporary folder.
 private struct FakePowerSupplies {
     let folder: String
     var tree: PowerSupplyTree { PowerSupplyTree(sysfsRoot: folder) }
@@ -43,14 +43,14 @@ struct PowerSupplyTests {
         }
     }
 
-    @Test("the words of the state column are those of the states, in order")
+    @Test("the choices of the state column are the names of the states, in the same order")
     func words() {
         #expect(
             SensorStream.battery.columns[1].kind
                 == .choice(BatteryReading.State.allCases.map { "\($0)" }))
     }
 
-    @Test("without a capacity the level follows from energy or charge, and may be unknown")
+    @Test("without a capacity the level is computed from energy or charge, or is unknown")
     func levels() async throws {
         try await withPowerSupplies { supplies in
             try supplies.set(
@@ -76,7 +76,7 @@ struct PowerSupplyTests {
         }
     }
 
-    @Test("several batteries are weighted with their capacities, and one that charges decides the state")
+    @Test("several batteries are weighted by capacity, and a charging one determines the state")
     func several() async throws {
         try await withPowerSupplies { supplies in
             try supplies.set(
@@ -90,7 +90,7 @@ struct PowerSupplyTests {
 
 @Suite("The battery source")
 struct BatterySourceTests {
-    @Test("a sample is a change of one percent or of the state, and a repetition after five minutes")
+    @Test("a change of one percent or of the state is a sample, and an unchanged reading after five minutes")
     func changes() {
         var changes = BatteryChanges()
         let minute: Int64 = 60_000_000
@@ -130,7 +130,7 @@ struct BatterySourceTests {
         }
     }
 
-    @Test("without requests nothing is read")
+    @Test("batteries are not read while they are not requested")
     func idle() async throws {
         try await withPowerSupplies { supplies in
             try supplies.set("BAT0", ["type": "Battery", "capacity": "80", "status": "Discharging"])

@@ -13,7 +13,7 @@ struct DeclinationStatusTests {
         func run(into sink: any SampleSink) async throws {}
     }
 
-    /// A device at rest, face up, its top to magnetic north.
+    /// Returns one second of samples of a device at rest, face up, with its top edge to magnetic north.
     private func second(_ second: Int64, of stream: SensorStream) -> SampleBlock {
         var block = SampleBlock(stream: stream)
         for index in 0..<50 as Range<Int64> {
@@ -24,13 +24,13 @@ struct DeclinationStatusTests {
         return block
     }
 
-    /// The frames of the device motion of one second.
+    /// Updates the graph with one second of samples and returns the frames of the resulting device motion.
     private func frames(_ graph: inout SensorGraph, _ second: Int64) -> Set<Double> {
         let outputs = [SensorStream.magnetometer, .accelerometer].flatMap { graph.update(self.second(second, of: $0)) }
         return Set(outputs.filter { $0.samples.stream == .deviceMotion }.flatMap { $0.samples.columns[17] })
     }
 
-    @Test("the frame is true north from the first location on, and the status says why it is not before")
+    @Test("the frame is true north after the first location, and the status explains why it is not before")
     func trueNorth() {
         var options = DerivedOptions()
         options.deviceMotion.referenceFrame = .trueNorth

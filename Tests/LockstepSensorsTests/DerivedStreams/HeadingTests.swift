@@ -10,7 +10,7 @@ import Testing
 struct HeadingTests {
     private static let degree = Double.pi / 180
 
-    /// Device motion with the top edge `course` degrees clockwise from north, raised by `pitch` degrees.
+    /// Returns device motion with the top edge `course` degrees clockwise from north, raised by `pitch` degrees.
     private func motion(
         course: Double, pitch: Double = 0, frame: AttitudeReferenceFrame = .magneticNorth,
         accuracy: CalibratedMagneticField.Accuracy = .high
@@ -24,7 +24,7 @@ struct HeadingTests {
             magneticField: CalibratedMagneticField(field: SIMD3(0, 20, -40), accuracy: accuracy))
     }
 
-    @Test("a heading is the direction of the top edge, also of a raised or upright device", arguments: [0, 45, 80, 90])
+    @Test("the heading remains the same while the top edge is raised to upright", arguments: [0, 45, 80, 90])
     func direction(pitch: Double) throws {
         for course in [0.0, 1, 90, 180, 270, 359] {
             let heading = try #require(HeadingEstimate(motion(course: course, pitch: pitch), declination: nil))
@@ -33,7 +33,7 @@ struct HeadingTests {
         }
     }
 
-    @Test("a device with its top edge down points where its screen points")
+    @Test("the heading of a device with its top edge down is the direction of its screen")
     func upsideDown() throws {
         let heading = try #require(HeadingEstimate(motion(course: 30, pitch: -80), declination: nil))
         #expect(abs(heading.magnetic - 30) < 0.02)
@@ -55,7 +55,7 @@ struct HeadingTests {
         #expect(HeadingEstimate(motion(course: 0, frame: .arbitraryCorrected), declination: 0) == nil)
     }
 
-    @Test("the accuracy follows the calibration of the field, and is unknown without one")
+    @Test("the accuracy follows from that of the magnetic calibration, and is unknown without calibration")
     func accuracy() throws {
         func accuracy(_ field: CalibratedMagneticField.Accuracy) throws -> Double? {
             try #require(HeadingEstimate(motion(course: 0, accuracy: field), declination: nil)).accuracy

@@ -68,7 +68,7 @@ struct FixAssemblerTests {
         #expect(take(&assembler, report(6), 1_300_000) == [.fix(place, arrived: 1_000_000)])
     }
 
-    @Test("a missing fix is reported once, and again after the next loss")
+    @Test("a missing fix is reported once per loss")
     func noFix() {
         var assembler = FixAssembler(deadline: 10)
         var outputs: [FixAssembler.Output] = []
@@ -85,7 +85,7 @@ struct FixAssemblerTests {
             ])
     }
 
-    @Test("an old fix is stale after ten seconds and whenever its age has doubled, until the next fix")
+    @Test("a fix is reported as stale after ten seconds and each time its age has doubled, until the next fix")
     func stale() {
         var assembler = FixAssembler()
         _ = assembler.receive(report(5), at: 0)

@@ -28,7 +28,7 @@ struct GpsdConversationTests {
         return #"{"class":"TPV","mode":\#(mode),"time":"1970-01-01T00:00:0\#(second).000Z"\#(place)}"#
     }
 
-    @Test("every column has its value in our order and units")
+    @Test("each column contains the matching value in the stream's unit")
     func columns() {
         var conversation = GpsdConversation(stamping: .now)
         #expect(say(&conversation, version) == [.report(.waiting("no fix"))])
@@ -45,7 +45,7 @@ struct GpsdConversationTests {
         #expect(advance(&conversation, 700_000) == [sample(at: 400_000, [1, 2, 51, 7, nil, nil, nil, 2, nil])])
     }
 
-    @Test("malformed lines are counted and skipped, unused classes are not counted")
+    @Test("malformed lines are counted and skipped, and lines of unused classes are not counted")
     func malformed() {
         var conversation = GpsdConversation(stamping: .now)
         for line in [
@@ -62,7 +62,7 @@ struct GpsdConversationTests {
         #expect(advance(&conversation, 300_000).count == 2)
     }
 
-    @Test("bytes may arrive in any pieces")
+    @Test("bytes may arrive in chunks of any size")
     func pieces() {
         var conversation = GpsdConversation(stamping: .now)
         var actions: [Action] = []
@@ -73,7 +73,7 @@ struct GpsdConversationTests {
         #expect(actions.count == 3)
     }
 
-    @Test("an endless line is dropped and the next one is read")
+    @Test("a line that is too long is dropped, and the next line is read")
     func endless() {
         var conversation = GpsdConversation(stamping: .now)
         for _ in 0..<100 { _ = conversation.receive([UInt8](repeating: 65, count: 10_000), at: 0) }
@@ -81,7 +81,7 @@ struct GpsdConversationTests {
         #expect(say(&conversation, version) == [.report(.waiting("no fix"))])
     }
 
-    @Test("a gpsd without receiver, and errors of gpsd, are reported")
+    @Test("a missing receiver and errors from gpsd are reported")
     func statuses() {
         var conversation = GpsdConversation(stamping: .now)
         _ = say(&conversation, version)
@@ -105,7 +105,7 @@ struct GpsdConversationTests {
         #expect(advance(&conversation, 3_000_000).isEmpty)
     }
 
-    @Test("an old fix is stale, a new one is not")
+    @Test("an old fix is reported as stale until a new one arrives")
     func stale() {
         var conversation = GpsdConversation(stamping: .now)
         _ = say(&conversation, position(5))
@@ -129,7 +129,7 @@ struct GpsdConversationTests {
         #expect(
             actions == [
                 sample(at: 5_000_000, place + [3, 5_000_000]), .report(.running),
-                .report(.waiting("1 fixes dropped, the last not later than the previous one")),
+                .report(.waiting("1 fix dropped, the last not later than the previous one")),
                 .report(.waiting("2 fixes dropped, the last without a time")),
                 sample(at: 6_000_000, [nil, nil, nil, nil, nil, nil, nil, 1, 6_000_000]), .report(.waiting("no fix")),
                 sample(at: 7_000_000, place + [3, 7_000_000]), .report(.running),

@@ -9,7 +9,7 @@ import Testing
 struct GpsdSourceTests {
     static let isPossible = sharedData != nil && GpsFake.isInstalled
 
-    /// Long, because the machine may be busy with other tests.
+    /// The time limit of a prompt reaction: long, because the machine may be busy with other tests.
     static let promptly = Duration.seconds(30)
 
     private func source(_ port: UInt16, stamping: Stamping = .now) -> GpsdSource {
@@ -17,7 +17,7 @@ struct GpsdSourceTests {
     }
 
     @Test(
-        "fixes of real receivers through the real gpsd match its regression tests, each once",
+        "fixes of recorded receivers through gpsd match gpsd's regression tests, and each is delivered once",
         .enabled(if: isPossible), .timeLimit(.minutes(10)),
         arguments: ["bu303-moving", "bu353s4", "quectel", "sirfstarv-nmea"])
     func receivers(log: String) async throws {
@@ -49,7 +49,7 @@ struct GpsdSourceTests {
     }
 
     @Test(
-        "a dead gpsd is reported once, and fixes resume when it returns", .enabled(if: isPossible),
+        "a terminated gpsd is reported once, and fixes resume after its restart", .enabled(if: isPossible),
         .timeLimit(.minutes(10)))
     func reconnect() async throws {
         let port = try freePort()
@@ -73,7 +73,7 @@ struct GpsdSourceTests {
         }
     }
 
-    @Test("without gpsd the source reports where and why, and ends promptly when cancelled")
+    @Test("without gpsd the source reports the address and the reason, and ends promptly when cancelled")
     func refused() async throws {
         let port = try freePort()
         let clock = ContinuousClock()
@@ -88,7 +88,7 @@ struct GpsdSourceTests {
         #expect(seen.blocks.isEmpty)
     }
 
-    @Test("a silent server does not delay a cancellation", .timeLimit(.minutes(10)))
+    @Test("a server that sends nothing does not delay a cancellation", .timeLimit(.minutes(10)))
     func silent() async throws {
         let server = try SilentServer()
         let port = server.port
@@ -97,7 +97,7 @@ struct GpsdSourceTests {
             try await GpsdSource(address: GpsdAddress(host: "127.0.0.1", port: port)).run(into: RecordingSink())
         }
         // After its request the source waits for reports.
-        let connection = try await server.asked()
+        let connection = try await server.waitForRequest()
         defer { close(connection) }
         let cancelled = clock.now
         running.cancel()
@@ -116,12 +116,12 @@ struct GpsdSourceTests {
         let sink = RecordingSink()
         let running = Task { try await source.run(into: sink) }
         for _ in 1...3 {
-            try await server.connected()
+            try await server.waitForClient()
             source.setRates([.accelerometer: 100])
-            try await server.closed()
+            try await server.waitForDisconnect()
             source.setRates([.location: .infinity])
         }
-        try await server.connected()
+        try await server.waitForClient()
         #expect(sink.seen.statuses.isEmpty)
         source.setRates([:])
         running.cancel()
@@ -129,7 +129,7 @@ struct GpsdSourceTests {
         _ = consume server
     }
 
-    @Test("an unknown host is reported as such")
+    @Test("an unknown host is reported")
     func unknownHost() async throws {
         let source = GpsdSource(address: GpsdAddress(host: "no.such.host.invalid", port: 1))
         let statuses = try await withRunning(source) { sink in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Location errors and old receivers")
 struct LocationTests {
-    @Test("the status of a source maps to one of three errors, or none")
+    @Test("the status of a source maps to one of three location errors, or to none")
     func statuses() {
         let cases: [(SourceStatus, LocationError?)] = [
             (.running, nil), (.ended, nil),
@@ -31,18 +31,18 @@ struct LocationTests {
         }
         let text = "gpsd at localhost:\(port): Connection refused"
         #expect(statuses.first?.locationError == .network(text))
-        #expect("\(LocationError.network(text))" == "location not reachable, trying again: \(text)")
+        #expect("\(LocationError.network(text))" == "location source not reachable, retrying: \(text)")
     }
 
     @Test(
-        "the first fixes of a real receiver are twenty years off and rejected, the others are accepted as old",
+        "the first fixes of a recorded receiver are rejected as twenty years off, and the others are accepted as stale",
         .enabled(if: sharedData != nil && GpsFake.isInstalled), .timeLimit(.minutes(10)))
     func rollover() async throws {
         let last = try #require(Timestamp("2005-07-01"))
-        var heard: SampleBlock?
-        // Occasionally gpsfake does not pass its receiver to gpsd, or only from the middle of its log.
-        for _ in 0..<4 where heard == nil { heard = try await Self.listen(last: last) }
-        let samples = try #require(heard, "the receiver was never heard from its beginning")
+        var received: SampleBlock?
+        // Occasionally gpsfake does not pass its receiver to gpsd, or starts in the middle of the log.
+        for _ in 0..<4 where received == nil { received = try await Self.listen(last: last) }
+        let samples = try #require(received, "the beginning of the receiver's log was never received")
         var filter = LocationFilter()
         for index in samples.times.indices {
             let time = Timestamp(microseconds: samples.times[index])
@@ -69,7 +69,9 @@ struct LocationTests {
         #expect(filter.previous != nil)
     }
 
-    /// Returns the fixes of the receiver from those twenty years off to five others; nil if they do not arrive.
+    /// Plays the receiver's log and returns its fixes: some that are twenty years off and at least five others. Returns
+    /// nil if they do not arrive.
+    /// - Parameter last: A time between those of both kinds of fixes.
     private static func listen(last: Timestamp) async throws -> SampleBlock? {
         let port = try freePort()
         let source = GpsdSource(address: GpsdAddress(host: "localhost", port: port))

@@ -17,7 +17,9 @@ struct BufferSizeTests {
         #expect(self.watermark(rate, linger) == watermark)
     }
 
-    @Test("a scan that arrives less often than the linger wakes the reader", arguments: [15.0, 9.9, 1, 0.01, 0])
+    @Test(
+        "each scan wakes the reader if scans arrive less often than once per linger",
+        arguments: [15.0, 9.9, 1, 0.01, 0])
     func slow(rate: Double) {
         #expect(watermark(rate, 100_000) == 1)
     }
@@ -29,13 +31,13 @@ struct BufferSizeTests {
     }
 
     @Test(
-        "the FIFO of a chip is emptied when it is half full at the latest",
+        "the chip's FIFO is emptied when it is half full at the latest",
         arguments: [(32, 16), (1024, 40), (3, 1), (1, 1), (0, 1)])
     func chip(scans: Int, watermark: Int) {
         #expect(self.watermark(400, 100_000, chipScans: scans) == watermark)
     }
 
-    @Test("the buffer holds two seconds within limits, and twice the scans of the linger")
+    @Test("the buffer holds the scans of two seconds, and at least those of two lingers, within limits")
     func length() {
         let lengths = [(0.5, Int64(100_000)), (100, 50_000), (100, 100_000), (1e9, 100_000), (100, 4_000_000)].map {
             BufferSize(rate: $0.0, linger: $0.1).length

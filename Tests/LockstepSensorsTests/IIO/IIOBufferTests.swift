@@ -7,7 +7,7 @@ import Testing
 struct IIOBufferTests {
     private let device = "iio:device0"
 
-    @Test("scans are delivered with their own times, in our units, rotated by the mount matrix")
+    @Test("scans are delivered with their own times, in Lockstep's units, rotated by the mount matrix")
     func scans() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(
@@ -33,7 +33,7 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("only requested channels are enabled, at the nearest rate and on the boot clock, and disabled at the end")
+    @Test("only requested channels are enabled, at the next higher rate and on the boot clock")
     func settings() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(
@@ -66,7 +66,7 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("byte order, shift, sign and padding follow the types, and an incomplete scan waits for its rest")
+    @Test("byte order, shift, sign and padding follow the types, and an incomplete scan waits for its remaining bytes")
     func layout() async throws {
         try await withFakeIIO { fake in
             let more = Dictionary(
@@ -106,7 +106,7 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("a device without current trigger gets its own")
+    @Test("a device without a current trigger gets its own trigger")
     func trigger() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"], more: ["trigger/current_trigger": ""])
@@ -118,7 +118,7 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("a clock that can be stepped is not used: samples are stamped on arrival, which is reported")
+    @Test("with a clock that can be stepped, samples are stamped on arrival, which is reported")
     func arrival() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
@@ -162,7 +162,7 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("a device whose file ends is reported, found again and used again")
+    @Test("a device whose file ends is reported as gone and used again when it returns")
     func gone() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
@@ -199,7 +199,7 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("a silent buffer is reported once and used when it delivers scans")
+    @Test("a buffer without scans is reported, and used when it delivers scans")
     func silence() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
@@ -210,7 +210,7 @@ struct IIOBufferTests {
                     "iio:device0 (bmi160) delivers no scans: check that the interrupt or trigger of its buffer is connected"
                 )
                 #expect(await sink.wait { $0.statuses.last == silent })
-                // It occasionally checks that the device still exists.
+                // The only wake-ups are occasional checks that the device still exists.
                 #expect(source.wakeups <= 10)
                 try writer.writeScan(1, 2, 3, at: Moment.now().boot)
                 #expect(await sink.wait { $0.statuses.last == .running })
@@ -225,8 +225,8 @@ struct IIOBufferTests {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
             _ = try fake.makeNode(device)
-            for (memory, watermark) in [(nil, "20"), ("32", "16"), ("1", "1")] {
-                if let memory { try fake.add(device, ["buffer/hwfifo_watermark_max": memory]) }
+            for (capacity, watermark) in [(nil, "20"), ("32", "16"), ("1", "1")] {
+                if let capacity { try fake.add(device, ["buffer/hwfifo_watermark_max": capacity]) }
                 let source = fake.source(linger: 100_000)
                 source.setRates([.accelerometer: 200])
                 try await withRunning(source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
@@ -268,7 +268,7 @@ struct IIOBufferTests {
                     try writer.write(scans)
                     #expect(await sink.wait { $0.samples(.accelerometer).count == round * 20 })
                 }
-                #expect(source.wakeups <= 20, "\(source.wakeups) wakeups for 10 pieces")
+                #expect(source.wakeups <= 20, "\(source.wakeups) wake-ups for 10 writes")
             }
         }
     }

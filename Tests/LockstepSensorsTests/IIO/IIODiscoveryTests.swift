@@ -70,17 +70,17 @@ struct IIODiscoveryTests {
             try fake.addPolledAccelerometer("iio:device0")
             try fake.addPolledAccelerometer("iio:device1")
             let selection = IIOSelection(fake.tree.devices())
-            let part = try #require(selection.groups.first)
-            let others = selection.deviceIDs.subtracting([part.deviceID])
-            #expect(try part.find(in: fake.tree, except: others).id == "iio:device0")
+            let group = try #require(selection.groups.first)
+            let others = selection.deviceIDs.subtracting([group.deviceID])
+            #expect(try group.find(in: fake.tree, except: others).id == "iio:device0")
             try fake.remove("iio:device0")
-            let error = try #require(throws: IIOError.self) { try part.find(in: fake.tree, except: others) }
+            let error = try #require(throws: IIOError.self) { try group.find(in: fake.tree, except: others) }
             #expect(
                 error.description
                     == "the sensor is not in \(fake.sysfs)/bus/iio/devices any more; connect it again or load its driver"
             )
             try fake.addPolledAccelerometer("iio:device2")
-            #expect(try part.find(in: fake.tree, except: others).id == "iio:device2")
+            #expect(try group.find(in: fake.tree, except: others).id == "iio:device2")
         }
     }
 
@@ -113,7 +113,7 @@ struct IIODiscoveryTests {
         }
     }
 
-    @Test("a missing scale and a missing axis are problems")
+    @Test("a missing scale and a missing axis are reported as problems")
     func incomplete() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()
@@ -183,7 +183,7 @@ struct IIODiscoveryTests {
     }
 
     @Test(
-        "a missing permission is reported with the file", .disabled(if: geteuid() == 0, "root can't be refused a file"))
+        "a missing permission is reported with the file", .disabled(if: geteuid() == 0, "root can read every file"))
     func permission() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()

@@ -5,9 +5,9 @@ import SensorTestSupport
 import Synchronization
 import Testing
 
-/// Device events that a test sends, in place of the kernel's.
+/// Device events that are sent by a test instead of the kernel.
 private final class FakeEvents: Sendable {
-    /// Both ends of a socket that keeps messages apart, as netlink does.
+    /// Both ends of a socket that preserves message boundaries, as netlink does.
     private let ends: (read: Int32, write: Int32)
 
     init() throws {
@@ -39,7 +39,7 @@ private final class FakeEvents: Sendable {
 @Suite("IIO devices that appear and disappear while running")
 struct IIOHotplugTests {
     @Test(
-        "an event is a change only for devices of the subsystem that appear or disappear",
+        "only the addition or removal of a device of the subsystem is a change",
         arguments: [
             ("add", "iio", true), ("remove", "iio", true), ("bind", "iio", true), ("change", "iio", false),
             ("add", "input", false),
@@ -56,7 +56,7 @@ struct IIOHotplugTests {
             try fake.addPolledAccelerometer()
             let events = try FakeEvents()
             let source = IIOSource(tree: fake.tree, events: events.events)
-            // Slow enough that no reading notices the removal.
+            // The rate is so low that no reading notices the removal.
             source.setRates([.accelerometer: 0.001])
             try await withRunning(source) { sink in
                 #expect(await sink.wait { $0.samples(.accelerometer).count == 1 })

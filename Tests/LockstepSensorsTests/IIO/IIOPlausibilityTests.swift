@@ -11,7 +11,7 @@ struct ReadingMonitorTests {
         ReadingMonitor(label: "iio:device0 (bmi160)", quantity: quantity, range: range, notes: notes)
     }
 
-    @Test("zeros on all axes are never published and reported after 20 readings")
+    @Test("zeros on all axes are never published, and are reported after 20 readings")
     func zeros() {
         var monitor = monitor()
         var published = 0
@@ -97,7 +97,7 @@ struct IIOErrorTests {
             IIOError(path: "/sys/x/buffer/enable", errno: 13).description.contains("RUN+=\"/bin/chgrp -R iio /sys%p\""))
     }
 
-    @Test("other errors state their meaning")
+    @Test("other errors state cause and advice")
     func others() {
         #expect(IIOError(path: "/dev/iio:device0", errno: 16).description.contains("another program uses the sensor"))
         #expect(IIOError(path: "/x", errno: 19).description == "/x: No such device: the sensor is gone")

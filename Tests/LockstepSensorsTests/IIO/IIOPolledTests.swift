@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Polled IIO sensors")
 struct IIOPolledTests {
-    @Test("values have our units and boot clock times")
+    @Test("values have Lockstep's units and times of the boot clock")
     func values() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()
@@ -32,7 +32,7 @@ struct IIOPolledTests {
             try await withRunning(source) { sink in
                 #expect(await sink.wait { $0.samples(.accelerometer).count >= 30 })
                 let times = sink.seen.samples(.accelerometer).times
-                // Readings lie on a grid: a late one does not shift the following ones.
+                // Readings have fixed deadlines: a late one does not delay the following ones.
                 let elapsed = Double(times[29] - times[0])
                 #expect(elapsed > 280_000, "30 samples in \(elapsed) µs")
             }
@@ -54,13 +54,13 @@ struct IIOPolledTests {
             let before = Moment.now().boot
             try await withRunning(source) { sink in
                 #expect(await sink.wait { $0.blocks.count >= 4 })
-                // Each ends one period early, because the next sample belongs to the next interval.
+                // Each linger ends one period early, because the next sample belongs to the next linger.
                 #expect(sink.seen.blocks[3].times[0] - before >= 3 * 290_000)
             }
         }
     }
 
-    @Test("a sensor that measures more slowly than it is polled is set to a faster rate")
+    @Test("a sensor that measures less often than it is polled is set to a higher rate")
     func hardwareRate() async throws {
         try await withFakeIIO { fake in
             try fake.addPolledAccelerometer()
@@ -103,7 +103,7 @@ struct IIOPolledTests {
             let source = fake.source
             source.setRates([:])
             try await withRunning(source) { sink in
-                // Another source serves as a clock.
+                // The simulated source serves as a clock for one second.
                 try await withRunning(SimulatedSource(rate: 100)) { clock in
                     #expect(await clock.wait { $0.samples(.accelerometer).count >= 100 })
                 }
@@ -112,9 +112,9 @@ struct IIOPolledTests {
                 source.setRates([.accelerometer: 100])
                 #expect(await sink.wait { $0.samples(.accelerometer).count >= 20 })
                 source.setRates([:])
-                // One per sample, and some for the changes.
+                // One wake-up per sample, and some for the changes of the requests.
                 let count = sink.seen.samples(.accelerometer).count
-                #expect(source.wakeups <= count + 60, "\(source.wakeups) wakeups for \(count) samples")
+                #expect(source.wakeups <= count + 60, "\(source.wakeups) wake-ups for \(count) samples")
             }
         }
     }

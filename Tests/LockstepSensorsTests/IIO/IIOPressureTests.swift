@@ -39,7 +39,7 @@ struct IIOPressureTests {
         }
     }
 
-    @Test("a buffered pressure is one value per scan, at the lowest rate from 1 Hz by default")
+    @Test("a buffered pressure is one value per scan, by default at the lowest rate of at least 1 Hz")
     func buffered() async throws {
         try await withFakeIIO { fake in
             try fake.add(

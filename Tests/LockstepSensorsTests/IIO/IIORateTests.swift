@@ -7,7 +7,7 @@ import Testing
 struct IIORateTests {
     private let device = "iio:device0"
 
-    @Test("a timer trigger and the device are set to the rate")
+    @Test("a timer trigger and the device are set to the requested rate")
     func timer() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"], more: ["trigger/current_trigger": "t0"])
@@ -23,7 +23,7 @@ struct IIORateTests {
         }
     }
 
-    @Test("a timer trigger is not faster than requested")
+    @Test("a timer trigger is not set to a higher rate than requested")
     func slowTimer() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"], more: ["trigger/current_trigger": "t0"])
@@ -37,7 +37,7 @@ struct IIORateTests {
         }
     }
 
-    @Test("the native rate is the one found first, not the one set last")
+    @Test("the native rate is the one found at discovery, not the one set last")
     func nativeRate() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])

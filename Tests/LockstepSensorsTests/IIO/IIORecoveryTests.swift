@@ -16,7 +16,7 @@ struct IIORecoveryTests {
                 try await fake.wait(device, "buffer/enable", for: "1")
                 try writer.writeScan(1, 2, 3, at: Moment.now().boot)
                 #expect(await sink.wait { $0.samples(.accelerometer).count == 1 })
-                // The file neither ends nor fails, as poll() of the kernel treats an unregistered device.
+                // The file neither ends nor fails: the kernel's poll() does not report that a device was unregistered.
                 try fake.unplug(device)
                 #expect(
                     await sink.wait {

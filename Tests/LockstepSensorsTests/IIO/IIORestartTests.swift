@@ -8,7 +8,7 @@ import Testing
 struct IIORestartTests {
     private let device = "iio:device0"
 
-    @Test("scans in the buffer are not lost when it is stopped")
+    @Test("scans in the buffer are delivered when it is stopped")
     func rest() async throws {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"])
@@ -38,7 +38,7 @@ struct IIORestartTests {
             source.setRates([.accelerometer: 100])
             try await withRunning(source) { sink in
                 try await fake.wait(device, "buffer/enable", for: "1")
-                // A reconfiguration would overwrite it.
+                // A reconfiguration would overwrite this watermark.
                 try fake.set(device, "buffer/watermark", "77")
                 source.setRates([.accelerometer: .infinity])
                 try writer.writeScan(1, 2, 3, at: Moment.now().boot)
@@ -49,7 +49,7 @@ struct IIORestartTests {
     }
 }
 
-/// Runs an action while it receives its first samples.
+/// A sink that runs an action when it receives its first samples.
 private final class OnceSink: SampleSink {
     let record = RecordingSink()
     private let isFirst = Atomic(true)

@@ -68,7 +68,7 @@ struct IIOSeveralBuffersTests {
         }
     }
 
-    @Test("a channel of no buffer is polled beside those of a buffer")
+    @Test("a channel that is in no buffer is polled beside buffered channels")
     func mixed() async throws {
         try await withFakeIIO { fake in
             try addDevice(fake, hasOldFolders: false)
@@ -79,7 +79,7 @@ struct IIOSeveralBuffersTests {
         }
     }
 
-    @Test("a buffer that the kernel does not know is an error that names it")
+    @Test("a buffer that cannot be opened is reported with its number")
     func unknownBuffer() async throws {
         try await withFakeIIO { fake in
             try addDevice(fake, hasOldFolders: false)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("IIO step counters")
 struct IIOStepTests {
-    @Test("steps are counted from the first reading, and a reset counter loses nothing")
+    @Test("steps are counted from the first reading, and no steps are lost when the counter is reset")
     func steps() async throws {
         try await withFakeIIO { fake in
             try fake.add("iio:device0", ["name": "bmi160", "in_steps_input": "1000", "in_steps_en": "0"])
@@ -30,12 +30,12 @@ struct IIOStepTests {
         try await withFakeIIO { fake in
             try fake.add("iio:device0", ["name": "bmi160", "in_steps_input": "-5", "in_steps_en": "0"])
             try await withRunning(fake.source) { sink in
-                // Later readings are counted.
+                // Only readings after this invalid one are counted.
                 try await fake.wait("iio:device0", "in_steps_en", for: "1")
                 try await fake.waitForReading("iio:device0", "in_steps_input")
                 try fake.set("iio:device0", "in_steps_input", "9000")
                 #expect(await sink.wait { $0.statuses.count >= 2 })
-                // Only after the valid count is the baseline, which the status shows.
+                // The status is reported after the valid count has become the baseline.
                 try fake.set("iio:device0", "in_steps_input", "9004")
                 #expect(await sink.wait { !$0.samples(.steps).isEmpty })
                 #expect(sink.seen.samples(.steps).columns[1] == [4])

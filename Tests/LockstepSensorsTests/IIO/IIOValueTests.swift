@@ -5,7 +5,7 @@ import Testing
 @Suite("IIO scan layout")
 struct ScanTests {
     @Test(
-        "a type has byte order, sign, bits and shift",
+        "byte order, sign, bits, repetition and shift of a type are parsed",
         arguments: [
             ("le:s16/16>>0", false, true, 16, 16, 1, 0), ("be:u12/16>>4", true, false, 12, 16, 1, 4),
             ("le:s64/64>>0", false, true, 64, 64, 1, 0), ("be:s20/32X3>>12", true, true, 20, 32, 3, 12),
@@ -135,7 +135,7 @@ struct SamplingRateTests {
         #expect(rates.choose(1000)?.text == "100.000000")
     }
 
-    @Test("a range yields the next step")
+    @Test("a range yields the next step at or above the requested rate")
     func range() throws {
         let rates = try #require(SamplingRates("[0.5 0.5 100]"))
         #expect(rates.bounds == 0.5...100)
@@ -163,7 +163,7 @@ struct SamplingRateTests {
 
 @Suite("Unit conversion of IIO sensors")
 struct AxisConversionTests {
-    @Test("9.8 m/s² upward at rest is -1 g")
+    @Test("9.8 m/s² upward at rest become -1 g")
     func acceleration() {
         let conversion = UnitConversion(
             scale: SIMD3(repeating: 0.000598205), offset: .zero, mount: nil,
@@ -222,7 +222,7 @@ struct StepDeltaTests {
         #expect(next?.columns[0] == [2_000_010])
     }
 
-    @Test("a smaller count belongs to a reset counter")
+    @Test("a smaller count means that the counter was reset")
     func reset() {
         var deltas = StepDeltas()
         _ = deltas.update(count: 1000, at: 10)

@@ -15,7 +15,7 @@ struct ScanStamperTests {
         #expect(stamper.note == nil)
     }
 
-    @Test("the time of suspend is added to monotonic times")
+    @Test("the duration of a suspend is added to monotonic times")
     func monotonic() {
         var stamper = ScanStamper(clock: .awake, began: 0)
         let stamps = stamper.stamp(own: [9 * second], count: 1, at: moment(boot: 14_100_000, asleep: 5_000_000))
@@ -35,7 +35,7 @@ struct ScanStamperTests {
 
     @Test("scans without timestamps are spread over the time since the last one")
     func arrival() {
-        var stamper = ScanStamper(clock: .arrival("so"), began: 1000)
+        var stamper = ScanStamper(clock: .arrival("reason"), began: 1000)
         let first = stamper.stamp(own: nil, count: 4, at: moment(boot: 1400))
         #expect(first == [.time(1100), .time(1200), .time(1300), .time(1400)])
         let next = stamper.stamp(own: [5, 6], count: 2, at: moment(boot: 1500))
@@ -46,7 +46,7 @@ struct ScanStamperTests {
 
     @Test("scans after a pause are not spread over the pause")
     func pause() {
-        var stamper = ScanStamper(clock: .arrival("so"), began: 0, rate: 100)
+        var stamper = ScanStamper(clock: .arrival("reason"), began: 0, rate: 100)
         let first = stamper.stamp(own: nil, count: 2, at: moment(boot: 1_000_000))
         #expect(first == [.time(980_000), .time(1_000_000)])
         let next = stamper.stamp(own: nil, count: 2, at: moment(boot: 1_030_000))
@@ -62,7 +62,7 @@ struct ScanStamperTests {
         #expect(stamper.note == nil)
     }
 
-    @Test("timestamps that stay behind are abandoned, and nothing more is lost")
+    @Test("after ten timestamps that go backward, scans are stamped on arrival and not dropped any more")
     func givenUp() {
         var stamper = ScanStamper(clock: .boot, began: 0)
         _ = stamper.stamp(own: [9 * second], count: 1, at: moment(boot: 9_000_000))
@@ -73,7 +73,7 @@ struct ScanStamperTests {
         #expect(stamper.note == "stamped on arrival, because its own timestamps go backward")
     }
 
-    @Test("a trigger without timestamps loses nothing")
+    @Test("no scan is dropped if the trigger provides no timestamps")
     func noTimes() {
         var stamper = ScanStamper(clock: .boot, began: 0)
         let stamps = stamper.stamp(own: [0, 0], count: 2, at: moment(boot: 100))
@@ -84,7 +84,7 @@ struct ScanStamperTests {
         #expect(stamper.note == "stamped on arrival, because its trigger provides no timestamps")
     }
 
-    @Test("a single missing timestamp costs only that scan")
+    @Test("only the scan without timestamp is dropped if a single one is missing")
     func missingTime() {
         var stamper = ScanStamper(clock: .boot, began: 0)
         for number in 1...5 {
@@ -97,7 +97,7 @@ struct ScanStamperTests {
         #expect(stamper.note == nil)
     }
 
-    @Test("timestamps of another clock are abandoned")
+    @Test("scans with timestamps of another clock are stamped on arrival")
     func implausible() {
         var stamper = ScanStamper(clock: .boot, began: 99_000_000)
         _ = stamper.stamp(own: Array(repeating: 1, count: 10), count: 10, at: moment(boot: 100_000_000))
@@ -120,7 +120,7 @@ struct ScanStamperTests {
         #expect(stamps == [.dropped, .time(9_000_000)])
     }
 
-    @Test("the time of suspend is added only to monotonic times after it")
+    @Test("the duration of a suspend is added only to later monotonic times")
     func monotonicSuspend() {
         var stamper = ScanStamper(clock: .awake, began: 8_900_000)
         let first = stamper.stamp(own: [9 * second], count: 1, at: moment(boot: 9_020_000))

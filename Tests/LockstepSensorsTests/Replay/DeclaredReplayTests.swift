@@ -24,7 +24,7 @@ struct DeclaredReplayTests {
     }
 
     @Test(
-        "a stream is found by the names of its columns",
+        "a declared stream is found by the names of its columns",
         arguments: ["t_us,ppm,state", "t_us,x/co2.ppm,state", "t_us,x/co2.ppm,x/co2.state"])
     func row(_ header: String) throws {
         let layout = try layout(header)
@@ -40,7 +40,7 @@ struct DeclaredReplayTests {
         #expect(throws: ReplayError.self) { try RecordingLayout(header: "t_us,ppm", file: "a.csv") }
     }
 
-    @Test("a header that may belong to two streams is refused")
+    @Test("a header that may belong to two streams is rejected")
     func ambiguous() throws {
         let error = #expect(throws: ReplayError.self) { try layout("t_us,lat,lon,speed") }
         #expect(

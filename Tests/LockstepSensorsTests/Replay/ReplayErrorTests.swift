@@ -15,15 +15,19 @@ struct ReplayErrorTests {
 
     static let cases = [
         Case(text: "", line: nil, reason: "the file is empty"),
-        Case(text: "0,0.1,0.2,1\n", line: 1, reason: "no header, or one without t_us; a recording has t_us with x_g"),
-        Case(text: "t_us,pascal\n0,1\n", line: 1, reason: "the header names no stream; a recording has t_us with"),
-        Case(text: "t_us,x_g,y_g\n0,1,1\n", line: 1, reason: "the header names no stream"),
-        Case(text: "t_us,x_g,y_g,z_g,x_g\n0,1,1,1,1\n", line: 1, reason: "the header names 'x_g' twice"),
+        Case(
+            text: "0,0.1,0.2,1\n", line: 1,
+            reason: "the header is missing or has no t_us; a recording has t_us with x_g"),
+        Case(text: "t_us,pascal\n0,1\n", line: 1, reason: "the header contains no stream; a recording has t_us with"),
+        Case(text: "t_us,x_g,y_g\n0,1,1\n", line: 1, reason: "the header contains no stream"),
+        Case(text: "t_us,x_g,y_g,z_g,x_g\n0,1,1,1,1\n", line: 1, reason: "the header contains 'x_g' twice"),
         Case(text: "t_us,x_g,y_g,z_g\n\r\n\n", line: nil, reason: "no rows after the header"),
         Case(text: "t_us,x_g,y_g,z_g", line: nil, reason: "no rows after the header"),
         Case(
-            text: "t_us,x_g,y_g,z_g\n0,0,0,1\n5,0,0\n9,0,0,1\n", line: 3, reason: "3 fields where the header has 4"),
-        Case(text: "t_us,x_g,y_g,z_g\n0,0,0,1\n\n9,0,0,1\n", line: 3, reason: "1 fields where the header has 4"),
+            text: "t_us,x_g,y_g,z_g\n0,0,0,1\n5,0,0\n9,0,0,1\n", line: 3,
+            reason: "the header has 4 fields, this line has 3"),
+        Case(
+            text: "t_us,x_g,y_g,z_g\n0,0,0,1\n\n9,0,0,1\n", line: 3, reason: "the header has 4 fields, this line has 1"),
         Case(
             text: "t_us,x_g,y_g,z_g\n0,0,zero,1\n9,0,0,1\n", line: 2,
             reason: "'zero' is not a number (y of motion/accelerometer)"),
@@ -33,12 +37,13 @@ struct ReplayErrorTests {
             text: "t_us,x_g,y_g,z_g\n1.5,0,0,1\n7,0,0,1\n", line: 2, reason: "t_us is '1.5', not a whole number of µs"),
         Case(
             text: "t_us,x_g,y_g,z_g\n10,0,0,1\n20,0,0,1\n19,0,0,1\n", line: 4,
-            reason: "time goes back, from 20 to 19 µs"),
+            reason: "time goes backward, from 20 to 19 µs"),
         Case(
             text: "t_us,x_g,y_g,z_g\n10,0,0,1\n20,0,", line: nil,
-            reason: "the last line is incomplete: 3 fields where the header has 4"),
+            reason: "the last line is incomplete: the header has 4 fields, this line has 3"),
         Case(
-            text: String(repeating: "x", count: 200_000), line: 1, reason: "longer than 65536 bytes: not CSV"),
+            text: String(repeating: "x", count: 200_000), line: 1,
+            reason: "longer than 65536 bytes, so the file is not CSV"),
     ]
 
     @Test("an error names the file, the line and the reason", arguments: cases)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Replay")
 struct ReplayTests {
-    /// Plays a text from a file.
+    /// Plays a recording with this content at maximum speed and with its own timestamps.
     private func playOwn(_ text: String) async throws -> RecordingSink.Seen {
         try await withFile(text) { try await play(ReplaySource(file: $0, speed: .maximum, stamping: .own)) }
     }
@@ -26,7 +26,7 @@ struct ReplayTests {
         for column in 0..<3 { #expect(samples.columns[column] == rows.compactMap { Double($0[column + 1]) }) }
     }
 
-    @Test("specific force in m/s² becomes g with our sign, and other streams are unchanged")
+    @Test("specific force in m/s² is converted to g with Lockstep's sign, and other streams are unchanged")
     func units() async throws {
         let seen = try await playOwn(
             """
@@ -46,7 +46,7 @@ struct ReplayTests {
     @Test(
         "a recording of three sensors at rest shows -1 g and the earth's magnetic field",
         .enabled(if: sharedData != nil))
-    func broad() async throws {
+    func threeSensors() async throws {
         let source = try ReplaySource(
             file: sharedFile("orientation/10_undisturbed_slow_translation_A.csv"), speed: .maximum, stamping: .own)
         #expect(source.streams == [.accelerometer, .gyroscope, .magnetometer])
@@ -57,7 +57,7 @@ struct ReplayTests {
         #expect(seen.samples(.magnetometer).count == acceleration.count)
     }
 
-    @Test("location and motion share a file, and empty fields are missing samples or null")
+    @Test("a file may contain locations and motion, and empty fields are missing samples or null")
     func mixed() async throws {
         let seen = try await playOwn(
             """
@@ -90,7 +90,7 @@ struct ReplayTests {
         #expect(seen.samples(.accelerometer).times == [5, 6, 7, 8, 900])
     }
 
-    @Test("at full speed a recording ends now, with unchanged intervals")
+    @Test("at maximum speed a recording ends at the present time, with unchanged intervals")
     func fullSpeed() async throws {
         let rows = (0..<2000).map { "\(1_000_000 + $0 * 9_000),0,0,-1" }.joined(separator: "\n")
         let before = Moment.now().boot
@@ -105,7 +105,7 @@ struct ReplayTests {
         #expect(seen.blocks.allSatisfy { $0.count <= 500 })
     }
 
-    @Test("at ten times the speed no sample lies in the future and the last one is current")
+    @Test("at ten times the speed no sample is in the future and the last one is at the present time")
     func tenTimes() async throws {
         let rows = (0...200).map { "\($0 * 20_000),0,0,-1" }.joined(separator: "\n")
         let before = Moment.now().boot
@@ -136,12 +136,12 @@ struct ReplayTests {
     func pauses() {
         let timing = ReplayTiming(speed: .times(2), stamping: .now, began: 1_000, first: 70, last: 60_000_070)
         func pause(before time: Int64) -> Int64? { timing.pause(before: time, at: 1_000_000, linger: 70_000) }
-        // At twice the speed, all rows recorded until 1,998,070 are due.
+        // At twice the speed, all rows with times up to 1,998,070 are due.
         #expect(pause(before: 1_998_070) == nil)
         #expect(pause(before: 1_998_072) == 70_000)
         #expect(pause(before: 2_298_070) == 150_000)
-        let unhurried = ReplayTiming(speed: .maximum, stamping: .now, began: 1_000, first: 70, last: 60_000_070)
-        #expect(unhurried.pause(before: 2_298_070, at: 1_000_000, linger: 70_000) == nil)
+        let unlimited = ReplayTiming(speed: .maximum, stamping: .now, began: 1_000, first: 70, last: 60_000_070)
+        #expect(unlimited.pause(before: 2_298_070, at: 1_000_000, linger: 70_000) == nil)
     }
 
     @Test("at any speed a timestamp is not later than the time of delivery", arguments: [0.25, 1, 3, 100])

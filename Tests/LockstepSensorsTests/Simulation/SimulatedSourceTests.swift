@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The simulated source")
 struct SimulatedSourceTests {
-    @Test("samples lie on an exact grid of the boot clock and not in the future")
+    @Test("samples are at exact intervals on the boot clock and never in the future")
     func grid() async throws {
         let source = SimulatedSource(seed: 4)
         #expect(source.name == "simulate:4")
@@ -34,7 +34,7 @@ struct SimulatedSourceTests {
         }
     }
 
-    @Test("a grid at any rate does not drift")
+    @Test("sample times do not drift at any rate")
     func otherRate() {
         var schedule = SimulationSchedule(body: WalkingBody(seed: 1), rate: 30, start: 500)
         let times = schedule.take(through: 8_000_500)[0].times
@@ -43,7 +43,7 @@ struct SimulatedSourceTests {
         #expect(times.last == 8_000_500)
     }
 
-    @Test("after a long pause only the last ten seconds are delivered, on the same grid")
+    @Test("after a long pause only samples of the last ten seconds are delivered, at the same intervals")
     func skipsAhead() {
         var schedule = SimulationSchedule(body: WalkingBody(seed: 1), rate: 100, start: 0)
         _ = schedule.take(through: 1_000_000)

@@ -16,7 +16,7 @@ struct WalkingBodyTests {
         SIMD3(block.columns[0][index], block.columns[1][index], block.columns[2][index])
     }
 
-    @Test("equal seeds yield equal samples, at once or in pieces", arguments: seeds)
+    @Test("equal seeds yield equal samples, however many are taken at once", arguments: seeds)
     func reproducible(seed: UInt64) {
         var whole = schedule(seed)
         let expected = whole.take(through: 9_990_000)
@@ -25,23 +25,23 @@ struct WalkingBodyTests {
         #expect(expected.map(\.count) == [1000, 1000, 1000, 10, 10, 1])
 
         var pieces = schedule(seed)
-        let sink = stride(from: Int64(0), through: 9_990_000, by: 37_000).flatMap { pieces.take(through: $0) }
+        let parts = stride(from: Int64(0), through: 9_990_000, by: 37_000).flatMap { pieces.take(through: $0) }
         let rest = pieces.take(through: 9_990_000)
         for block in expected {
-            let times = (sink + rest).filter { $0.stream == block.stream }.flatMap(\.times)
-            let first = (sink + rest).filter { $0.stream == block.stream }.flatMap { $0.columns[0] }
+            let times = (parts + rest).filter { $0.stream == block.stream }.flatMap(\.times)
+            let first = (parts + rest).filter { $0.stream == block.stream }.flatMap { $0.columns[0] }
             #expect(times == block.times)
             #expect(first == block.columns[0])
         }
     }
 
-    @Test("different seeds are different persons with different noise")
+    @Test("different seeds yield different persons and different noise")
     func seedsDiffer() {
         #expect(Set(Self.seeds.map { WalkingPerson(seed: $0) }).count == Self.seeds.count)
-        let still = Self.seeds.map { seed in
+        let noises = Self.seeds.map { seed in
             WalkingBody(seed: seed, person: WalkingPerson(seed: 1)).noise(lane: 1, index: 0)
         }
-        #expect(Set(still).count == Self.seeds.count)
+        #expect(Set(noises).count == Self.seeds.count)
     }
 
     @Test("at rest the magnitude is 1 g, and face up the reading is (0, 0, -1)")
@@ -108,7 +108,7 @@ struct WalkingBodyTests {
         #expect((25...62).contains(length(body.earthField)))
     }
 
-    @Test("steps only increase, by an even number per cycle, and the distance follows", arguments: seeds)
+    @Test("steps only increase, by an even number per cycle, and agree with the distance", arguments: seeds)
     func truth(seed: UInt64) {
         let body = WalkingBody(seed: seed)
         let cycle = body.pace.cycle

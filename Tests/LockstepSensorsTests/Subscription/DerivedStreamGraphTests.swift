@@ -20,7 +20,7 @@ struct DerivedStreamGraphTests {
         SensorGraph(sources: [DescribedSource(streams: streams)], options: options)
     }
 
-    @Test("a heading needs a magnetometer and a reference frame with a north")
+    @Test("a heading needs a magnetometer and a reference frame aligned with north")
     func headingAvailability() {
         #expect(graph(motion).streams.contains(.heading))
         #expect(!graph([.accelerometer, .gyroscope]).streams.contains(.heading))
@@ -33,7 +33,7 @@ struct DerivedStreamGraphTests {
         #expect(graph([.deviceMotion]).streams == [.deviceMotion, .heading])
     }
 
-    @Test("an altitude needs the pressure, and one of a source is not derived")
+    @Test("an altitude needs the pressure, and is not derived if a source provides it")
     func altitudeAvailability() {
         #expect(graph([.pressure]).streams == [.pressure, .altitude])
         #expect(!graph([.accelerometer]).streams.contains(.altitude))
@@ -43,7 +43,7 @@ struct DerivedStreamGraphTests {
         #expect(provided.sourceRates == [.altitude: .infinity])
     }
 
-    @Test("a stream derived from a derived stream requests the inputs of both, and the position without a declination")
+    @Test("a stream derived from a derived stream requests the inputs of both, and the location without a declination")
     func chain() {
         var options = DerivedOptions()
         options.deviceMotion.declination = 0.1
@@ -69,7 +69,7 @@ struct DerivedStreamGraphTests {
         #expect(graph.sourceRates == [.deviceMotion: 100])
     }
 
-    @Test("the altitude starts again at 0 for each subscription, and after a restart")
+    @Test("the altitude starts at 0 for each subscription and after a restart")
     func altitudeStart() {
         var graph = graph([.pressure])
         func altitudes(_ pressures: [Double], _ graph: inout SensorGraph) -> [Double] {

@@ -9,15 +9,15 @@ struct SensorGraphTests {
     private struct Sensors: SensorSource {
         var name = "sensors"
         var streams: [SensorStream] = [.accelerometer, .gyroscope, .location]
-        var own: Double? = 100
+        var rate: Double? = 100
 
-        func nativeRate(of stream: SensorStream) -> Double? { own }
+        func nativeRate(of stream: SensorStream) -> Double? { rate }
         func run(into sink: any SampleSink) async throws {}
     }
 
     private func graph(_ source: Sensors = Sensors()) -> SensorGraph { SensorGraph(sources: [source]) }
 
-    /// One second of accelerometer samples at `rate`, face up, from second `second` on.
+    /// Returns accelerometer samples at `rate`, at rest face up, for `seconds` from second `second` on.
     private func resting(at rate: Int64, from second: Int64, seconds: Int64 = 1) -> SampleBlock {
         var block = SampleBlock(stream: .accelerometer)
         for index in 0..<rate * seconds {
@@ -45,7 +45,7 @@ struct SensorGraphTests {
     }
 
     @Test("keeps the native rate of a source unless a faster one is requested")
-    func ownPace() {
+    func nativeRate() {
         var graph = graph()
         let (all, fast) = (graph.addSubscriber(), graph.addSubscriber())
         _ = graph.setRequests([.gyroscope: .everything], for: all)
@@ -56,8 +56,8 @@ struct SensorGraphTests {
         _ = graph.setRequests([:], for: fast)
         _ = graph.setRequests([.gyroscope: SensorRequest(rate: .infinity, minimum: 300)], for: all)
         #expect(graph.sourceRates == [.gyroscope: 300])
-        // A fixed rate has no alternative.
-        var fixed = self.graph(Sensors(own: nil))
+        // A source without a native rate has a fixed rate, which cannot be raised.
+        var fixed = self.graph(Sensors(rate: nil))
         let subscriber = fixed.addSubscriber()
         _ = fixed.setRequests([.gyroscope: SensorRequest(rate: .infinity, minimum: 300)], for: subscriber)
         #expect(fixed.sourceRates == [.gyroscope: .infinity])
@@ -104,14 +104,14 @@ struct SensorGraphTests {
         #expect(graph.sourceRates.isEmpty)
     }
 
-    @Test("delivers pending steps to the last subscriber")
-    func leftovers() {
+    @Test("delivers pending steps when the last subscriber leaves")
+    func pendingSteps() {
         var schedule = SimulationSchedule(body: WalkingBody(seed: 3), rate: 100, start: start)
         var graph = graph()
         let subscriber = graph.addSubscriber()
         _ = graph.setRequests([.steps: .everything], for: subscriber)
         var delivered = 0.0
-        // Until the middle of the first walk.
+        // 18 s end in the middle of the first walk.
         for tick in 1...180 as ClosedRange<Int64> {
             for block in schedule.take(through: start + tick * 100_000) {
                 for output in graph.update(block) { delivered += output.samples.columns[1].reduce(0, +) }

@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import SensorTestSupport
 
-/// Waits until a descriptor is readable, on its own thread, because the writer may need this one.
-/// - Throws: `FileError` with the reason where it can't be within two minutes.
+/// Waits until a descriptor is readable. Waits on another thread, because the writer may need the current one.
+/// - Throws: `FileError` with `reason` if the descriptor is not readable within two minutes.
 func awaitInput(of descriptor: Int32, else reason: String) async throws {
     let isThere = await withCheckedContinuation { continuation in
         DispatchQueue.global().async {

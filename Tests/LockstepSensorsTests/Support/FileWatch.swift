@@ -1,7 +1,7 @@
 import Glibc
 import SensorTestSupport
 
-/// Reports events of a file from now on (inotify).
+/// Watches a file for events from its creation on (inotify).
 struct FileWatch: ~Copyable {
     enum Event {
         case read, change
@@ -24,8 +24,8 @@ struct FileWatch: ~Copyable {
 
     /// Waits for an event since the start of the watch or the last call.
     func wait() async throws {
-        try await awaitInput(of: descriptor, else: "nothing happened to \(path)")
-        // The kernel may merge events; remaining ones count for the next call.
+        try await awaitInput(of: descriptor, else: "no event on \(path)")
+        // The kernel may merge events. Events that are not read here count for the next call.
         var events = [UInt8](repeating: 0, count: 4096)
         _ = read(descriptor, &events, events.count)
     }

@@ -2,14 +2,14 @@ import Foundation
 import LockstepSensors
 import SensorTestSupport
 
-/// gpsfake with its own gpsd, which repeats a receiver's log.
+/// A gpsfake process with its own gpsd, which plays a receiver's log repeatedly.
 struct GpsFake {
     static let program = "/usr/bin/gpsfake"
     static var isInstalled: Bool { access(program, X_OK) == 0 && access("/usr/sbin/gpsd", X_OK) == 0 }
 
-    /// Runs gpsfake during `body`, which starts when fixes arrive.
+    /// Runs gpsfake during `body`, which starts after the first fix.
     ///
-    /// About one start of gpsfake 3.22 in fifty does not pass its receiver to gpsd; it is then started again.
+    /// In about one of fifty starts, gpsfake 3.22 does not pass its receiver to gpsd. It is then restarted.
     static func with<Result>(
         log: String, port: UInt16, delay: Double, sink: RecordingSink, body: () async throws -> Result
     ) async throws -> Result {
@@ -62,7 +62,7 @@ struct GpsFake {
     }
 }
 
-/// A listening socket on a free port of this machine that never answers.
+/// A TCP server on a free port of this machine that accepts connections and sends nothing.
 struct SilentServer: ~Copyable {
     let port: UInt16
     private let descriptor: Int32
@@ -87,20 +87,20 @@ struct SilentServer: ~Copyable {
     deinit { close(descriptor) }
 
     /// Waits until a client has connected.
-    func connected() async throws { try await awaitInput(of: descriptor, else: "no client connected") }
+    func waitForClient() async throws { try await awaitInput(of: descriptor, else: "no client connected") }
 
     /// Waits until a client has connected and sent something.
-    /// - Returns: the connection, for the caller to close.
-    func asked() async throws -> Int32 {
-        try await connected()
+    /// - Returns: the connection, which the caller must close.
+    func waitForRequest() async throws -> Int32 {
+        try await waitForClient()
         let connection = accept(descriptor, nil, nil)
         try await awaitInput(of: connection, else: "the client sent nothing")
         return connection
     }
 
     /// Waits until a client has connected and closed its connection.
-    func closed() async throws {
-        try await connected()
+    func waitForDisconnect() async throws {
+        try await waitForClient()
         let connection = accept(descriptor, nil, nil)
         defer { close(connection) }
         let isClosed = await withCheckedContinuation { continuation in
@@ -113,9 +113,9 @@ struct SilentServer: ~Copyable {
                 continuation.resume(returning: count == 0)
             }
         }
-        guard isClosed else { throw FileError(reason: "the connection stays open") }
+        guard isClosed else { throw FileError(reason: "the client did not close the connection") }
     }
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that is currently free.
 func freePort() throws -> UInt16 { try SilentServer().port }

@@ -22,9 +22,9 @@ struct GpsdCheckFile {
         }
     }
 
-    /// The times of its fixes.
+    /// The times of the fixes.
     var times: Set<Timestamp> { Set(reports.filter(\.isFix).compactMap(\.time)) }
 
-    /// The time within a GPS week cycle of 1,024 weeks: gpsd guesses the cycle from the machine's clock.
+    /// Returns the time within a GPS cycle of 1,024 weeks, in µs: gpsd assumes the cycle from the machine's clock.
     static func withoutRollover(_ microseconds: Int64) -> Int64 { microseconds % (1024 * 7 * 86_400_000_000) }
 }

@@ -17,7 +17,7 @@ struct SampleStamperTests {
                     stream: .accelerometer, times: [start + 10, start + 20], columns: block([1, 2]).columns))
     }
 
-    @Test("moves ties by 1 µs, also across blocks")
+    @Test("moves equal times apart by 1 µs, also across blocks")
     func ties() {
         var stamper = SampleStamper()
         #expect(stamper.stamp(block([10, 10, 10, 11, 20]), on: line).times.map { $0 - start } == [10, 11, 12, 13, 20])
@@ -39,7 +39,7 @@ struct SampleStamperTests {
         #expect(stamper.stamp(block([3]), on: line).times == [start + 3])
     }
 
-    @Test("converts the start of counted steps too")
+    @Test("converts the column start of steps too")
     func stepStarts() {
         var stamper = SampleStamper()
         let unknown = Double.nan
@@ -62,7 +62,7 @@ struct SampleStamperTests {
         #expect(tie.times == [start + 3501] && tie.columns[0] == [Double(start + 3500)])
     }
 
-    @Test("goes back only in a new epoch")
+    @Test("goes backward only in a new epoch")
     func epochs() {
         var stamper = SampleStamper()
         _ = stamper.stamp(block([1000]), on: line)
@@ -83,7 +83,7 @@ struct SuspendDetectorTests {
         #expect(detector.observe(moment(boot: 20_000_000, asleep: 9_000_000)) == 11_000_000)
     }
 
-    @Test("ignores stops below one second and long times awake")
+    @Test("ignores suspends below one second and long times awake")
     func short() {
         var detector = SuspendDetector(at: moment(boot: 0))
         #expect(detector.observe(moment(boot: 2_000_000, asleep: 999_999)) == nil)

@@ -14,7 +14,7 @@ struct TimeLineTests {
         }
     }
 
-    @Test("ignores a difference of 200 µs", arguments: [200, -200, 1, -1] as [Int64])
+    @Test("ignores a difference of up to 200 µs", arguments: [200, -200, 1, -1] as [Int64])
     func deadBand(_ offset: Int64) {
         var line = TimeLine(at: moment(boot: 0))
         for second in 1...50 as ClosedRange<Int64> {
@@ -24,7 +24,7 @@ struct TimeLineTests {
     }
 
     @Test(
-        "slews a larger difference by 1 µs per ms until it is gone",
+        "slews a larger difference by 1 µs per ms until it is corrected",
         arguments: [201, -201, 10_000, -10_000, 400_000] as [Int64])
     func slewing(_ offset: Int64) {
         var line = TimeLine(at: moment(boot: 0))
@@ -36,7 +36,7 @@ struct TimeLineTests {
     }
 
     @Test(
-        "slews within its rate and arrives, however often it is observed",
+        "slews within its rate and corrects the whole difference, however often it is observed",
         arguments: [100, 999, 1000, 1500, 33_333, 5_000_000] as [Int64])
     func frequency(_ interval: Int64) {
         var line = TimeLine(at: moment(boot: 0))
@@ -80,7 +80,7 @@ struct TimeLineTests {
         #expect(line.timestamp(boot: 0).microseconds == start + 1000)
     }
 
-    @Test("never goes back between observations and yields strictly increasing timestamps")
+    @Test("never goes backward between observations and yields strictly increasing timestamps")
     func randomCorrections() {
         var (random, seed) = seeded("time line")
         for _ in 0..<50 {

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Estimates the gyroscope's bias with a Kalman filter. At rest the bias is the gyroscope's reading; in motion it shows
-/// in the rate of the inclination corrections.
+/// Estimates the gyroscope's bias with a Kalman filter. At rest the bias is the gyroscope's reading. In motion it is
+/// observed in the rate of the inclination corrections.
 struct BiasEstimator: Sendable {
     /// The estimated bias, in rad/s.
     private(set) var bias: SIMD3<Double>
@@ -12,8 +12,8 @@ struct BiasEstimator: Sendable {
     private let maxBias: Double
     private let parameters: VQFParameters
 
-    // Derived from the accelerometer's interval: the growth of the variance per sample, and measurement weights with
-    // which the filter converges to the standard deviations of the parameters.
+    // Derived from the accelerometer's interval: the growth of the variance per sample, and the measurement weights
+    // that make the filter converge to the standard deviations given by the parameters.
     private var growth = 0.0
     private var restWeight = 0.0
     private var motionWeight = 0.0
@@ -36,12 +36,14 @@ struct BiasEstimator: Sendable {
     @inline(__always)
     var sigma: Double { min(covariance.rowSumNorm, initialVariance).squareRoot() / 100 * .pi / 180 }
 
-    /// Updates the estimate; called with each accelerometer sample.
+    /// Updates the estimate. Must be called for each accelerometer sample.
     ///
     /// - Parameters:
     ///   - attitude: from the device to the earth.
-    ///   - up: the direction of the low-passed acceleration before the inclination correction.
-    ///   - restRate: the low-passed rotation rate at rest, in rad/s; nil in motion.
+    ///   - up: the direction of the low-pass filtered acceleration before the inclination correction.
+    ///   - restRate: the low-pass filtered rotation rate at rest, in rad/s; nil in motion.
+    ///   - filter: the coefficients of the acceleration's low-pass filter.
+    ///   - interval: the sample interval of the accelerometer, in s.
     @inline(__always)
     mutating func update(
         attitude: Quaternion, up: SIMD3<Double>, restRate: SIMD3<Double>?, filter: LowPassCoefficients,

@@ -5,6 +5,7 @@ import Glibc
 struct HeadingCorrection: Sendable {
     /// The rotation about the vertical from the drifting frame to the earth frame, in rad.
     private(set) var angle = 0.0
+    /// Whether the field is disturbed or not known yet.
     var isDisturbed: Bool { monitor.isDisturbed }
 
     private var monitor: MagneticDisturbanceDetector
@@ -14,6 +15,7 @@ struct HeadingCorrection: Sendable {
     /// The gain of the first updates: 1/1, 1/2, 1/3, … (a mean), so that the heading is available at once; 0
     /// afterwards.
     private var startGain = 1.0
+    /// The gain of an update with an undisturbed field.
     private var gain: Double
     private let parameters: VQFParameters
 
@@ -46,7 +48,8 @@ struct HeadingCorrection: Sendable {
         gain = followingGain(time: parameters.magnetometerTime, interval: interval)
     }
 
-    /// Returns the gain for the current field: zero while a disturbance is rejected, reduced if the disturbance lasts.
+    /// Returns the gain for the current field: 0 while a disturbance is rejected, and reduced if it lasts longer than
+    /// the rejection.
     @inline(__always)
     private mutating func trustedGain(_ elapsed: Double) -> Double {
         guard monitor.isDisturbed else {

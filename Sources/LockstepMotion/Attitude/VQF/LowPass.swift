@@ -13,7 +13,7 @@ struct LowPassCoefficients: Sendable {
     ///   - interval: the sample interval, in s.
     init(time: Double, interval: Double) {
         guard time >= interval / 2 else {
-            // Near the Nyquist frequency the filter would be unstable: pass everything.
+            // Near the Nyquist frequency the filter would be unstable, so it passes its input.
             (b0, b1, b2, a1, a2) = (1, 0, 0, 0, 0)
             return
         }
@@ -30,8 +30,8 @@ struct LowPassCoefficients: Sendable {
 
 /// The state of a low-pass filter for a vector of values.
 ///
-/// During the first time constant the output is the mean of all samples, so that it does not depend on a single one.
-/// The filter then continues from that mean.
+/// During the first time constant the output is the mean of all samples, so that it does not depend on the first sample
+/// alone. The filter then continues from that mean.
 struct LowPass<Vector: SIMD & Sendable>: Sendable where Vector.Scalar == Double {
     /// The last output.
     private(set) var value = Vector(repeating: 0)

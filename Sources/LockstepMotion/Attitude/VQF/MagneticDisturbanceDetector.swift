@@ -1,7 +1,7 @@
 import Glibc
 
 /// Detects magnetic disturbances: compares strength and dip of the field with a reference. The reference follows the
-/// field slowly, and is replaced if another field holds while the device rotates.
+/// field slowly, and is replaced if another field persists while the device rotates.
 struct MagneticDisturbanceDetector: Sendable {
     private struct Field {
         /// The strength, in the magnetometer's unit.
@@ -15,10 +15,14 @@ struct MagneticDisturbanceDetector: Sendable {
         }
     }
 
+    /// Whether the field differs from the reference, or there is no reference yet.
     private(set) var isDisturbed = true
     private var reference = Field()
+    /// The field that may replace the reference.
     private var candidate = Field()
+    /// The time for which the field has matched the reference, in s.
     private var undisturbedTime = 0.0
+    /// The time with rotation for which the field has matched the candidate, in s.
     private var candidateTime = 0.0
     private var smooth = LowPass<SIMD2<Double>>()
     private var filter: LowPassCoefficients

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Detects rest: gyroscope and accelerometer stay close to their own low-pass filters for a while.
+/// Detects rest: the readings of gyroscope and accelerometer stay close to their low-pass filtered values for a time.
 struct RestDetector: Sendable {
     private(set) var isAtRest = false
     /// The low-pass filtered rotation rate, in rad/s.

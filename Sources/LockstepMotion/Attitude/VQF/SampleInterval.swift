@@ -1,4 +1,4 @@
-/// The sample interval for which a sensor's filters are designed, and whether it is still valid.
+/// Tracks the sample interval for which a sensor's filters are designed.
 ///
 /// The intervals of a real sensor jitter and some samples are lost. The filters are designed for the mean interval, and
 /// redesigned when the mean leaves a band about it.

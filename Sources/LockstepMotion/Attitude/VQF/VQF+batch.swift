@@ -15,8 +15,8 @@ extension VQF {
         public var isMagneticFieldDisturbed: [Bool] = []
     }
 
-    /// Processes all samples of a recording at the nominal interval. The result equals that of a call per sample, in
-    /// less time.
+    /// Processes all samples of a recording at the nominal interval. The result equals that of one call per sample,
+    /// but takes less time.
     ///
     /// - Parameters:
     ///   - gyroscope: rotation rates, in rad/s.

@@ -1,4 +1,4 @@
-/// The tuning of ``VQF``. The defaults are those that Laidig & Seel (2023) found on many data sets.
+/// The tuning of ``VQF``. The defaults are those of Laidig & Seel (2023), optimised on many data sets.
 public struct VQFParameters: Sendable, Hashable {
     /// The time constant of the acceleration's low-pass filter, in s.
     public var accelerometerTime = 3.0
@@ -39,14 +39,14 @@ public struct VQFParameters: Sendable, Hashable {
     public var newFieldTime = 20.0
     /// The time for which the first field must hold during rotation to become the reference, in s.
     public var firstFieldTime = 5.0
-    /// The rotation rate that counts as rotation for that purpose, in °/s.
+    /// The rotation rate that counts as rotation for ``newFieldTime`` and ``firstFieldTime``, in °/s.
     public var newFieldRotation = 20.0
     /// The time for which the field must match the reference to count as undisturbed, in s.
     public var minUndisturbedDuration = 0.5
     /// The time for which a disturbed field is rejected, in s. Afterwards it is used with reduced weight.
     public var maxRejectionDuration = 60.0
-    /// The reduction of the weight of a disturbed field after that time. Undisturbed time restores the rejection time
-    /// faster than it was used up, by the same factor.
+    /// The factor by which the weight of a disturbed field is reduced after ``maxRejectionDuration``. While the field
+    /// is undisturbed, the rejection time used up so far decreases by this many seconds per second.
     public var rejectionFactor = 2.0
 
     /// Creates the default parameters.

@@ -3,8 +3,8 @@ import LockstepModel
 /// Detects implausible jumps of the position.
 ///
 /// The speed from the last accepted fix to the new one, after subtracting the accuracies of both, is compared with a
-/// limit. A fix that is too far away is suspect. If later fixes confirm it, the earlier position was wrong, or the
-/// device was moved without reception: then the new position is accepted.
+/// limit. A fix that is too far away is suspect. If later fixes confirm it, the new position is accepted: the earlier
+/// one was wrong, or the device was moved without reception.
 struct JumpDetector: Sendable, Hashable {
     /// The assumed accuracy if the receiver reports none, in m.
     private static let unknownAccuracy = 50.0

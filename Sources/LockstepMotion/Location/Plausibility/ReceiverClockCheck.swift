@@ -3,10 +3,10 @@ import LockstepModel
 /// Checks whether a receiver's time is plausible.
 ///
 /// GPS counts weeks modulo 1024. A receiver that assumes the wrong cycle is off by 1024 weeks (19.6 years), often only
-/// until it has received enough data. A time is implausible if it differs from the device's by 1024 weeks (or a
+/// for the first fixes. A time is implausible if it differs from the device's by 1024 weeks (or a
 /// multiple, within a day), if that difference has changed by as much since the last fix, if it lies before the
-/// rollover of April 2019, or if it is more than an hour ahead. If fixes continue with the same error, the error is a
-/// persistent one of the receiver or of the device's clock: it is then subtracted and the fixes are accepted.
+/// rollover of April 2019, or if it is more than an hour ahead. If further fixes have the same error, it is a
+/// persistent error of the receiver's or the device's clock. It is then subtracted and the fixes are accepted.
 struct ReceiverClockCheck: Sendable, Hashable {
     /// The result of a check.
     enum Verdict: Hashable {
@@ -20,7 +20,9 @@ struct ReceiverClockCheck: Sendable, Hashable {
     static let rollover: Int64 = 1024 * 7 * 86_400_000_000
     /// The last rollover: 2019-04-07.
     private static let earliest = Timestamp(microseconds: 1_554_595_200_000_000)
+    /// The largest difference from whole cycles that counts as a rollover, in µs: one day.
     private static let nearRollover: Int64 = 86_400_000_000
+    /// How far the receiver's clock may be ahead, in µs: one hour.
     private static let maxAhead: Int64 = 3_600_000_000
     /// The largest difference between errors that count as equal, in µs.
     private static let sameError: Int64 = 10_000_000
@@ -51,7 +53,7 @@ struct ReceiverClockCheck: Sendable, Hashable {
             return .off(error)
         }
         let cycles = Self.cycles(error)
-        // If the error is whole cycles, the remainder is the actual age of the fix.
+        // If the error consists of whole cycles, the remainder is the actual age of the fix.
         persistentError = cycles != 0 ? cycles * Self.rollover : error
         suspect = nil
         lastAcceptedError = error - persistentError

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Fits an ellipsoid to magnetometer readings: its centre is the device's own field (hard iron), its axes are the
+/// Fits an ellipsoid to magnetometer readings. Its centre is the device's own field (hard iron). Its axes describe the
 /// distortion of the earth's field by soft magnetic material (soft iron) and by unequal sensitivities.
 ///
 /// The usual linear least-squares fit of a quadric, as in Q. Li, J. G. Griffiths: Least squares ellipsoid specific
@@ -8,9 +8,10 @@ import Glibc
 ///
 /// x² + y² + z² = u₀ (x² + y² − 2z²) + u₁ (x² + z² − 2y²) + 2 (u₂ xy + u₃ xz + u₄ yz + u₅ x + u₆ y + u₇ z) + u₈
 ///
-/// follow from normal equations, whose sums fade. The first five are 0 for a sphere; a small ridge keeps them there
-/// unless the readings require more. A quadric that is not an ellipsoid is discarded. The attitude is not used: unlike
-/// ``HardIronEstimator`` the fit does not need a gyroscope, but it needs readings in most directions.
+/// are the solution of normal equations, whose sums decay exponentially. The first five are 0 for a sphere; a small
+/// ridge keeps them there unless the readings require other values. A quadric that is not an ellipsoid is discarded.
+/// Unlike ``HardIronEstimator``, the fit does not use the attitude and so needs no gyroscope, but it needs readings in
+/// most directions.
 struct EllipsoidFit: Sendable {
     /// The result of a fit.
     struct Result: Sendable, Hashable {

@@ -1,11 +1,12 @@
-/// Estimates the device's own magnetic field (hard iron), which rotates with the device, beside the earth's field,
-/// which does not.
+/// Estimates the device's own magnetic field (hard iron), which rotates with the device, together with the earth's
+/// field, which does not.
 ///
 /// A reading m at an attitude R (device to earth) is Rᵀ h + b, where h is the earth's field and b the device's own.
-/// Both follow by least squares from readings at many attitudes. The sums fade exponentially. A reading counts only
-/// after a rotation, so a device at rest neither learns nor forgets.
+/// Both follow by least squares from readings at many attitudes. The sums decay exponentially. A reading counts only
+/// after a rotation, so that a device at rest does not change the estimate.
 ///
-/// h is relative to the frame without magnetometer. Its slow heading drift does not matter if the sums fade faster.
+/// h is relative to the frame without magnetometer. The heading of this frame drifts slowly, which is harmless because
+/// the sums decay faster.
 struct HardIronEstimator: Sendable {
     /// The cosine of half the rotation after which a reading counts: 5°.
     private static let maxCosine = 0.999_048
@@ -15,15 +16,16 @@ struct HardIronEstimator: Sendable {
     private static let minReadings = 20.0
     /// The noise of a good magnetometer in µT: a lower limit for the estimated noise.
     private static let minNoise = 0.3
-    /// The number of standard errors by which the offset must change to be applied. Residuals are correlated in time, so
-    /// the error is several times the standard error.
+    /// The number of standard errors by which the offset must change to be applied. Residuals are correlated in time,
+    /// so the error is several times the standard error.
     private static let significance = 6.0
     /// The ridge (Tikhonov regularisation), relative to the information about an axis that was rotated through all
-    /// directions. An axis without information gets no offset.
+    /// directions. The offset along an axis without information is 0.
     private static let ridge = 0.002
 
     /// The device's own field in µT along its axes; 0 until it is known to 3 µT.
     private(set) var offset = SIMD3<Double>(0, 0, 0)
+    /// The accuracy of ``offset``.
     private(set) var accuracy = CalibratedMagneticField.Accuracy.uncalibrated
     /// The root mean square of the residuals per axis, in µT; nil before there are enough readings.
     private(set) var residual: Double?
@@ -36,8 +38,10 @@ struct HardIronEstimator: Sendable {
     private var turnedReadings = SIMD3(0.0, 0, 0)
     private var squares = 0.0
     private var last: Quaternion?
-    /// The number of further readings for which the previous calibration remains valid, because few readings say less.
+    /// The number of further readings for which the previous calibration remains valid, because an estimate from few
+    /// readings is less accurate.
     private var remainingGrace = 0
+    /// The initial value of ``remainingGrace`` after a restart.
     private static let graceReadings = 100
 
     /// The calibration of the same device for a new frame: the result is kept, the sums restart.
@@ -88,7 +92,7 @@ struct HardIronEstimator: Sendable {
         // Infinite or NaN if the device was rotated about one axis only.
         let spread = information(ridge: 0).inverse
         let earth = turned - mean.x * found.x - mean.y * found.y - mean.z * found.z
-        // The mean square of the residual. Because of the ridge, b is not exactly at its minimum.
+        // The mean square of the residuals. Because of the ridge, b does not minimise it exactly.
         let ofEarth = SIMD3(dot(mean.x, earth), dot(mean.y, earth), dot(mean.z, earth))
         let residual = squares / weight - dot(earth, turned) - dot(found, 2 * reading - ofEarth - found)
         let rootMeanSquare = (max(0, residual) / 3).squareRoot()
@@ -100,8 +104,8 @@ struct HardIronEstimator: Sendable {
         remainingGrace = max(0, remainingGrace - 1)
         accuracy = remainingGrace > 0 ? max(accuracy, present) : present
         guard present >= .medium, remainingGrace == 0 || offset == SIMD3(0, 0, 0) else { return }
-        // Change the offset only by more than its uncertainty: the heading filter takes every change for one of the
-        // field.
+        // Change the offset only by more than its uncertainty, because the heading filter interprets each change as a
+        // change of the field.
         if length(found - offset) > max(1, Self.significance * sigma) { offset = found }
     }
 }

@@ -2,17 +2,17 @@
 struct MagneticCalibrator: Sendable {
     /// The effective number of readings that a soft-iron correction requires.
     private static let minWeight = 100.0
-    /// The part of all directions that it requires.
+    /// The fraction of all directions that a soft-iron correction requires.
     private static let minCoverage = 0.75
-    /// The largest residual, in µT.
+    /// The largest residual of a valid soft-iron correction, in µT.
     private static let maxResidual = 2.0
-    /// The factor by which the residual of a sphere must be larger: otherwise there is no soft iron to correct.
+    /// The factor by which the residual of the best sphere must be larger. Otherwise there is no soft iron to correct.
     private static let minImprovement = 1.15
     /// The noise of a good magnetometer in µT: a smaller residual does not count as an improvement.
     private static let minNoise = 0.3
     /// The largest ratio of the axes of a plausible ellipsoid.
     private static let maxAxisRatio = 2.0
-    /// The largest difference from a known hard-iron offset, in µT.
+    /// The largest difference between the ellipsoid's centre and a known hard-iron offset, in µT.
     private static let maxDisagreement = 6.0
     /// The number of readings between two fits.
     private static let fitInterval = 5
@@ -24,7 +24,7 @@ struct MagneticCalibrator: Sendable {
     private var latest: EllipsoidFit.Result?
     /// The soft-iron correction that is applied.
     private var applied: EllipsoidFit.Result?
-    /// The accuracy of the soft-iron correction by the readings of late.
+    /// The accuracy of the soft-iron correction according to recent readings.
     private var softIronAccuracy = CalibratedMagneticField.Accuracy.uncalibrated
     private var readings = 0
 
@@ -50,7 +50,7 @@ struct MagneticCalibrator: Sendable {
         revise()
     }
 
-    /// Returns a reading without the influence of the device, in µT.
+    /// Returns a reading corrected for the influence of the device, in µT.
     func corrected(_ reading: SIMD3<Double>) -> SIMD3<Double> {
         guard let applied else { return reading - hardIron.offset }
         return applied.correction * (reading - applied.center)
@@ -68,14 +68,15 @@ struct MagneticCalibrator: Sendable {
             residual: applied?.residual ?? hardIron.residual, coverage: coverage.fraction, accuracy: accuracy)
     }
 
-    /// Applies the latest fit if it is valid and differs, and drops the one applied if it contradicts the hard iron.
+    /// Applies the latest fit if it is valid and differs from the applied one. Discards the applied one if it
+    /// contradicts the hard-iron estimate.
     private mutating func revise() {
         if let applied, !agrees(applied) { self.applied = nil }
         softIronAccuracy = .uncalibrated
         guard let latest, isValid(latest) else { return }
         softIronAccuracy = .init(sigma: standardError(latest), noise: latest.residual, strength: latest.radius)
-        // As for hard iron, change by more than the uncertainty only: the heading filter takes every change for one of
-        // the field.
+        // As for hard iron, change the correction only by more than its uncertainty, because the heading filter
+        // interprets each change as a change of the field.
         if let applied, difference(applied, latest) <= max(1, 2 * standardError(latest)) { return }
         applied = latest
     }

@@ -1,10 +1,10 @@
-/// The part of all directions in which readings were taken lately.
+/// The fraction of all directions in which readings were taken recently.
 ///
-/// The sphere is divided into 24 cells of about equal size: a quarter of each face of a cube. A cell counts until it
-/// has not been visited for a number of readings.
+/// The sphere is divided into 24 cells of about equal size: a quarter of each face of a cube. A cell counts as
+/// covered until a number of readings have been taken in other cells since its last visit.
 struct SphereCoverage: Sendable {
     private static let cells = 24
-    /// The number of readings for which a cell counts.
+    /// The number of readings after a visit for which a cell counts as covered.
     private static let memory = 400
 
     private var lastVisits = [Int?](repeating: nil, count: cells)
@@ -16,7 +16,7 @@ struct SphereCoverage: Sendable {
         lastVisits[Self.cell(of: direction)] = count
     }
 
-    /// The part of the cells that were visited lately, 0…1.
+    /// The fraction of cells that count as covered, 0…1.
     var fraction: Double {
         Double(lastVisits.count { $0.map { count - $0 < Self.memory } ?? false }) / Double(Self.cells)
     }

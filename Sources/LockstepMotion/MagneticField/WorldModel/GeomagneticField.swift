@@ -23,10 +23,11 @@ public struct GeomagneticField: Sendable, Hashable {
     /// The angle of the field below the horizontal in rad, −π/2…π/2.
     public var inclination: Double { atan2(down, horizontalStrength) }
 
-    /// The standard error of ``declination`` in rad, by the error model of WMM2025: √(0.26² + (5.417 µT° / H)²) °.
+    /// The standard error of ``declination`` in rad, from the error model of WMM2025: √(0.26² + (5.417 / H)²) in
+    /// degrees, where H is ``horizontalStrength`` in µT.
     public var declinationError: Double { hypot(0.26, 5.417 / horizontalStrength) * .pi / 180 }
 
-    /// Whether a compass is useless: the horizontal component is below 2 µT. These are the blackout zones of the World
-    /// Magnetic Model around the magnetic poles.
+    /// Whether a compass is unusable, because the horizontal component is below 2 µT. These are the blackout zones of
+    /// the World Magnetic Model around the magnetic poles.
     public var isCompassUnreliable: Bool { horizontalStrength < 2 }
 }

@@ -11,7 +11,7 @@ struct LegendreFunctions {
     /// - Parameter latitude: in rad, −π/2…π/2.
     init(degree: Int, latitude: Double) {
         let sine = sin(latitude)
-        // At a pole the limit of P / cos is finite: stay clear of 0 / 0.
+        // At a pole P / cos has a finite limit. The lower bound avoids 0 / 0.
         let cosine = max(cos(latitude), 1e-12)
         self.cosine = cosine
         let count = Self.index(degree, degree) + 1
@@ -42,11 +42,13 @@ struct LegendreFunctions {
         }
     }
 
+    /// Returns P(n, m).
     func value(_ n: Int, _ m: Int) -> Double { values[Self.index(n, m)] }
 
+    /// Returns the derivative of P(n, m) with respect to the latitude.
     func derivative(_ n: Int, _ m: Int) -> Double { derivatives[Self.index(n, m)] }
 
-    /// P(n, m) divided by the cosine of the latitude.
+    /// Returns P(n, m) divided by the cosine of the latitude.
     func valueByCosine(_ n: Int, _ m: Int) -> Double { values[Self.index(n, m)] / cosine }
 
     private static func index(_ n: Int, _ m: Int) -> Int { n * (n + 1) / 2 + m }

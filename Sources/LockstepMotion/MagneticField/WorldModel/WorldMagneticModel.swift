@@ -62,7 +62,7 @@ public struct WorldMagneticModel: Sendable {
         let place = Self.geocentric(latitude: latitude, altitude: altitude)
         let elapsed = min(max(year, validYears.lowerBound), validYears.upperBound) - epoch
         let field = synthesis(at: place, longitude: coordinate.longitude * .pi / 180, elapsed: elapsed)
-        // From the vertical of the sphere to that of the ellipsoid.
+        // Rotate the components from the vertical of the sphere to that of the ellipsoid.
         let tilt = place.latitude - latitude
         return GeomagneticField(
             north: (field.north * cos(tilt) - field.down * sin(tilt)) / Self.nanoteslaPerMicrotesla,
@@ -87,7 +87,7 @@ public struct WorldMagneticModel: Sendable {
         return Geocentric(latitude: atan2(polar, equatorial), radius: hypot(equatorial, polar))
     }
 
-    /// Returns the field in nT relative to the sphere, `elapsed` years after the epoch.
+    /// Returns the field in nT in the axes of the sphere, `elapsed` years after the epoch.
     private func synthesis(
         at place: Geocentric, longitude: Double, elapsed: Double
     ) -> (north: Double, east: Double, down: Double) {

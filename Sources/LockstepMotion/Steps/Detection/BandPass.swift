@@ -1,7 +1,7 @@
 import Glibc
 
-/// A band-pass filter for the magnitude at the detector's fixed rate: a second-order Butterworth low-pass followed by a
-/// second-order Butterworth high-pass (bilinear transform).
+/// A band-pass filter for magnitudes at the step detector's fixed rate: a second-order Butterworth low-pass followed by
+/// a second-order Butterworth high-pass (bilinear transform).
 struct BandPass: Sendable {
     private var low: Section
     private var high: Section

@@ -1,16 +1,17 @@
-/// Rejects swings that come faster than the steps of the measured stride.
+/// Rejects swings that occur more often than the two steps of each measured stride.
 ///
-/// A device that rebounds in a pocket shows an extra peak per stride. The stride itself remains visible as the
+/// A device that rebounds in a pocket causes an extra peak per stride. The stride itself remains detectable as the
 /// fundamental period of the signal (``Periodicity/fundamentalPeriod``), and a stride has two steps. The limiter is a
 /// token bucket: time adds two steps per stride, and each accepted swing takes one.
 struct CadenceLimiter: Sendable {
-    /// The strides that are limited, in s: cadences of 1.6 to 2.9 steps/s. Other periods may be those of single steps or
-    /// of several strides.
+    /// The stride durations, in s, for which swings are limited: cadences of 1.6 to 2.9 steps/s. Other periods may
+    /// belong to single steps or several strides.
     private static let strides = 0.7...1.25
-    /// The rate of the bucket relative to two steps per stride, so that an error of the period costs no step.
+    /// The fill rate of the bucket relative to two steps per stride: a small error of the period must not cost steps.
     private static let margin = 1.03
-    /// The capacity of the bucket, and the level that a swing needs: steps of the two feet may differ in duration.
+    /// The capacity of the bucket, in steps.
     private static let capacity = 1.3
+    /// The level that a swing needs, below 1 because the steps of the two feet may differ in duration.
     private static let minLevel = 0.5
 
     private var level = capacity

@@ -24,7 +24,7 @@ struct MagnitudeResampler: Sendable {
         case ignored
     }
 
-    /// The end of the cell that ``next()`` returned last, or the time of the first sample, in µs.
+    /// The end of the last cell that ``next()`` returned, or the time of the first sample, in µs.
     private(set) var time: Int64 = 0
 
     private var isEmpty = true

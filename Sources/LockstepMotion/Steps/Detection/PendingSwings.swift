@@ -53,7 +53,8 @@ struct PendingSwings: Sendable {
         return periodicity / Double(count) - parameters.spreadWeight * spread >= parameters.minQuality
     }
 
-    /// Moves the pending swings to `credited`, except for weak ones at the beginning (the device was being put away).
+    /// Moves the pending swings to `credited`. Weak swings at the beginning are dropped, because they are movements
+    /// such as putting the device away.
     mutating func credit(into credited: inout [Step]) {
         let minRise = parameters.fadingRatio * meanRise
         if let first = steps.firstIndex(where: { $0.rise >= minRise }), let last = steps.last, first < steps.count - 1 {

@@ -3,20 +3,21 @@ import Glibc
 /// Measures how periodic the last seconds of a signal are: the largest peak of the normalised autocorrelation
 /// (Pearson's correlation of the signal with a delayed copy of itself) over the lags that can be a step or a stride.
 ///
-/// Evaluated twice a second at half the detector's rate, which costs some ten thousand multiplications.
+/// It is evaluated twice a second at half the detector's rate. An evaluation takes some ten thousand multiplications.
 struct Periodicity: Sendable {
     /// The rate of the stored values, in Hz.
     private static let rate = MagnitudeResampler.rate / 2
     /// The number of input values between evaluations: 0.5 s.
     private static let evaluationInterval = 25
-    /// The range of lags, in s, from the shortest step to the longest stride.
+    /// The shortest lag in s: a short step.
     private static let minLag = 0.28
+    /// The longest lag in s: a long stride.
     private static let maxLag = 2.0
-    /// The smallest part of the window that a lag leaves for the comparison.
+    /// The smallest fraction of the window that must remain for the comparison at a lag.
     private static let minOverlap = 0.4
-    /// The part of the largest correlation that makes a smaller lag the fundamental period.
+    /// The fraction of the largest correlation that a smaller lag needs to be the fundamental period.
     private static let fundamentalRatio = 0.85
-    /// The part of the window that must be filled before the first evaluation.
+    /// The fraction of the window that must be filled before the first evaluation.
     private static let minFilled = 0.6
 
     /// The periodicity: 1 for an exactly periodic signal, about 0.3 for hand movements at a desk, 0 for a signal
@@ -100,7 +101,8 @@ struct Periodicity: Sendable {
         }
         let count = Double(overlap)
         let power = (earlySquares - early * early / count) * (lateSquares - late * late / count)
-        // A constant signal has no correlation. 1e-12 is in (µg)² · g².
+        // The correlation of a constant signal is undefined. The threshold, in g⁴, is well below the power of any
+        // movement.
         guard power > 1e-12 else { return 0 }
         return (products - early * late / count) / power.squareRoot()
     }

@@ -1,6 +1,6 @@
 /// A step of a walk.
 public struct Step: Sendable, Hashable {
-    /// The time of the step's peak, in µs, about 40 ms after the foot strike.
+    /// The time of the step's peak in µs, about 40 ms after the foot strike.
     public var time: Int64
     /// The time of the previous step, in µs. For the first step of a walk: ``time`` minus the mean duration of a step.
     public internal(set) var start: Int64
@@ -18,8 +18,8 @@ public struct Step: Sendable, Hashable {
 /// An extra peak per stride, as from a device that rebounds in a loose pocket, is rejected (`CadenceLimiter`): on
 /// recorded walks with such peaks added, the mean error is 3 % instead of 8 %.
 ///
-/// Sensors of 20 to 500 Hz, evenly sampled or not, give the same count within one or two steps a walk. A gap of more
-/// than 1 s between samples starts a new recording. Walks of eight steps or less are not detected.
+/// Sensors of 20 to 500 Hz, evenly sampled or not, yield the same count within one or two steps per walk. A gap of more
+/// than 1 s between samples resets the detector. Walks of eight steps or less are not detected.
 ///
 /// Measured: 15 walks with phones in eight placements, mean error 1.3 %, worst 4.8 %; six walks with a sensor on the
 /// wrist, worst 3.8 %; no false step in 4.5 minutes of desk work. Below one step a second, a walk with a sensor on the
@@ -50,7 +50,8 @@ public struct StepDetector: Sendable {
     /// Processes an accelerometer sample.
     ///
     /// - Parameters:
-    ///   - time: in µs, of any clock. Samples that are not finite or not later than the previous one are ignored.
+    ///   - time: the time of the sample in µs, of any clock. Samples that are not finite or not later than the previous
+    ///     one are ignored.
     ///   - x: the acceleration along the x axis in g, of either sign convention; `y` and `z` likewise.
     ///   - steps: newly recognised steps are appended in order of time. Most calls append none.
     public mutating func update(time: Int64, x: Double, y: Double, z: Double, into steps: inout [Step]) {

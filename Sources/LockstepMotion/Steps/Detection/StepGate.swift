@@ -3,11 +3,12 @@ import Glibc
 /// Decides which swings are steps: those that belong to a walk.
 ///
 /// A single swing is weak evidence. Several swings at regular intervals in a periodic signal are a walk. Swings are
-/// pending until there are enough of them and are then credited together. From then on each swing is a step at once,
-/// until the swings stop or become much weaker.
+/// pending until there are enough of them, and are then credited together. From then on each swing counts as a step at
+/// once, until the swings stop or become much weaker.
 struct StepGate: Sendable {
     private let parameters: StepParameters
 
+    /// Whether the current swings belong to a walk.
     private(set) var isOpen = false
     /// Swings since the last pause that are not yet known to be steps. Empty while the gate is open.
     private var pending: PendingSwings
@@ -33,7 +34,7 @@ struct StepGate: Sendable {
         // Too close to the last swing: a second peak of the same step.
         guard elapsed >= parameters.minStepInterval else { return }
         guard limiter.accepts(at: swing.time, period: period) else {
-            // The same step: its stronger peak counts for the strength of the walk.
+            // A second peak of the same step: the stronger peak determines the strength of the walk.
             rises.z = max(rises.z, swing.rise)
             return
         }

@@ -1,29 +1,31 @@
 /// The parameters of the step detector.
 ///
-/// One set serves all placements and people. With any single parameter 10 % off, recorded walks with a phone are still
-/// counted within 2 % on average, and desk work gives at most 10 false steps a minute, mostly none. Only slow walks
-/// with a sensor on the wrist, at one step in two seconds, may then be off by half.
+/// One set of values serves all placements and people. With any single parameter 10 % off, recorded walks with a phone
+/// are still counted within 2 % on average, and desk work gives at most 10 false steps a minute, mostly none. Only slow
+/// walks with a sensor on the wrist, at one step in two seconds, may then be off by half.
 struct StepParameters: Sendable {
-    /// The band of the fundamental frequency of steps, in Hz. Below it lie changes of orientation, above it the ringing
-    /// of each impact.
+    /// The lower limit of the band of step frequencies, in Hz. Frequencies below it are changes of orientation.
     var lowCutOff = 0.9
+    /// The upper limit of the band of step frequencies, in Hz. Frequencies above it are the ringing of impacts.
     var highCutOff = 2.6
-    /// The smallest swing in a periodic signal, in g (a quiet walk with the device in the hand).
+    /// The smallest swing in a periodic signal, in g (a gentle walk with the device in the hand).
     var minRegularSwing = 0.04
-    /// The smallest swing in a signal without period, in g. Hand movements at a desk are stronger than a quiet walk.
+    /// The smallest swing in a signal without period, in g. Hand movements at a desk are stronger than a gentle walk.
     var minIrregularSwing = 0.155
-    /// From this periodicity on, the signal counts as periodic.
+    /// The periodicity from which the signal counts as periodic.
     var regularPeriodicity = 0.46
-    /// Up to this periodicity, the signal counts as without period.
+    /// The periodicity up to which the signal counts as without period.
     var irregularPeriodicity = 0.33
-    /// The fraction of the strength of recent swings that a swing must reach, and the time constant of that strength in
-    /// s. The steps of one foot may be much weaker than those of the other.
+    /// The fraction of the strength of recent swings that a swing must reach: the steps of one foot may be much weaker
+    /// than those of the other.
     var swingFraction = 0.21
+    /// The time constant with which the strength of recent swings decays, in s.
     var swingDecayTime = 6.5
     /// The window of the periodicity, in s: two strides of a slow walk.
     var periodicityWindow = 5.05
-    /// The range of the time between two steps of a walk, in s.
+    /// The shortest time between two steps of a walk, in s.
     var minStepInterval = 0.25
+    /// The longest time between two steps of a walk, in s.
     var maxStepInterval = 1.9
     /// The number of consecutive swings that can form a walk.
     var minWalkSwings = 9

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A peak of the band-passed magnitude that rises and falls by more than a threshold: the candidate for a step.
+/// A peak of the band-passed magnitude that rises and falls by more than a threshold: a candidate for a step.
 struct Swing: Sendable, Hashable {
     /// The time of the peak, in µs.
     var time: Int64
@@ -16,7 +16,7 @@ struct SwingDetector: Sendable {
     private let fraction: Double
     private let decay: Double
 
-    /// The strength of recent swings, in g: it moves half-way to each stronger swing and decays in between.
+    /// The strength of recent swings, in g. It increases half-way to each stronger swing, and decays in between.
     private var strength = 0.0
     private var isRising = true
     private var peak = -Double.infinity
@@ -35,7 +35,7 @@ struct SwingDetector: Sendable {
     /// Processes the next band-passed value.
     ///
     /// - Parameters:
-    ///   - time: in µs.
+    ///   - time: the time of the value, in µs.
     ///   - minSwing: the smallest rise and fall that count, in g.
     /// - Returns: the swing that this value completes, or nil.
     mutating func update(_ value: Double, time: Int64, minSwing: Double) -> Swing? {

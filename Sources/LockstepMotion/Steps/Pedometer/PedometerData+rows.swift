@@ -1,7 +1,7 @@
 public import LockstepModel
 
 extension PedometerData {
-    /// Returns these data extended by the rows that end after ``endDate``, up to the end of the last row.
+    /// Returns the data extended by the rows that end after ``endDate``, up to the end of the last row.
     ///
     /// - Parameter rows: rows of the `steps` stream in order of time. Rows that ended by ``endDate`` are already
     ///   included.

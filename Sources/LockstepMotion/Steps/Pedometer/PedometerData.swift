@@ -10,11 +10,11 @@ public struct PedometerData: Sendable, Hashable {
     public var numberOfSteps: Int
     /// The distance walked, in m.
     public var distance: Double?
-    /// The pace at the end of the interval, in s/m; nil if the walk had ended before.
+    /// The pace at the end of the interval, in s/m; nil if the walk had already ended.
     public var currentPace: Double?
-    /// The pace averaged over the time walked, without pauses, in s/m; nil if nobody walked.
+    /// The pace averaged over the time walked, without pauses, in s/m; nil if there was no walk.
     public var averageActivePace: Double?
-    /// The cadence at the end of the interval, in steps/s; nil if the walk had ended before.
+    /// The cadence at the end of the interval, in steps/s; nil if the walk had already ended.
     public var currentCadence: Double?
 
     /// Creates data from known values.
@@ -33,7 +33,8 @@ public struct PedometerData: Sendable, Hashable {
 }
 
 extension PedometerData {
-    /// The maximum age of the last row, in µs before the end of the interval, for its pace and cadence to be current.
+    /// The maximum time from the last row to the end of the interval, in µs, for which its pace and cadence are
+    /// current.
     private static let maxCurrentAge: Int64 = 3_000_000
 
     /// Summarises rows of the `steps` stream over the interval (from, to].
@@ -41,7 +42,7 @@ extension PedometerData {
     /// A row that lies partly within the interval contributes in proportion to time. Of `steps` over (start, t] the
     /// interval gets round(steps · share up to `to`) − round(steps · share up to `from`), so the counts of adjacent
     /// intervals add up to the count of the whole. Distance and walked time are shared without rounding. The distance
-    /// is unknown if a contributing row does not know its own.
+    /// is unknown if that of a contributing row is unknown.
     ///
     /// - Parameter rows: in any order. Rows outside of the interval are ignored.
     /// - Returns: nil if `to` is not later than `from`.
@@ -82,8 +83,7 @@ private struct Span {
 
     var seconds: Double { (end - start) / 1e6 }
 
-    /// Returns the fraction of the interval that is not later than `time`, 0…1. An interval of length 0 counts at its
-    /// end.
+    /// Returns the fraction of the interval up to `time`, 0…1. An interval of length 0 counts as a whole at its end.
     func share(upTo time: Timestamp) -> Double {
         let time = Double(time.microseconds)
         guard start < end else { return time >= end ? 1 : 0 }

@@ -27,11 +27,13 @@ public struct PedometerEstimator: Sendable {
     private var walk: WalkStatistics
     /// The steps that are not in a row yet, and the time that they cover.
     private var pending: (start: Int64, end: Int64, steps: Int, distance: Double)?
-    /// The end of the last row, or the time of the first sample, in µs. No row starts before it.
+    /// The end of the last row, or the time of the first sample before the first row, in µs. No row starts earlier.
     private var lastRowEnd: Int64?
     /// A buffer for new steps, reused to avoid allocation.
     private var steps: [Step] = []
 
+    /// Creates an estimator in its initial state.
+    ///
     /// - Parameters:
     ///   - options: known properties of the person.
     ///   - interval: the minimum duration of a row, in µs.
@@ -65,7 +67,7 @@ public struct PedometerEstimator: Sendable {
 
     /// Returns the pending steps as a row, which may be shorter than the interval, or an empty block if there are none.
     ///
-    /// Swings that have not become a walk are dropped. Counting continues with the next samples.
+    /// Swings that do not form a walk yet are dropped. Counting continues with the next samples.
     public mutating func finish() -> SampleBlock {
         var rows = SampleBlock(stream: .steps)
         finishRow(into: &rows)

@@ -5,7 +5,7 @@ import Glibc
 /// Without a step length or a height, the person is assumed to have ``defaultHeight``.
 public struct PedometerOptions: Sendable, Hashable {
     /// The length of a step (heel to heel of the other foot) at the person's usual pace, in m, if known. To find it,
-    /// walk 100 steps and measure the distance. No other setting improves distances as much.
+    /// walk 100 steps and measure the distance. No other setting improves the accuracy of distances as much.
     public var stepLength: Double?
     /// The person's height in m, if known. Used if the step length is unknown.
     public var height: Double?
@@ -35,8 +35,8 @@ public struct PedometerOptions: Sendable, Hashable {
 /// time of swing and speed of walking for children and adults. Ergonomics 9, 1966, 379–399). Hence step length = v / n
 /// ∝ height · n^0.75, scaled to 0.415 of the height at 1.9 steps a second.
 ///
-/// The law describes the average person. One person's steps are often 10 % longer or shorter, sometimes 20 %, and
-/// shorter still in a crowd, uphill and indoors. On 40 simulated bodies with steps of 0.6 to 0.8 m, independent of
+/// The law describes the average person. The steps of one person are often 10 % longer or shorter, sometimes 20 %. They
+/// are even shorter in a crowd, uphill and indoors. On 40 simulated bodies with steps of 0.6 to 0.8 m, independent of
 /// their cadence and without a given height, the distance is off by 9 % on average and 20 % at worst. With the step
 /// length given it is off by 0.3 % and 1.5 %, which is the error of the count.
 struct StepLengthModel: Sendable {

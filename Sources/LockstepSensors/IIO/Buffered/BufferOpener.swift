@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Opens the buffers of character devices; replaceable in tests, where there is no kernel to open them.
+/// Opens the buffers of character devices. Tests replace it, because they have no real devices.
 package struct BufferOpener: Sendable {
     /// Returns a non-blocking descriptor of a buffer of a character device.
     let open: @Sendable (_ node: String, _ buffer: IIOBuffer) throws(IIOError) -> Int32
@@ -12,8 +12,9 @@ package struct BufferOpener: Sendable {
 
     /// Opens buffers through the kernel.
     package static let kernel = BufferOpener { (node, buffer) throws(IIOError) in
-        // A node can be open once at a time. For the only buffer of a device the node itself is read; one of several is
-        // a descriptor of its own, and the node is closed at once for the next.
+        // The kernel allows a node to be open only once. If the device has one buffer, it is read from the node itself.
+        // If it has several, each one gets its own descriptor, and the node is closed at once so that the next buffer
+        // can be opened.
         guard buffer.isOneOfSeveral else { return try openNode(node) }
         return try nodeLock.withLock { _ throws(IIOError) in
             let descriptor = try openNode(node)

@@ -3,11 +3,11 @@ import LockstepModel
 
 /// Reads whole scans from a device's buffer.
 struct BufferSession: IIOSession {
-    /// The shortest time without scans that is reported, in µs.
+    /// The minimum of ``silence``, in µs.
     private static let minSilence: Int64 = 5_000_000
-    /// The same for an unknown rate.
+    /// The value of ``silence`` if the rate is unknown, in µs.
     private static let silenceAtUnknownRate: Int64 = 30_000_000
-    /// The time between checks that a silent sensor still exists, in µs.
+    /// The interval, in µs, at which a sensor without scans is checked for its existence.
     private static let checkPeriod: Int64 = 20_000_000
 
     private let setup: BufferSetup
@@ -17,9 +17,9 @@ struct BufferSession: IIOSession {
     private var monitors: [SensorStream: ReadingMonitor] = [:]
     /// The bytes of an incomplete scan.
     private var rest: [UInt8] = []
-    /// The time without scans that is reported, in µs.
+    /// The time without scans, in µs, after which the sensor is reported as silent.
     private let silence: Int64
-    /// The deadline of the next scan, in µs of the boot clock.
+    /// The time at which the sensor counts as silent if no scan arrives, in µs of the boot clock.
     private var silentAt: Int64
     /// The time of the next check that the sensor exists, in µs of the boot clock.
     private var checkAt: Int64
@@ -35,7 +35,7 @@ struct BufferSession: IIOSession {
         setup = BufferSetup(
             device: device, buffer: buffer, sensors: sensors, triggers: triggers, triggerFolders: tree.triggers(),
             linger: linger)
-        // Opened first, because if another program uses the device, its settings must not be changed.
+        // Open the device first: if another program uses it, its settings must not be changed.
         file = try DeviceFile(tree.bufferOpener, device.node, buffer)
         let rate: Double?
         do throws(IIOError) {
@@ -93,8 +93,7 @@ struct BufferSession: IIOSession {
             try checkPresence()
             return []
         }
-        // Read after a timeout too: poll() does not report an unregistered device as readable or broken, only a read
-        // fails.
+        // Read after a timeout too: poll() does not report that a device was unregistered; only a read fails.
         let bytes = try file.read()
         guard !bytes.isEmpty else {
             if readiness == .deadline { try noteSilence() }

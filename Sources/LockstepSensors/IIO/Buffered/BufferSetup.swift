@@ -8,14 +8,16 @@ struct BufferSetup {
     let sensors: [IIOSensor]
     /// The names of candidate triggers, best first.
     let triggers: [String]
-    /// All triggers.
+    /// The names and folders of all triggers.
     let triggerFolders: [(name: String, folder: AttributeFolder)]
     /// How long scans are collected before the reader is woken, in µs.
     let linger: Int64
 
     /// The configuration in effect.
     struct Result {
+        /// The positions of the values in a scan.
         var layout: ScanLayout
+        /// The clock of the scans' timestamps.
         var clock: ScanStamper.Clock
         /// The rate of scans in 1/s; nil if unknown.
         var rate: Double?
@@ -23,8 +25,9 @@ struct BufferSetup {
         var notes: [SensorStream: [String]]
     }
 
-    /// Configures everything and leaves the buffer disabled.
+    /// Configures clock, channels, trigger, rates and size, and leaves the buffer disabled.
     /// - Parameter rates: The requested rates in samples/s.
+    /// - Throws: ``IIOError`` if the device is gone or rejects a setting.
     func configure(_ rates: [SensorStream: Double]) throws(IIOError) -> Result {
         // A killed agent leaves its buffer enabled, and an enabled buffer cannot be configured.
         try buffer.controls.write("enable", "0")
@@ -62,6 +65,8 @@ struct BufferSetup {
             rate: fastest, notes: notes)
     }
 
+    /// Enables the buffer.
+    /// - Throws: ``IIOError`` if the driver rejects the configuration.
     func enable() throws(IIOError) { try buffer.controls.write("enable", "1") }
 
     /// Disables the buffer if the device still exists.
@@ -78,6 +83,7 @@ struct BufferSetup {
         }
     }
 
+    /// Selects the boot clock if possible, otherwise the monotonic clock, and returns the clock in effect.
     private func setClock() -> ScanStamper.Clock {
         let file = "current_timestamp_clock"
         let folder = device.folder
@@ -102,7 +108,7 @@ struct BufferSetup {
         if all.contains("in_timestamp_en") { try scan.write("in_timestamp_en", "1") }
     }
 
-    /// Returns the elements that are enabled in the end: a driver may enforce more than requested.
+    /// Returns the elements that are actually enabled. A driver may enable more than requested.
     private func enabledElements() throws(IIOError) -> [ScanLayout.Element] {
         let scan = buffer.elements
         var elements: [ScanLayout.Element] = []
@@ -121,6 +127,7 @@ struct BufferSetup {
         return elements
     }
 
+    /// Sets the first candidate trigger that the device accepts, unless a trigger is set already.
     private func setTrigger() throws(IIOError) {
         let file = "trigger/current_trigger"
         guard device.folder.contains(file), device.folder.text(file) ?? "" == "" else { return }
@@ -131,7 +138,7 @@ struct BufferSetup {
         throw refusal
     }
 
-    /// The rate control of the current trigger; nil if it has none, because the device fires it.
+    /// The rate control of the current trigger; nil if the device itself fires the trigger.
     private var timer: RateControl? {
         guard let name = device.folder.text("trigger/current_trigger"),
             let folder = triggerFolders.first(where: { $0.name == name })?.folder,
@@ -152,7 +159,8 @@ struct BufferSetup {
         return min(requested.max() ?? RateControl.defaultRate, measured ?? .infinity)
     }
 
-    /// Sets length and watermark. A buffer with a fixed length rejects it, and works all the same.
+    /// Sets length and watermark. A buffer of fixed length rejects the length, which is harmless: the watermark follows
+    /// from the actual length.
     private func setSize(rate: Double?) {
         let size = BufferSize(
             rate: rate, linger: linger,

@@ -1,6 +1,6 @@
 import Glibc
 
-/// An open buffer of a device. The descriptor is closed with the last reference.
+/// An open buffer of a device. The descriptor is closed when the object is deallocated.
 final class DeviceFile: Sendable {
     /// The size of one read in bytes.
     private static let maxReadSize = 65_536

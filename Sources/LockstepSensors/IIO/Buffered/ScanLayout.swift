@@ -1,11 +1,11 @@
-/// The positions of the values in a scan: the enabled elements in the order of their index, each aligned to its own size,
-/// and the scan aligned to the largest.
+/// The positions of the values in a scan. The enabled elements follow each other in the order of their index. Each is
+/// aligned to its own size, and the scan to its largest element.
 package struct ScanLayout: Sendable, Hashable {
     /// One value of a scan.
     package struct Element: Sendable, Hashable {
-        /// `accel_x`, `timestamp`.
+        /// The name of the channel, such as `accel_x` or `timestamp`.
         package let name: String
-        /// Its position in the order.
+        /// The kernel's index, which determines the order.
         package let index: Int
         package let type: ScanType
 
@@ -18,12 +18,12 @@ package struct ScanLayout: Sendable, Hashable {
 
     /// The position and type of an element.
     package struct Place: Sendable, Hashable {
-        /// Bytes from the start of the scan.
+        /// The offset from the start of the scan, in bytes.
         package let offset: Int
         package let type: ScanType
     }
 
-    /// The size of a scan in bytes; 0 if nothing is enabled.
+    /// The size of a scan in bytes; 0 if no element is enabled.
     package let byteCount: Int
     private let places: [String: Place]
 
@@ -42,6 +42,7 @@ package struct ScanLayout: Sendable, Hashable {
         byteCount = Self.roundUp(end, to: largest)
     }
 
+    /// The place of an element; nil if it is not enabled.
     package subscript(name: String) -> Place? { places[name] }
 
     private static func roundUp(_ number: Int, to multiple: Int) -> Int {

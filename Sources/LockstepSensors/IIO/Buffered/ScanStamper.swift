@@ -1,6 +1,6 @@
 package import LockstepModel
 
-/// Assigns times to the scans of a buffer: their own timestamps on the boot clock, or the times of their arrival.
+/// Assigns times on the boot clock to the scans of a buffer: their own timestamps, or their arrival times.
 package struct ScanStamper: Sendable {
     /// The clock of the scans' own timestamps.
     package enum Clock: Sendable, Hashable {
@@ -10,7 +10,7 @@ package struct ScanStamper: Sendable {
         /// No reliable clock, with the reason: scans are stamped on arrival.
         case arrival(String)
 
-        /// The clock with the kernel's name in `current_timestamp_clock`.
+        /// Creates the clock from its name in the kernel's attribute `current_timestamp_clock`.
         package init(named name: String) {
             switch name {
             case "boottime": self = .boot
@@ -30,24 +30,26 @@ package struct ScanStamper: Sendable {
 
     /// The number of consecutive implausible timestamps after which the sensor's clock is not used any more.
     package static let maxConsecutiveImplausible = 10
-    /// The number of consecutive scans without timestamp after which none are expected any more.
+    /// The number of consecutive scans without timestamp after which the source is assumed to provide none.
     package static let maxConsecutiveUntimed = 3
-    /// How far, in µs, a scan may lie before the start of its buffer, which is empty when enabled: a tolerance for
-    /// reading two clocks. There is no other lower bound, because scans wait while the machine is suspended.
+    /// How far, in µs, a scan may lie before the time at which its buffer was enabled, empty: a tolerance for reading
+    /// two clocks. There is no other lower bound, because scans wait while the machine is suspended.
     static let maxBeforeStart: Int64 = 1_000_000
     /// How far, in µs, a scan may lie in the future: a tolerance for reading two clocks.
     static let maxAhead: Int64 = 1_000_000
 
+    /// The clock in use.
     package private(set) var clock: Clock
-    /// The start of the buffer, in µs of the boot clock.
+    /// The time at which the buffer was enabled, in µs of the boot clock.
     private let began: Int64
-    /// The longest time between scans that are stamped on arrival, in µs.
+    /// The longest interval between scans that are stamped on arrival, in µs.
     private let maxStep: Int64
     private var last: Int64?
     private var implausible = 0
     /// The number of consecutive scans without timestamp.
     private var untimed = 0
-    /// The time of the last read on the monotonic clock, and the lead of the boot clock over it, in µs.
+    /// The time of the last read on the monotonic clock, and the boot clock minus the monotonic clock at that time, in
+    /// µs.
     private var lastRead: (awake: Int64, ahead: Int64)?
 
     /// - Parameters:
@@ -55,7 +57,8 @@ package struct ScanStamper: Sendable {
     ///   - rate: The expected rate of scans in 1/s; nil if unknown.
     package init(clock: Clock, began: Int64, rate: Double? = nil) {
         self.clock = clock
-        // A sensor may be slower than stated, but scans after a pause must not be spread over the pause.
+        // Twice the nominal interval: a sensor may be slower than stated, but scans after a pause must not be spread
+        // over the pause.
         maxStep = rate.map { Int64(2e6 / max($0, 1e-3)) } ?? .max
         self.began = began
     }
@@ -89,7 +92,7 @@ package struct ScanStamper: Sendable {
                 untimed = 0
                 stamps.append(stamp(onBootClock(nanoseconds / 1000, at: now, after: read), at: now.boot))
             } else {
-                // Its arrival time would be later than the timestamps of the following scans.
+                // Its arrival time would be later than the timestamps of the scans that follow.
                 countUntimed(1)
                 stamps.append(.dropped)
             }
@@ -97,7 +100,8 @@ package struct ScanStamper: Sendable {
         return stamps + stampArrivals(count - stamps.count, at: now.boot)
     }
 
-    /// Counts scans without timestamp. Software triggers never set it; a driver may also miss a single one.
+    /// Counts scans without timestamp, and changes to arrival times if there are too many. Software triggers never set
+    /// a timestamp; a driver may also miss a single one.
     private mutating func countUntimed(_ count: Int) {
         untimed += count
         guard untimed >= Self.maxConsecutiveUntimed else { return }
@@ -107,12 +111,12 @@ package struct ScanStamper: Sendable {
     /// Converts a scan's own time, in µs, to the boot clock.
     private func onBootClock(_ own: Int64, at now: Moment, after read: (awake: Int64, ahead: Int64)?) -> Int64 {
         guard clock == .awake else { return own }
-        // A scan from before the last read is older than any suspend since then.
+        // A scan from before the last read precedes any suspend since that read.
         if let read, own <= read.awake { return own + read.ahead }
         return own + now.boot - now.awake
     }
 
-    /// Stamps one scan with its own time, in µs of the boot clock.
+    /// Stamps one scan with its own time if it is plausible, in µs of the boot clock.
     private mutating func stamp(_ time: Int64, at now: Int64) -> Stamp {
         let isPlausible = time > began - Self.maxBeforeStart && time < now + Self.maxAhead
         if isPlausible, time > last ?? .min {
@@ -128,7 +132,7 @@ package struct ScanStamper: Sendable {
         return .dropped
     }
 
-    /// Spreads scans evenly over the time since the last one, limited by ``maxStep`` per scan.
+    /// Spreads scans evenly over the time since the last scan, at intervals of at most ``maxStep``.
     private mutating func stampArrivals(_ count: Int, at now: Int64) -> [Stamp] {
         guard count > 0 else { return [] }
         let last = last ?? began

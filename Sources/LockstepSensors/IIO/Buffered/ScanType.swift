@@ -6,12 +6,12 @@ package struct ScanType: Sendable, Hashable {
     package let bits: Int
     /// The number of stored bits: 8, 16, 32 or 64.
     package let storageBits: Int
-    /// The number of values; only the first is read.
+    /// The number of repeated values; only the first is read.
     package let repeats: Int
-    /// The number of insignificant low bits.
+    /// The number of low bits to discard.
     package let shift: Int
 
-    /// Parses `le:s12/16>>4`, `be:u16/32X2>>0`; nil if the text has another form.
+    /// Parses a description such as `le:s12/16>>4` or `be:u16/32X2>>0`; nil if the text has another form.
     package init?(_ text: String) {
         var rest = Substring(text)
         func take(_ token: String) -> Bool {
@@ -45,7 +45,7 @@ package struct ScanType: Sendable, Hashable {
         self.shift = shift
     }
 
-    /// The size in a scan, which is also its alignment, in bytes.
+    /// The size in a scan and its alignment, in bytes.
     package var byteCount: Int { storageBits / 8 * repeats }
 
     /// Returns the first value in `bytes` as an integer. An unsigned 64-bit value above `Int64.max` becomes negative.
@@ -68,7 +68,7 @@ package struct ScanType: Sendable, Hashable {
         return isSigned ? Double(integer) : Double(UInt64(bitPattern: integer))
     }
 
-    /// The smallest and largest value that it can hold.
+    /// The smallest and largest value that the type can hold.
     package var range: ClosedRange<Double> {
         if isSigned { return Double(Int64.min >> Int64(64 - bits))...Double(Int64.max >> Int64(64 - bits)) }
         return 0...Double(UInt64.max >> UInt64(64 - bits))

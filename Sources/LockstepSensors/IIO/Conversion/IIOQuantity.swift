@@ -20,10 +20,10 @@ package enum IIOQuantity: String, Sendable, CaseIterable {
         }
     }
 
-    /// The factor from the kernel's unit to ours (`Documentation/ABI/testing/sysfs-bus-iio`).
+    /// The factor from the kernel's unit (`Documentation/ABI/testing/sysfs-bus-iio`) to Lockstep's.
     ///
-    /// Acceleration: the kernel has m/s² of specific force, +9.8 upward at rest; we have g, -1 upward at rest. Rotation:
-    /// rad/s in both. Field: gauss, 100 µT each. Pressure: kPa, 10 hPa each.
+    /// Acceleration: from m/s² of specific force, +9.8 upward at rest, to g, -1 upward at rest. Rotation: rad/s in
+    /// both. Field: from gauss to µT (100 each). Pressure: from kPa to hPa (10 each).
     package var factor: Double {
         switch self {
         case .acceleration: -1 / standardGravity
@@ -33,13 +33,14 @@ package enum IIOQuantity: String, Sendable, CaseIterable {
         }
     }
 
-    /// The native rate in samples/s where the device leaves the choice: moderate, because some sensors go up to thousands.
+    /// The native rate in samples/s of a device with selectable rates: moderate, because some devices support
+    /// thousands.
     package var defaultRate: Double { self == .pressure ? 1 : 100 }
 
-    /// The native rate in samples/s of a polled sensor, where each value costs a bus transfer.
+    /// The native rate in samples/s of a polled sensor, for which each value costs a bus transfer.
     package var defaultPollingRate: Double { self == .pressure ? 1 : 50 }
 
-    /// The names of the channels: `accel_x`, `accel_y`, `accel_z`; `pressure`.
+    /// The kernel's names of the channels: `accel_x`, `accel_y`, `accel_z`; `pressure`.
     package var channels: [String] {
         self == .pressure ? [rawValue] : Self.axes.map { "\(rawValue)_\($0)" }
     }
@@ -50,7 +51,7 @@ package enum IIOQuantity: String, Sendable, CaseIterable {
     /// The prefix of attributes that all channels share: `in_accel`.
     package var prefix: String { "in_\(rawValue)" }
 
-    /// Whether 0 on all channels is a plausible measurement: of a gyroscope at rest it is.
+    /// Whether 0 on all channels is a plausible measurement, as for a gyroscope at rest.
     var canBeZero: Bool { self == .rotation }
 
     private static let axes = ["x", "y", "z"]

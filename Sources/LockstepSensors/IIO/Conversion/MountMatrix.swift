@@ -2,12 +2,13 @@ import Glibc
 
 /// The mounting of a sensor: the rotation from sensor axes to device axes.
 package struct MountMatrix: Sendable, Hashable {
+    /// The three rows.
     package let rows: [SIMD3<Double>]
 
-    /// The tolerance of lengths and right angles, because device trees round sines to a few digits.
+    /// The tolerance of the rows' products, because device trees contain rounded sines and cosines.
     private static let tolerance = 0.01
 
-    /// Parses `1, 0, 0; 0, 1, 0; 0, 0, 1`.
+    /// Parses a text such as `1, 0, 0; 0, 1, 0; 0, 0, 1`.
     /// - Throws: ``IIOError`` if the text is not a 3 by 3 matrix, or its rows are not orthogonal unit vectors. A
     ///   determinant of -1 is accepted.
     package init(_ text: String) throws(IIOError) {

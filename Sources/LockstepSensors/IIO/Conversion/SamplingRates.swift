@@ -18,7 +18,7 @@ package enum SamplingRates: Sendable, Hashable {
         }
     }
 
-    /// Parses `25 50 100` or `[0.78 0.78 100]`; nil if there is no rate above 0.
+    /// Parses a list such as `25 50 100`, or a range `[least step greatest]`; nil if there is no rate above 0.
     package init?(_ text: String) {
         let isRange = text.hasPrefix("[") && text.hasSuffix("]")
         let words = (isRange ? text.dropFirst().dropLast() : text[...]).split(whereSeparator: \.isWhitespace)
@@ -44,7 +44,7 @@ package enum SamplingRates: Sendable, Hashable {
         }
     }
 
-    /// Returns the lowest rate at or above `requested`, otherwise the fastest.
+    /// Returns the lowest rate at or above `requested` samples/s, or the fastest rate if there is none.
     package func choose(_ requested: Double) -> Choice? {
         switch self {
         case .list(let choices): return choices.first { $0.rate >= requested } ?? choices.last

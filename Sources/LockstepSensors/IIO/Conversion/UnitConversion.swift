@@ -1,7 +1,7 @@
 import Glibc
 import LockstepMotion
 
-/// Converts the raw values of a sensor to our units along the device axes.
+/// Converts the raw values of a sensor to Lockstep's units along the device axes.
 ///
 /// A scalar sensor uses only the first component of the vectors.
 package struct UnitConversion: Sendable, Hashable {
@@ -9,17 +9,17 @@ package struct UnitConversion: Sendable, Hashable {
     package let scale: SIMD3<Double>
     /// The counts to add before scaling.
     package let offset: SIMD3<Double>
-    /// nil where the mounting is unknown.
+    /// The rotation from sensor axes to device axes; nil if the mounting is unknown.
     package let mount: MountMatrix?
-    /// Our unit per kernel unit.
+    /// The factor from the kernel's unit to Lockstep's.
     package let factor: Double
     /// The number of channels: 1 or 3.
     private let channelCount: Int
 
-    /// The resolution of the values is a tenth of a count: more decimals only enlarge every payload.
+    /// The number of decimals, for a resolution of a tenth of a count: more decimals would only enlarge the payloads.
     private let decimals: Int
 
-    /// Processed values have up to nine decimals, and the size of a count is unknown.
+    /// The number of decimals of processed values, for which the size of a count is unknown: the kernel's maximum.
     private static let processedDecimals = 9
 
     /// - Parameters:
@@ -40,7 +40,7 @@ package struct UnitConversion: Sendable, Hashable {
             ? Self.processedDecimals : min(max(4, Int((-log10(max(finest, 1e-12))).rounded(.up)) + 1), 12)
     }
 
-    /// Returns (raw + offset) × scale, rotated by the mount matrix, in our unit: one value per channel.
+    /// Returns (raw + offset) × scale, rotated by the mount matrix, in Lockstep's unit: one value per channel.
     package func values(of raw: SIMD3<Double>) -> [Double] {
         let native = (raw + offset) * scale
         let rotated = (mount?.apply(native) ?? native) * factor

@@ -15,10 +15,10 @@ package struct AttributeFolder: Sendable, Hashable {
     /// Returns whether an attribute exists.
     package func contains(_ name: String) -> Bool { access(self[name], F_OK) == 0 }
 
-    /// Returns the trimmed text of an attribute; nil if it cannot be read.
+    /// Returns the text of an attribute without surrounding whitespace; nil if it cannot be read.
     package func text(_ name: String) -> String? { try? read(name) }
 
-    /// Returns the trimmed text of an attribute.
+    /// Returns the text of an attribute without surrounding whitespace.
     /// - Throws: ``IIOError`` that names the file.
     package func read(_ name: String) throws(IIOError) -> String {
         try AttributeFile(self[name]).text()
@@ -27,7 +27,7 @@ package struct AttributeFolder: Sendable, Hashable {
     /// Replaces the text of an attribute.
     /// - Throws: ``IIOError`` that names the file.
     package func write(_ name: String, _ text: String) throws(IIOError) {
-        // The truncation matters for plain files, as in tests.
+        // sysfs ignores O_TRUNC, but the plain files of tests need it.
         let descriptor = open(self[name], O_WRONLY | O_CLOEXEC | O_TRUNC)
         guard descriptor >= 0 else { throw IIOError(path: self[name], errno: errno) }
         defer { close(descriptor) }
@@ -37,12 +37,12 @@ package struct AttributeFolder: Sendable, Hashable {
         }
     }
 
-    /// Returns why an attribute cannot be opened for `mode` (`R_OK`, `W_OK`); nil if it can.
+    /// Returns the error of opening an attribute for `mode` (`R_OK` or `W_OK`); nil if it can be opened.
     package func refusal(_ name: String, _ mode: Int32) -> IIOError? {
         access(self[name], mode) == 0 ? nil : IIOError(path: self[name], errno: errno)
     }
 
-    /// The names in the folder; empty if it cannot be read.
+    /// The names of the folder's entries; empty if it cannot be read.
     package var names: [String] {
         guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }
@@ -56,7 +56,7 @@ package struct AttributeFolder: Sendable, Hashable {
         return names
     }
 
-    /// Returns the names that consist of `prefix` and a number, sorted by number.
+    /// Returns the entries whose names consist of `prefix` and a number, sorted by number.
     package func numbered(_ prefix: String) -> [(number: Int, name: String)] {
         names.compactMap { name in
             guard name.hasPrefix(prefix), let number = Int(name.dropFirst(prefix.count)), number >= 0 else {
@@ -67,7 +67,7 @@ package struct AttributeFolder: Sendable, Hashable {
     }
 }
 
-/// An attribute that stays open for repeated reading. The descriptor is closed with the last reference.
+/// An attribute that stays open for repeated reading. The descriptor is closed when the object is deallocated.
 final class AttributeFile: Sendable {
     private let path: String
     private let descriptor: Int32
@@ -81,7 +81,8 @@ final class AttributeFile: Sendable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Returns the trimmed current text.
+    /// Returns the current text without surrounding whitespace.
+    /// - Throws: ``IIOError`` that names the file.
     func text() throws(IIOError) -> String {
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, filled in
@@ -98,6 +99,7 @@ final class AttributeFile: Sendable {
     }
 
     /// Returns the current number.
+    /// - Throws: ``IIOError`` that names the file, also if its text is not a number.
     func number() throws(IIOError) -> Double {
         let text = try text()
         guard let number = Double(text), number.isFinite else {

@@ -2,9 +2,11 @@
 struct ChannelFiles {
     /// Whether the values are in the kernel's unit already: `in_accel_x_input`.
     let isProcessed: Bool
-    /// One file per channel.
+    /// One file name per channel.
     let files: [String]
-    let isAny: Bool
+    /// Whether at least one channel has a file.
+    let hasAnyChannel: Bool
+    /// Whether every channel has a file.
     let isComplete: Bool
 
     init(_ folder: AttributeFolder, _ quantity: IIOQuantity) {
@@ -14,22 +16,24 @@ struct ChannelFiles {
         let isRaw = raw.contains(where: folder.contains)
         isProcessed = !isRaw && processed.contains(where: folder.contains)
         self.files = isProcessed ? processed : raw
-        isAny = isRaw || isProcessed
+        hasAnyChannel = isRaw || isProcessed
         isComplete = self.files.allSatisfy(folder.contains)
     }
 }
 
 /// The scan elements of a quantity in a buffer.
 struct ScanElements {
-    let isAny: Bool
+    /// Whether at least one channel is in the buffer.
+    let hasAnyChannel: Bool
+    /// Whether every channel is in the buffer.
     let isComplete: Bool
-    /// The layout of the first channel. The others may differ, but not in their range.
+    /// The type of the first channel; nil if it is unknown. The other channels have the same range.
     let type: ScanType?
 
     /// - Parameter folder: The folder of the buffer's scan elements.
     init(_ folder: AttributeFolder, _ quantity: IIOQuantity) {
         let elements = quantity.channels.map { "in_\($0)" }
-        isAny = elements.contains { folder.contains($0 + "_en") }
+        hasAnyChannel = elements.contains { folder.contains($0 + "_en") }
         let types = elements.map { folder.text($0 + "_type").flatMap { ScanType($0) } }
         type = types[0]
         isComplete =

@@ -2,12 +2,16 @@ import Glibc
 
 /// Reads the description of one device from its folder in sysfs.
 struct DeviceReader {
+    /// The name in sysfs, such as `iio:device0`.
     let id: String
+    /// The folder in sysfs.
     let folder: AttributeFolder
+    /// The path of the character device.
     let node: String
+    /// The names and folders of all triggers.
     let triggers: [(name: String, folder: AttributeFolder)]
 
-    /// Returns the device, or nil if it measures no known quantity.
+    /// Returns the device, or nil if it has no sensor of a known kind.
     func device() -> IIODevice? {
         let buffers = IIOBuffer.all(of: folder)
         let sensors = IIOQuantity.allCases.compactMap { sensor($0, buffers) }
@@ -29,7 +33,7 @@ struct DeviceReader {
     private func sensor(_ quantity: IIOQuantity, _ buffers: [IIOBuffer]) -> IIOSensor? {
         let single = ChannelFiles(folder, quantity)
         let scans = buffers.map { (buffer: $0, elements: ScanElements($0.elements, quantity)) }
-        guard single.isAny || scans.contains(where: \.elements.isAny) else { return nil }
+        guard single.hasAnyChannel || scans.contains(where: \.elements.hasAnyChannel) else { return nil }
         let scan = scans.first(where: \.elements.isComplete)
         var problem: String?
         if !single.isComplete, scan == nil { problem = "it does not measure along three axes" }
@@ -43,13 +47,14 @@ struct DeviceReader {
         } catch {
             problem = problem ?? error.description
         }
-        let type = (scan ?? scans.first(where: \.elements.isAny))?.elements.type
+        let type = (scan ?? scans.first(where: \.elements.hasAnyChannel))?.elements.type
         return IIOSensor(
             quantity: quantity, conversion: conversion, rate: rateControl(quantity, access), access: access,
             range: single.isProcessed && !isBuffered ? nil : type?.range, problem: problem)
     }
 
-    /// Buffered if everything for it is available, otherwise polled.
+    /// Returns buffered access if a buffer, its trigger and the permissions are available, otherwise polled access.
+    /// - Parameter problem: Set if the sensor cannot be polled either.
     private func access(_ single: ChannelFiles, _ buffer: IIOBuffer?, problem: inout String?) -> IIOAccess {
         var note: String?
         if let buffer, buffer.isUsable {
@@ -80,7 +85,7 @@ struct DeviceReader {
         let names = triggers.map(\.name)
         let number = id.dropFirst("iio:device".count)
         let own = "\(name)-dev\(number)"
-        // Another device's trigger is the last choice: few drivers accept it, and it fires at that device's rate.
+        // Another device's trigger is the last choice: few drivers accept it, and it fires at the other device's rate.
         func priority(_ name: String) -> Int { name == own ? 0 : name.contains("-dev") ? 2 : 1 }
         return (0...2).flatMap { rank in names.filter { priority($0) == rank } }
     }
@@ -106,7 +111,7 @@ struct DeviceReader {
             scale: scale, offset: offset, mount: mount, factor: quantity.factor, channelCount: quantity.channels.count)
     }
 
-    /// Returns the attribute `kind` of a channel, or the one that all channels share.
+    /// Returns the attribute `kind` of a channel, or the attribute that all channels share; nil if there is neither.
     private func number(_ kind: String, _ quantity: IIOQuantity, _ channel: String) throws(IIOError) -> Double? {
         for file in ["in_\(channel)_\(kind)", "\(quantity.prefix)_\(kind)"] {
             if folder.contains(file) { return try AttributeFile(folder[file]).number() }
@@ -115,7 +120,7 @@ struct DeviceReader {
     }
 
     private func mountMatrix(_ quantity: IIOQuantity) throws(IIOError) -> MountMatrix? {
-        // A scalar has no direction.
+        // A scalar quantity such as pressure has no direction to rotate.
         guard quantity.channels.count == 3 else { return nil }
         for file in ["\(quantity.prefix)_mount_matrix", "in_mount_matrix", "mount_matrix"] where folder.contains(file) {
             let text = try folder.read(file)
@@ -131,7 +136,7 @@ struct DeviceReader {
                 folder: folder, file: prefix + "sampling_frequency",
                 available: texts.lazy.compactMap { SamplingRates($0) }.first)
         }
-        // Without a rate of its own, the device samples at the rate of a timer trigger.
+        // A device without its own rate attribute samples at the rate of its timer trigger.
         if case .buffered(_, let names) = access, let name = names.first,
             let trigger = triggers.first(where: { $0.name == name })?.folder, trigger.contains("sampling_frequency")
         {

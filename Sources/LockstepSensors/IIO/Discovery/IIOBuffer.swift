@@ -1,18 +1,18 @@
 /// A buffer of a device, which delivers whole scans.
 ///
-/// Since Linux 5.11 a device can have several buffers, each with a folder `bufferN` that holds both its controls and its
-/// scan elements. The older folders `buffer` and `scan_elements` are the first of them.
+/// Since Linux 5.11 a device can have several buffers, each with a folder `bufferN` that holds both its controls and
+/// its scan elements. The older folders `buffer` and `scan_elements` belong to the first buffer.
 package struct IIOBuffer: Sendable, Hashable {
     /// The number of the buffer, from 0.
     package let index: Int
     /// The folder with `enable`, `length` and `watermark`.
     package let controls: AttributeFolder
-    /// The folder with `in_accel_x_en` and so on.
+    /// The folder of the scan elements, such as `in_accel_x_en`.
     package let elements: AttributeFolder
     /// Whether the device has other buffers.
     package private(set) var isOneOfSeveral = false
 
-    /// Whether it can be switched on.
+    /// Whether the buffer can be enabled.
     var isUsable: Bool { controls.contains("enable") }
 
     /// Returns the buffers of a device in the order of their numbers.

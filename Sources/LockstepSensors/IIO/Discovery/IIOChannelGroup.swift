@@ -2,31 +2,35 @@ package import LockstepModel
 
 /// The channels of a device that one session reads together: those of one buffer, all polled ones, or the step counter.
 package struct IIOChannelGroup: Sendable, Hashable {
+    /// How the channels are read.
     package enum Kind: Sendable, Hashable {
         /// The channels of the buffer with this number.
         case buffered(Int)
-        case polled, steps
+        /// The channels without a buffer.
+        case polled
+        /// The hardware step counter.
+        case steps
     }
 
     package let deviceID: String
     package let deviceName: String
     package let kind: Kind
     package let streams: [SensorStream]
-    /// The native rates at discovery, in samples/s. Later the device only reports the rate that was set.
+    /// The native rates at discovery, in samples/s. Later the device reports the rate that was set last.
     package let nativeRates: [SensorStream: Double]
 
-    /// The device for users: `iio:device0 (bmi160)`.
+    /// The name of the device for users, such as `iio:device0 (bmi160)`.
     package var label: String { deviceName == deviceID ? deviceID : "\(deviceID) (\(deviceName))" }
 
-    /// Returns the requested rates with native rates in place of infinite ones.
+    /// Returns the requested rates with infinite rates replaced by native rates.
     func resolved(_ requested: [SensorStream: Double]) -> [SensorStream: Double] {
         requested.reduce(into: [:]) { $0[$1.key] = $1.value.isFinite ? $1.value : nativeRates[$1.key] ?? $1.value }
     }
 
-    /// Returns the current state of the device: the one with the same number and name, otherwise one with the same name,
-    /// because a reconnected device gets a new number.
+    /// Finds the device again: by number and name, otherwise by name alone, because a reconnected device gets a new
+    /// number.
     /// - Parameter others: Devices that existed beside this one and are never its replacement.
-    /// - Throws: ``IIOError`` if there is none, or if it does not provide the streams any more.
+    /// - Throws: ``IIOError`` if there is no such device, or it does not provide the streams any more.
     package func find(in tree: IIOTree, except others: Set<String>) throws(IIOError) -> IIODevice {
         let devices = tree.devices().filter { $0.name == deviceName || $0.id == deviceName }
         guard

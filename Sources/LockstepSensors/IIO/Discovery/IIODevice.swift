@@ -2,19 +2,20 @@ package import LockstepModel
 
 /// A device of the Industrial I/O subsystem, as found in sysfs.
 package struct IIODevice: Sendable, Hashable {
-    /// `iio:device0`.
+    /// The name in sysfs, such as `iio:device0`.
     package let id: String
-    /// The name given by the driver or the board: `bmi160`.
+    /// The name given by the driver or the board, such as `bmi160`.
     package let name: String
-    /// Its folder in sysfs.
+    /// The folder in sysfs.
     package let folder: AttributeFolder
-    /// Its character device: `/dev/iio:device0`.
+    /// The path of the character device, such as `/dev/iio:device0`.
     package let node: String
     /// The quantities that it measures.
     package let sensors: [IIOSensor]
+    /// The hardware step counter; nil if there is none.
     package let stepCounter: IIOStepCounter?
 
-    /// The device for users: `iio:device0 (bmi160)`.
+    /// The name of the device for users, such as `iio:device0 (bmi160)`.
     package var label: String { name == id ? id : "\(id) (\(name))" }
 }
 
@@ -22,12 +23,12 @@ package struct IIODevice: Sendable, Hashable {
 package struct IIOSensor: Sendable, Hashable {
     package let quantity: IIOQuantity
     package let conversion: UnitConversion
-    /// The control of its rate; nil if the rate is fixed.
+    /// The attribute that sets the rate; nil if the rate is fixed.
     package let rate: RateControl?
     package private(set) var access: IIOAccess
     /// The smallest and largest raw value; nil if unknown.
     package let range: ClosedRange<Double>?
-    /// Why it cannot be used; nil if it can.
+    /// Why the sensor cannot be used; nil if it can.
     package let problem: String?
 
     /// Returns a copy with another access method.
@@ -40,7 +41,7 @@ package struct IIOSensor: Sendable, Hashable {
 
 /// A hardware step counter.
 package struct IIOStepCounter: Sendable, Hashable {
-    /// Why it cannot be used; nil if it can.
+    /// Why the step counter cannot be used; nil if it can.
     package let problem: String?
 }
 
@@ -48,7 +49,7 @@ package struct IIOStepCounter: Sendable, Hashable {
 package enum IIOAccess: Sendable, Hashable {
     /// Whole scans from a buffer. `triggers` are candidates, best first; empty if the device needs none.
     case buffered(IIOBuffer, triggers: [String])
-    /// One attribute per channel. `note` is why the buffer is not used, if that can be fixed.
+    /// One attribute per channel. `note` states why the buffer is not used, if the user can fix it.
     case polled(files: [String], note: String?)
 
     /// The buffer; nil for a polled sensor.
@@ -65,7 +66,7 @@ package struct RateControl: Sendable, Hashable {
     /// The supported rates; nil if unknown.
     package let available: SamplingRates?
 
-    /// The rate that is set now, in samples/s; nil if unknown.
+    /// The current rate in samples/s; nil if unknown.
     package var current: Double? { folder.text(file).flatMap { Double($0) }.flatMap { $0 > 0 ? $0 : nil } }
 }
 

@@ -1,14 +1,14 @@
 package import LockstepModel
 
-/// The assignment of streams to devices, as a value: the first usable device provides a stream.
+/// The assignment of streams to devices, as a value. The first usable device provides a stream.
 package struct IIOSelection: Sendable {
     /// The channel groups to read.
     package private(set) var groups: [IIOChannelGroup] = []
-    /// All sensors found; unused ones have the reason as problem.
+    /// The descriptions of all sensors found. The problem of an unused sensor is the reason why it is not used.
     package private(set) var descriptions: [SensorDescription] = []
     /// The available streams.
     package private(set) var streams: [SensorStream] = []
-    /// The native rates in samples/s; streams with a fixed rate are missing.
+    /// The native rates in samples/s; streams with a fixed rate are not contained.
     package private(set) var nativeRates: [SensorStream: Double] = [:]
 
     /// The ids of all devices found, including unused ones.
@@ -48,7 +48,8 @@ package struct IIOSelection: Sendable {
         }
     }
 
-    /// - Returns: Whether the sensor is to be read.
+    /// Adds a description, and assigns its stream to the device if no other device provides it.
+    /// - Returns: Whether the sensor is used.
     private mutating func add(_ found: SensorDescription, of device: IIODevice) -> Bool {
         var description = found
         defer { descriptions.append(description) }
@@ -62,7 +63,7 @@ package struct IIOSelection: Sendable {
         return true
     }
 
-    /// Returns why nothing can be read; nil if something can.
+    /// Returns the reason why no sensor can be read; nil if at least one can.
     package func failure(in tree: IIOTree) -> IIOError? {
         guard groups.isEmpty else { return nil }
         guard !descriptions.isEmpty else { return tree.nothingFound }
@@ -95,13 +96,14 @@ extension IIOSensor {
 }
 
 extension IIODevice {
-    /// Returns the requested sensors with polling in place of their buffer.
-    /// - Throws: `error`, if one of them cannot be polled.
+    /// Returns the requested sensors with polled instead of buffered access.
+    /// - Parameter error: The reason why the buffer is not used.
+    /// - Throws: `error` if one of the sensors cannot be polled.
     func polling(_ requested: [SensorStream: Double], because error: IIOError) throws(IIOError) -> [IIOSensor] {
         var sensors: [IIOSensor] = []
         for sensor in self.sensors where requested[sensor.quantity.stream] != nil && sensor.problem == nil {
             let files = ChannelFiles(folder, sensor.quantity)
-            // The conversion is that of raw counts.
+            // Processed values cannot be used: the sensor's conversion is for raw counts.
             guard files.isComplete, !files.isProcessed else { throw error }
             sensors.append(sensor.with(access: .polled(files: files.files, note: error.description)))
         }

@@ -1,8 +1,8 @@
 /// The location of the Industrial I/O subsystem: the roots of sysfs and of the character devices.
 package struct IIOTree: Sendable {
-    /// `/sys`.
+    /// The root of sysfs, usually `/sys`.
     package let sysfsRoot: String
-    /// `/dev`.
+    /// The folder of the character devices, usually `/dev`.
     package let devRoot: String
     /// Opens the buffers of the character devices.
     let bufferOpener: BufferOpener
@@ -34,7 +34,7 @@ package struct IIOTree: Sendable {
         }
     }
 
-    /// The error that no sensor was found, with advice.
+    /// The error for a system without sensors, with advice.
     package var nothingFound: IIOError {
         let sensors = "accelerometer, gyroscope, magnetometer, barometer or step counter"
         let attributes = (IIOQuantity.allCases.map { "\($0.prefix)_*" } + ["in_steps_input"]).joined(separator: ", ")

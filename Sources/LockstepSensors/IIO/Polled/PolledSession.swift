@@ -1,7 +1,7 @@
 import Glibc
 import LockstepModel
 
-/// Polls attributes one after the other, on a regular grid of times.
+/// Polls attributes one after the other, at regular times.
 struct PolledSession: IIOSession {
     /// The fastest rate in samples/s: each sample costs one bus transfer per channel.
     static let maxRate = 100.0
@@ -28,6 +28,7 @@ struct PolledSession: IIOSession {
     ///   - rates: The requested rates in samples/s.
     ///   - linger: How long samples are collected before they are delivered, in µs.
     ///   - proven: The sensors that have delivered a reading other than zero.
+    /// - Throws: ``IIOError`` if an attribute cannot be opened or no sensor is requested.
     init(
         device: IIODevice, sensors: [IIOSensor], rates: [SensorStream: Double], linger: Int64,
         proven: Set<SensorStream>
@@ -41,7 +42,7 @@ struct PolledSession: IIOSession {
             }
             var files: [AttributeFile] = []
             for name in names { files.append(try AttributeFile(device.folder[name])) }
-            // A sensor that measures more slowly than it is polled would repeat its values.
+            // A sensor that measures less often than it is polled would repeat its values.
             let rateNote = sensor.rate.flatMap { control in
                 let shared = sensors.fastest(setBy: control) { Self.rate(of: $0, in: rates) }
                 return control.set(shared ?? rate).note
@@ -55,7 +56,7 @@ struct PolledSession: IIOSession {
                         isProven: proven.contains(sensor.quantity.stream)),
                     block: SampleBlock(stream: sensor.quantity.stream)))
         }
-        // next() needs a deadline to wait for.
+        // next() needs at least one deadline.
         guard !polled.isEmpty else { throw IIOError("the sensor cannot be polled any more") }
     }
 

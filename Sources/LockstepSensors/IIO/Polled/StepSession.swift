@@ -8,6 +8,7 @@ struct StepSession: IIOSession {
 
     private let device: IIODevice
     private let file: AttributeFile
+    /// Whether the session enabled the counter, and must disable it.
     private let wasOff: Bool
     private(set) var deltas: StepDeltas
     /// The time of the next reading, in µs of the boot clock.
@@ -39,7 +40,7 @@ struct StepSession: IIOSession {
         let reading = try file.number()
         let now = Moment.now().boot
         deadline = max(deadline + Self.period, now)
-        // An invalid reading is skipped: treated as 0, it would turn the whole next count into new steps.
+        // Skip an invalid reading. If it counted as 0, all steps of the next count would be new.
         guard let count = StepDeltas.count(of: reading) else { return [] }
         hasReading = true
         return deltas.update(count: count, at: now).map { [$0] } ?? []

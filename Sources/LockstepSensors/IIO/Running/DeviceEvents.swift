@@ -1,14 +1,14 @@
 import Glibc
 
-/// The kernel's notifications that devices appear and disappear (uevents); replaceable in tests.
+/// The kernel's notifications of added and removed devices (uevents). Tests replace them.
 package struct DeviceEvents: Sendable {
-    /// Returns a descriptor from which one message can be read per event; nil where events are not available.
+    /// Returns a descriptor from which one message per event can be read; nil if events are not available.
     package let open: @Sendable () -> Int32?
 
     package init(_ open: @escaping @Sendable () -> Int32?) { self.open = open }
 
-    /// The kernel's events, through a netlink socket. In a container there may be none; devices are then found by the
-    /// retries of each reader alone.
+    /// The kernel's events, through a netlink socket. They may not be available in a container. Then devices are found
+    /// only by the retries of each reader.
     package static let kernel = DeviceEvents {
         let descriptor = socket(
             AF_NETLINK, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), NetlinkAddress.kernelEvents)
@@ -24,9 +24,9 @@ package struct DeviceEvents: Sendable {
         return descriptor
     }
 
-    /// Returns whether a message is about the arrival or departure of a device of `subsystem`.
+    /// Returns whether a message reports that a device of `subsystem` was added or removed.
     ///
-    /// A message is `ACTION@PATH`, then `KEY=VALUE` pairs, each ended by a zero byte.
+    /// A message consists of `ACTION@PATH` and `KEY=VALUE` pairs, each terminated by a zero byte.
     package static func isChange(_ message: some Collection<UInt8>, of subsystem: String) -> Bool {
         let fields = message.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
         let actions = ["ACTION=add", "ACTION=remove", "ACTION=bind", "ACTION=unbind"]
@@ -47,7 +47,7 @@ actor DeviceEventReader {
         self.events = events
     }
 
-    /// Calls `body` after each arrival or departure of a device of `subsystem`, until the task is cancelled and ``waker``
+    /// Calls `body` each time a device of `subsystem` was added or removed, until the task is cancelled and ``waker``
     /// is woken.
     func run(subsystem: String, _ body: @Sendable () -> Void) {
         guard let descriptor = events.open() else { return }
@@ -60,7 +60,7 @@ actor DeviceEventReader {
                 filled = max(0, count)
             }
             if count == 0 { return }
-            // After an overrun (ENOBUFS) messages are missing, so the devices are checked as well.
+            // After an overrun (ENOBUFS) messages are missing, so check the devices in that case too.
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
             if count < 0 || DeviceEvents.isChange(message, of: subsystem) { body() }
         }
@@ -76,6 +76,6 @@ private struct NetlinkAddress {
     var padding: UInt16 = 0
     /// 0 lets the kernel choose the port.
     var port: UInt32 = 0
-    /// The group of messages that come from the kernel itself, not from udev.
+    /// The multicast group of messages from the kernel itself; group 2 is that of udev.
     var groups: UInt32 = 1
 }

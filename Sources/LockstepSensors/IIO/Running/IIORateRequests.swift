@@ -23,6 +23,7 @@ final class IIORateRequests: Sendable {
     /// Adds threads to wake.
     func add(_ wakers: [WakePipe]) { state.withLock { $0.wakers += wakers } }
 
+    /// Removes threads from those to wake.
     func remove(_ wakers: [WakePipe]) {
         state.withLock { state in state.wakers.removeAll { waker in wakers.contains { $0 === waker } } }
     }
@@ -30,7 +31,7 @@ final class IIORateRequests: Sendable {
     /// The number of wake-ups of all threads.
     var wakeups: Int { state.withLock { $0.wakers.reduce(0) { $0 + $1.wakeups } } }
 
-    /// Returns the requested rates of `streams` in samples/s; streams that are not requested are missing.
+    /// Returns the requested rates of `streams` in samples/s; streams that are not requested are not contained.
     func rates(of streams: [SensorStream]) -> [SensorStream: Double] {
         state.withLock { state in
             guard let rates = state.rates else {

@@ -2,8 +2,8 @@ import LockstepModel
 
 /// Reads one channel group of a device on its own thread.
 ///
-/// It configures the device when its streams are requested, stops it when they are not, and looks for it again after it
-/// has disappeared.
+/// The reader configures the device when its streams are requested, stops it when they are not, and searches for it
+/// again after it has disappeared.
 actor IIOReader {
     nonisolated let waker: WakePipe
     private nonisolated let executor: ThreadExecutor
@@ -52,7 +52,7 @@ actor IIOReader {
                 try await read(rates, into: sink)
             } catch {
                 if Task.isCancelled { return }
-                // The device that returns may be another one, or have lost its power.
+                // The device that returns may be another one, or its sensors may have been reset.
                 proven = []
                 for stream in rates.keys { report(.unavailable("\(group.label): \(error)"), of: stream, to: sink) }
                 // A device event, a new request or cancellation ends the wait early.
@@ -83,8 +83,8 @@ actor IIOReader {
         for block in session.takeRest() { await sink.accept(block, clock: .boot) }
     }
 
-    /// Returns the rates that a session is configured for. A buffer is not reconfigured for an equivalent request, because
-    /// that interrupts its samples.
+    /// Returns the rates that a session is configured for. Equivalent requests of a buffered device have equal rates,
+    /// because a reconfiguration would interrupt its samples.
     private func settings(_ rates: [SensorStream: Double], isBuffered: Bool) -> [SensorStream: Double] {
         isBuffered ? group.resolved(rates) : rates
     }
@@ -101,7 +101,7 @@ actor IIOReader {
             if usable.isEmpty { throw IIOError(problem) }
             report(.unavailable("\(group.label): \(problem)"), of: sensor.quantity.stream, to: sink)
         }
-        // The access at this moment: permissions may have changed while the device was disconnected.
+        // Decide on the current access: permissions may have changed while the device was disconnected.
         guard let access = usable.first?.access, case .buffered(let buffer, let triggers) = access else {
             return try PolledSession(
                 device: device, sensors: usable, rates: rates, linger: linger, proven: proven)

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// A running sensor: from its configuration until it is stopped.
+/// A period in which the sensors of a device run with one configuration.
 protocol IIOSession {
     /// Waits until samples are available or `waker` is woken, and returns the samples.
     /// - Returns: Samples with times of the boot clock; empty after a wake-up, or if no reading is a measurement.
@@ -10,7 +10,7 @@ protocol IIOSession {
     /// The statuses of the sensors that have delivered a reading.
     var statuses: [SensorStream: SourceStatus] { get }
 
-    /// The sensors that have delivered a reading other than zero; passed on to the next session.
+    /// The sensors that have delivered a reading other than zero. The next session receives them.
     var proven: Set<SensorStream> { get }
 
     /// Checks that the device still exists.
@@ -20,7 +20,7 @@ protocol IIOSession {
     /// Returns the samples that are available without waiting, which ``stop()`` would discard.
     mutating func takeRest() -> [SampleBlock]
 
-    /// Switches off what the session switched on. Must be called on every path.
+    /// Disables whatever the session enabled. Must always be called at the end of a session.
     mutating func stop()
 }
 

@@ -1,12 +1,12 @@
 import LockstepModel
 
 extension RateControl {
-    /// The rate in samples/s where nothing is known of the quantity.
+    /// The rate in samples/s if neither the device nor the quantity determines one.
     static let defaultRate = 100.0
 
     /// Sets the lowest supported rate at or above `requested` samples/s.
     ///
-    /// A rate that cannot be set is left as it is: slower samples are better than none.
+    /// If the rate cannot be set, the current one remains: samples at a lower rate are better than none.
     /// - Returns: The rate in effect, nil if unknown; and the limitation to report, if any.
     func set(_ requested: Double) -> (rate: Double?, note: String?) {
         let choice =
@@ -20,10 +20,11 @@ extension RateControl {
         return (rate, "its rate stays \(SamplingRates.text(of: rate)) Hz: \(refusal)")
     }
 
-    /// Returns the native rate: the supported one nearest to `standard` samples/s, otherwise the current one.
+    /// Returns the native rate: the lowest supported rate at or above `standard` samples/s, or the current rate if the
+    /// supported rates are unknown.
     func native(default standard: Double) -> Double? { available?.choose(standard)?.rate ?? current }
 
-    /// Returns the rate to set for `requested` samples/s, of which an infinite value means the native rate.
+    /// Returns the rate to set for `requested` samples/s. An infinite value requests the native rate.
     func resolved(_ requested: Double, default standard: Double) -> Double {
         requested.isFinite ? requested : native(default: standard) ?? standard
     }

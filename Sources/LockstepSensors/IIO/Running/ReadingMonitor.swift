@@ -5,7 +5,7 @@ package struct ReadingMonitor: Sendable {
     /// How long a warning lasts after its last cause, in µs.
     package static let warningDuration: Int64 = 5_000_000
 
-    /// The device for users: `iio:device0 (bmi160)`.
+    /// The name of the device for users, such as `iio:device0 (bmi160)`.
     private let label: String
     private let quantity: IIOQuantity
     /// The smallest and largest raw value; nil if unknown.
@@ -13,7 +13,9 @@ package struct ReadingMonitor: Sendable {
     /// Permanent limitations to report.
     private var notes: [String]
 
+    /// The number of consecutive all-zero readings.
     private var zeros = 0
+    /// Whether a measurement has been accepted in this session.
     private var isAlive = false
     /// Whether the sensor has ever delivered a reading other than zero.
     package private(set) var isProven: Bool
@@ -38,7 +40,7 @@ package struct ReadingMonitor: Sendable {
         now = max(now, time)
         guard raw != .zero else {
             zeros += 1
-            // A gyroscope at rest may read zero, but only one that has read something else is known to work.
+            // A gyroscope at rest may read zero. It is known to work only after another reading.
             guard isProven, quantity.canBeZero else { return false }
             isAlive = true
             return true

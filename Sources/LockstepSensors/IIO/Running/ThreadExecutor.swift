@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// Runs an actor on its own queue, so that it may block without occupying a thread of the concurrency pool.
+/// Runs an actor on its own queue, so that it may block without occupying a thread of Swift's cooperative pool.
 final class ThreadExecutor: SerialExecutor {
     private let queue: DispatchQueue
 

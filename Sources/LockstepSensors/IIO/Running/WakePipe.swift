@@ -36,10 +36,10 @@ package final class WakePipe: Sendable {
         _ = write(wakeEnd, &byte, 1)
     }
 
-    /// Blocks until `file` is readable or broken, until `deadline`, or until it is woken.
+    /// Blocks until `file` is readable or has an error, `deadline` has passed, or ``wake()`` is called.
     /// - Parameters:
-    ///   - file: A descriptor, or -1 for none.
-    ///   - deadline: µs of the boot clock, or nil for none.
+    ///   - file: A descriptor, or -1 for no file.
+    ///   - deadline: The deadline in µs of the boot clock, or nil for no deadline.
     func wait(for file: Int32 = -1, until deadline: Int64? = nil) -> Readiness {
         while true {
             var polled = [

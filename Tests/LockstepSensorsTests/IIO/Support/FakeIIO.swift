@@ -5,7 +5,7 @@ import LockstepSensors
 import SensorTestSupport
 import Synchronization
 
-/// A tree like sysfs and /dev, with plain files and FIFOs, in a temporary folder.
+/// A fake of sysfs and /dev in a temporary folder, with plain files as attributes and FIFOs as devices.
 final class FakeIIO: Sendable {
     let folder: String
     var sysfs: String { folder + "/sys" }
@@ -22,7 +22,7 @@ final class FakeIIO: Sendable {
     /// A source that reads this tree.
     var source: IIOSource { source(linger: SourceOptions.defaultLinger) }
 
-    /// A source with a linger in µs.
+    /// Returns a source that reads this tree, with a linger in µs.
     func source(linger: Int64) -> IIOSource {
         IIOSource(sysfsRoot: sysfs, devRoot: dev, linger: linger)
     }
@@ -39,7 +39,8 @@ final class FakeIIO: Sendable {
         }
     }
 
-    /// Changes an attribute atomically: a reader sees either the old or the new text.
+    /// Changes an attribute atomically: a reader sees either the old or the new text. The text is padded, so that it
+    /// overwrites a longer old text.
     func set(_ id: String, _ name: String, _ text: String) throws {
         let descriptor = open("\(devices)/\(id)/\(name)", O_WRONLY)
         guard descriptor >= 0 else { throw FileError(reason: "\(name): \(String(cString: strerror(errno)))") }
@@ -64,12 +65,13 @@ final class FakeIIO: Sendable {
         try await FileWatch("\(devices)/\(id)/\(name)", for: .read).wait()
     }
 
-    /// Replaces an attribute by a link.
+    /// Replaces an attribute with a symbolic link.
     func link(_ id: String, _ name: String, to target: String) throws {
         try remove(id, name)
         guard symlink(target, "\(devices)/\(id)/\(name)") == 0 else { throw FileError(reason: name) }
     }
 
+    /// Removes an attribute, or the whole device if `name` is empty.
     func remove(_ id: String, _ name: String = "") throws {
         try FileManager.default.removeItem(atPath: "\(devices)/\(id)" + (name.isEmpty ? "" : "/" + name))
     }
@@ -83,12 +85,12 @@ final class FakeIIO: Sendable {
         try rename("unplugged-\(id)", to: id)
     }
 
-    /// Renames a device, as an unplugged one that gets a new number.
+    /// Renames a device, as when it is connected again under a new number.
     func rename(_ id: String, to other: String) throws {
         guard Glibc.rename("\(devices)/\(id)", "\(devices)/\(other)") == 0 else { throw FileError(reason: id) }
     }
 
-    /// Empties an attribute, as for a device that is gone.
+    /// Empties an attribute, as if the device were gone.
     func empty(_ id: String, _ name: String) { truncate("\(devices)/\(id)/\(name)", 0) }
 
     /// Creates the character device of a device.
@@ -100,22 +102,24 @@ final class FakeIIO: Sendable {
     }
 }
 
-/// The other end of a character device.
+/// The writing end of a fake character device.
 final class ScanWriter: Sendable {
     private let descriptor: Int32
     private let hasEnded = Atomic(false)
 
     init(_ path: String) throws {
-        // Opened for both directions, so that neither end waits for the other and the reader sees no early end.
+        // Opened for reading and writing, so that opening does not block and a reader does not see an early end of
+        // file.
         descriptor = open(path, O_RDWR | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileError(reason: "\(path): \(String(cString: strerror(errno)))") }
     }
 
     deinit { end() }
 
-    /// Ends the device: its readers reach the end of the file.
+    /// Closes the device, so that its readers reach the end of the file.
     func end() { if !hasEnded.exchange(true, ordering: .relaxed) { close(descriptor) } }
 
+    /// Writes raw bytes.
     func write(_ bytes: [UInt8]) throws {
         guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
             throw FileError(reason: "scan: \(String(cString: strerror(errno)))")
