@@ -9,8 +9,8 @@ extension AgentState {
         switch event {
         case .connected(let version, _):
             isConnected = true
-            problems.resolve("broker")
-            problems.resolve("too large")
+            // Report them again if the new connection still has them.
+            for problem in ["broker", "too large", "subscription", "refusal", "ack"] { problems.resolve(problem) }
             coalescer.packetLimit = packetLimit
             delivery.didConnect(at: moment.boot)
             subscriptionRetry = nil
@@ -50,7 +50,6 @@ extension AgentState {
                         ["device": "\(configuration.address)", "hint": "give each agent its own --device"]))
             }
         } else {
-            _ = problems.isNew("broker")
             actions.append(
                 .log(
                     .warning, "connection lost, samples kept in outbox",

@@ -11,8 +11,7 @@ extension AgentState {
         guard !blocks.isEmpty || !unsaved.isEmpty || isRemovalDue else { return [] }
         // After a failure, wait for the retry time instead of encoding all blocks again for every window.
         guard isForced || !isOutboxFailing || problems.isRetryDue("outbox", at: moment.boot) else {
-            keepUnsaved(blocks)
-            return []
+            return keepUnsaved(blocks)
         }
         let all = unsaved + blocks
         unsaved = []
@@ -24,8 +23,7 @@ extension AgentState {
     ) -> [Action] {
         removable = [:]
         removalDeadline = nil
-        keepUnsaved(accepted.unwritten)
-        var actions: [Action] = []
+        var actions = keepUnsaved(accepted.unwritten)
         actions.reserveCapacity(accepted.entries.count)
         if accepted.dropped.samples > 0 { actions += didDrop(accepted, total: droppedSamples) }
         for entry in accepted.entries { actions.append(.publishLive(entry)) }
@@ -39,9 +37,8 @@ extension AgentState {
     }
 
     mutating func didFailToWrite(_ blocks: [SampleBlock], _ error: any Error, at moment: Moment) -> [Action] {
-        keepUnsaved(blocks)
         isOutboxFailing = true
-        return writeFailure(error, at: moment.boot)
+        return keepUnsaved(blocks) + writeFailure(error, at: moment.boot)
     }
 
     private mutating func writeFailure(_ error: any Error, at boot: Int64) -> [Action] {
@@ -79,15 +76,20 @@ extension AgentState {
     }
 
     /// Keeps blocks in memory, and drops the oldest beyond the limit.
-    private mutating func keepUnsaved(_ blocks: [SampleBlock]) {
-        guard !blocks.isEmpty else { return }
+    private mutating func keepUnsaved(_ blocks: [SampleBlock]) -> [Action] {
+        guard !blocks.isEmpty else { return [] }
         unsaved += blocks
         var count = unsavedCount
+        guard count > Self.maxUnsavedSamples else { return [] }
         while count > Self.maxUnsavedSamples, let oldest = unsaved.first {
             unsaved.removeFirst()
             count -= oldest.count
             presence.unsavedDropped += Int64(oldest.count)
         }
+        presence.isChanged = true
+        // The problem is resolved together with "outbox", when the outbox can be written again.
+        guard problems.isNew("outbox memory") else { return [] }
+        return [.log(.warning, "samples dropped", ["reason": "memory-limit", "total": "\(presence.unsavedDropped)"])]
     }
 
     /// The number of samples in memory that could not be written.

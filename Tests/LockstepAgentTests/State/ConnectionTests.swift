@@ -95,6 +95,16 @@ struct ConnectionTests {
         #expect(connected.filter { $0 == "subscribe" }.count == 1, "the connection has subscribed already")
     }
 
+    @Test("a refused subscription is reported once for each connection")
+    mutating func refusedAgain() {
+        loop.connect()
+        for _ in 0..<2 { loop.subscribed(isGranted: false) }
+        loop.disconnect()
+        loop.connect()
+        loop.subscribed(isGranted: false)
+        #expect(loop.take().filter { $0 == "error: subscription refused" }.count == 2)
+    }
+
     @Test("a granted subscription is not retried")
     mutating func grantedSubscription() {
         loop.connect()

@@ -126,7 +126,7 @@ struct OutboxWriteTests {
         #expect(kept == 3 && early.isEmpty && rest == ["write 3"])
     }
 
-    @Test("at most 200,000 samples wait in memory: the oldest are dropped and counted")
+    @Test("at most 200,000 samples wait in memory: the oldest are dropped, counted and reported")
     mutating func memoryLimit() {
         loop.writeError = outboxError
         for number in 0..<250 as Range<Int64> {
@@ -135,6 +135,8 @@ struct OutboxWriteTests {
         #expect(loop.state.unsavedCount == AgentState.maxUnsavedSamples)
         #expect(loop.state.unsaved.first?.times.first == 50_000)
         #expect(loop.state.presence.unsavedDropped == 50_000)
+        #expect(loop.state.presence.isChanged, "the next presence does not wait for the heartbeat")
+        #expect(loop.take().filter { $0 == "warning: samples dropped memory-limit" }.count == 1)
     }
 
     @Test("acknowledged batches are removed with the next write")

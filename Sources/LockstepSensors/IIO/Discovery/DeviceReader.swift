@@ -36,7 +36,7 @@ struct DeviceReader {
         guard single.hasAnyChannel || scans.contains(where: \.elements.hasAnyChannel) else { return nil }
         let scan = scans.first(where: \.elements.isComplete)
         var problem: String?
-        if !single.isComplete, scan == nil { problem = "it does not measure along three axes" }
+        if !single.isComplete, scan == nil { problem = "it lacks some of its channels" }
 
         let access = access(single, scan?.buffer, problem: &problem)
         let isBuffered = access.buffer != nil
