@@ -20,7 +20,8 @@ struct PeerAddressTests {
         let server = try Server()
         let peer = try #require(server.connectedPeer())
         server.closeConnections()
-        #expect(!peer.isListening())
+        // On a busy machine the server may need long to accept the connection. The check returns as soon as it is closed.
+        #expect(!peer.isListening(openFor: 120_000))
         server.stop()
     }
 

@@ -13,9 +13,10 @@ struct PeerAddress {
         guard status == 0 else { return nil }
     }
 
-    /// Returns whether a server accepts a TCP connection at this address within 250 ms, and keeps it open for 50 ms. A
-    /// proxy or a terminating process may accept a connection and close it at once.
-    func isListening() -> Bool {
+    /// Returns whether a server accepts a TCP connection at this address within 250 ms, and keeps it open. A proxy or a
+    /// terminating process may accept a connection and close it at once.
+    /// - Parameter milliseconds: the time for which the connection must stay open.
+    func isListening(openFor milliseconds: Int32 = 50) -> Bool {
         let descriptor = socket(
             Int32(storage.ss_family), Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }
@@ -29,7 +30,7 @@ struct PeerAddress {
             var size = socklen_t(MemoryLayout<Int32>.size)
             guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) == 0, error == 0 else { return false }
         }
-        return !poll(descriptor, POLLIN, milliseconds: 50)
+        return !poll(descriptor, POLLIN, milliseconds: milliseconds)
     }
 
     /// Returns whether one of the events, an error or the end of the connection occurs within the time.
