@@ -50,7 +50,7 @@ extension CollectorLoop {
                 "another collector uses the same id",
                 metadata: ["id": "\(configuration.id)", "hint": "give each collector its own --id"])
         case .reportDisconnect: logger.warning("connection to broker lost", metadata: metadata)
-        case .reportFailure: logger.warning("connection to broker failed, retrying", metadata: metadata)
+        case .reportFailure: logger.warning("cannot connect to broker, retrying", metadata: metadata)
         case .reportRefusedSubscription:
             logger.error(
                 "subscription refused by broker, retrying",
