@@ -4,9 +4,9 @@ import Synchronization
 
 /// The sensors of this device, shared by all subscribers in a program.
 ///
-/// A sensor runs while it has subscribers, at the fastest rate that any of them requests; each subscriber receives its own
-/// rate. A source starts with the first subscription to one of its streams and stops with the last. The hub itself needs
-/// no start or stop.
+/// A sensor runs while it has subscribers, at the fastest rate that any of them requests; each subscriber receives its
+/// own rate. A source starts with the first subscription to one of its streams and stops with the last. The hub itself
+/// needs no start or stop.
 ///
 /// Streams that no source provides are derived from others where possible: device motion, steps, orientation, altitude,
 /// heading.
@@ -14,10 +14,14 @@ public final class SensorHub: Sendable {
     private let sources: [any SensorSource]
     private let state: Mutex<HubState>
 
-    /// The available streams, in the order of ``/LockstepModel/SensorStream/builtIn``.
+    /// The available streams: built-in streams in the order of ``/LockstepModel/SensorStream/builtIn``, then declared
+    /// streams by name.
     public let streams: [SensorStream]
 
-    /// - Parameter options: Settings of the derived streams, such as the person and the magnetic declination.
+    /// Creates a hub without subscribers.
+    /// - Parameters:
+    ///   - sources: The sources of the sensors. A stream that no source provides is derived from others if possible.
+    ///   - options: Settings of the derived streams, such as the person and the magnetic declination.
     public init(sources: [any SensorSource], options: DerivedOptions = DerivedOptions()) {
         self.sources = sources
         let graph = SensorGraph(sources: sources, options: options)
@@ -25,7 +29,7 @@ public final class SensorHub: Sendable {
         state = Mutex(HubState(graph: graph, now: .now()))
     }
 
-    /// Returns all sensors of the sources; unusable ones have the reason as problem.
+    /// Returns all sensors of the sources. For an unusable sensor, its `problem` is the reason.
     public func sensors() -> [SensorDescription] { sources.flatMap { $0.sensors() } }
 
     /// The names of the running sources.
@@ -36,9 +40,9 @@ public final class SensorHub: Sendable {
 
     /// Subscribes to streams and returns their samples and the statuses of their sources.
     ///
-    /// The subscription ends with the loop over the sequence, with its task, or with the last reference to it. A reader
-    /// that is more than 1,000 blocks behind loses the oldest. The sequence ends when all its sources have ended
-    /// (recordings).
+    /// The subscription ends when the loop over the sequence ends, its task is cancelled, or the sequence is released.
+    /// If a reader is more than 1,000 updates behind, the oldest are dropped. The sequence ends when all its sources
+    /// have ended, for example recordings.
     /// - Throws: While it is read: ``SensorHubError`` if a stream is not available, and the error that ends a source.
     public func updates(
         for requests: [SensorStream: SensorRequest]
@@ -86,7 +90,7 @@ public final class SensorHub: Sendable {
     private func updateSources(_ state: inout HubState) {
         let rates = state.graph.sourceRates
         for (index, source) in sources.enumerated() {
-            // Under the lock, so that the latest rates are set last.
+            // Call this under the lock, so that a concurrent call cannot replace newer rates with older ones.
             source.setRates(rates)
             let isRequested = source.streams.contains { rates[$0] != nil }
             if isRequested, state.tasks[index] == nil, !state.ended.contains(index) {
@@ -113,8 +117,8 @@ public final class SensorHub: Sendable {
             failure = error
         }
         let done: [HubState.Continuation] = state.withLock { state in
-            // Under the lock that also cancels the task: after a cancellation a new run may have started, which has not
-            // ended.
+            // Tasks are cancelled under this lock. If this task was cancelled, a new run of the source may have
+            // started, whose state must not change.
             guard !Task.isCancelled else { return [] }
             state.deliver(state.graph.restart(of: Set(sources[index].streams)))
             state.tasks[index] = nil

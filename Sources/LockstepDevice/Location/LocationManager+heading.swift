@@ -13,7 +13,7 @@ extension LocationManager {
     public var isUpdatingHeading: Bool { latestHeading.isActive }
     /// Starts updating ``heading``.
     public func startUpdatingHeading() { latestHeading.start(headingUpdates()) }
-    /// Stops updating ``heading``, which keeps its value.
+    /// Stops the updates and keeps the latest heading.
     public func stopUpdatingHeading() { latestHeading.stop() }
 
     /// Returns headings whenever they have changed by ``headingFilter`` degrees, at most 10 times a second.
@@ -37,16 +37,17 @@ extension LocationManager {
     }
 }
 
-/// The direction in which the top edge of the device points, or its back while it is held upright. Angles are in degrees
-/// clockwise, 0 up to 360.
+/// The direction in which the top edge of the device points, or its back while it is held upright. Angles are in
+/// degrees clockwise, 0 up to 360.
 public struct Heading: Sendable, Hashable {
     /// The time of the measurement.
     public let timestamp: Timestamp
-    /// From magnetic north.
+    /// The heading from magnetic north.
     public let magneticHeading: Double
-    /// From true north; nil where the magnetic declination is not known.
+    /// The heading from true north; nil if the magnetic declination is not known.
     public let trueHeading: Double?
-    /// The largest expected error in degrees; nil while the magnetometer is not calibrated: turn the device about all axes.
+    /// The largest expected error in degrees; nil while the magnetometer is not calibrated: turn the device about all
+    /// axes.
     public let headingAccuracy: Double?
 
     /// Returns the headings in samples of the `heading` stream.

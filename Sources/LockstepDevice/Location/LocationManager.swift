@@ -5,9 +5,9 @@ import Synchronization
 
 /// The location and heading of this device: as sequences, or polled as the latest value.
 ///
-/// ``settings`` select which fixes are passed on: by accuracy, distance from the last one, and age. Impossible fixes (a
-/// receiver's clock that is 1,024 weeks off, an implausibly fast jump) never are. Failures to locate the device are
-/// reported with their reason; the manager continues.
+/// The ``settings`` select the fixes that are passed on, by accuracy, distance from the previous fix, and age.
+/// Impossible fixes are always rejected: an implausibly fast jump, or a receiver's clock that is wrong by 1,024 weeks.
+/// Failures to locate the device are reported with their reason, and do not end the updates.
 public final class LocationManager: Sendable {
     let hub: SensorHub
     private let state = Mutex(LocationFilter.Settings())
@@ -27,7 +27,7 @@ public final class LocationManager: Sendable {
     /// Whether a source provides locations. It may still have no fix.
     public var isLocationAvailable: Bool { hub.streams.contains(.location) }
 
-    /// Selects the fixes that are passed on. Changes apply to later sequences and starts.
+    /// The criteria for the fixes that are passed on. Changes apply to later sequences and starts.
     public var settings: LocationFilter.Settings {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
@@ -49,7 +49,8 @@ public final class LocationManager: Sendable {
         set { headingState.withLock { $0 = newValue } }
     }
 
-    /// The latest location since the start. It is kept when it gets old: see ``/LockstepMotion/LocationFix/age(at:)``.
+    /// The latest location since the start. It is kept regardless of its age, see
+    /// ``/LockstepMotion/LocationFix/age(at:)``.
     public var location: LocationFix? { latest.value?.current }
     /// The location before ``location``.
     public var previousLocation: LocationFix? { latest.value?.previous }
@@ -82,7 +83,7 @@ public final class LocationManager: Sendable {
                 }
             })
     }
-    /// Stops updating ``location``, which keeps its value.
+    /// Stops the updates and keeps the latest location.
     public func stopUpdatingLocation() { latest.stop() }
 
     /// Returns locations and failures as they occur.

@@ -7,9 +7,9 @@ import Synchronization
 /// value.
 ///
 /// Each sensor has a sequence of updates, which any number of readers may use at once, and start and stop functions
-/// between which the latest reading can be polled. A sensor runs while any manager of the ``SensorHub`` needs it. A
-/// sequence releases the sensor at the end of its loop, a start at the stop or with the manager. The update interval in
-/// effect is the one at the time of the call.
+/// between which the latest reading can be polled. A sensor runs while any manager of the ``SensorHub`` needs it: a
+/// sequence needs it until its loop ends, and a start function until the stop function is called or the manager is
+/// released. A change of an update interval applies to later sequences and starts.
 public final class MotionManager: Sendable {
     private let hub: SensorHub
     private let settings = Mutex(Settings())
@@ -31,7 +31,7 @@ public final class MotionManager: Sendable {
 
     // MARK: Accelerometer
 
-    /// Whether a source provides its readings.
+    /// Whether a source provides accelerometer readings.
     public var isAccelerometerAvailable: Bool { hub.streams.contains(.accelerometer) }
     /// Whether ``accelerometerData`` is being updated.
     public var isAccelerometerActive: Bool { latestAccelerometer.isActive }
@@ -55,7 +55,7 @@ public final class MotionManager: Sendable {
 
     // MARK: Gyroscope
 
-    /// Whether a source provides its readings.
+    /// Whether a source provides gyroscope readings.
     public var isGyroAvailable: Bool { hub.streams.contains(.gyroscope) }
     /// Whether ``gyroData`` is being updated.
     public var isGyroActive: Bool { latestGyro.isActive }
@@ -77,7 +77,7 @@ public final class MotionManager: Sendable {
 
     // MARK: Magnetometer
 
-    /// Whether a source provides its readings.
+    /// Whether a source provides magnetometer readings.
     public var isMagnetometerAvailable: Bool { hub.streams.contains(.magnetometer) }
     /// Whether ``magnetometerData`` is being updated.
     public var isMagnetometerActive: Bool { latestMagnetometer.isActive }
@@ -134,14 +134,16 @@ public final class MotionManager: Sendable {
     /// The error that ended the updates of ``deviceMotion``; nil after a stop.
     public var deviceMotionError: (any Error)? { latestDeviceMotion.error }
     /// Starts updating ``deviceMotion``.
-    /// - Parameter frame: The reference frame of attitudes. Where it is not available, each value states its own frame.
+    /// - Parameter frame: The reference frame of attitudes. If it is not available, another frame is used, see
+    ///   ``/LockstepMotion/DeviceMotion/referenceFrame``.
     public func startDeviceMotionUpdates(using frame: AttitudeReferenceFrame = .magneticNorth) {
         latestDeviceMotion.start(deviceMotionUpdates(using: frame))
     }
-    /// Stops updating ``deviceMotion``, which keeps its value.
+    /// Stops the updates and keeps the latest value.
     public func stopDeviceMotionUpdates() { latestDeviceMotion.stop() }
     /// Returns device motion at the update interval.
-    /// - Parameter frame: The reference frame of attitudes. Where it is not available, each value states its own frame.
+    /// - Parameter frame: The reference frame of attitudes. If it is not available, another frame is used, see
+    ///   ``/LockstepMotion/DeviceMotion/referenceFrame``.
     public func deviceMotionUpdates(
         using frame: AttitudeReferenceFrame = .magneticNorth
     ) -> SensorUpdates<DeviceMotion> {
@@ -149,7 +151,7 @@ public final class MotionManager: Sendable {
         let interval = deviceMotionUpdateInterval
         let options = DeviceMotionEstimator.Options(referenceFrame: frame, declination: declination)
         let fast = SensorRequest(rate: max(100, 1 / interval))
-        // Every sample, because a low-pass filter to a lower rate would delay the result.
+        // Request every sample: a low-pass filter for a lower rate would delay the result.
         let field = SensorRequest(rate: .infinity, minimum: 25)
         var candidates: [SensorStream: SensorRequest] = [
             .accelerometer: fast, .gyroscope: fast, .magnetometer: field,

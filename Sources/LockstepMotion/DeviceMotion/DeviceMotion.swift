@@ -43,7 +43,7 @@ public struct DeviceMotion: Sendable, Hashable {
 
 /// The magnetic field without the device's own influence.
 public struct CalibratedMagneticField: Sendable, Hashable {
-    /// The field in µT along the device's axes, corrected by what is known of the device's own influence.
+    /// The field in µT along the device's axes, corrected for the known influence of the device itself.
     public var field: SIMD3<Double>
     /// The accuracy of the calibration.
     public var accuracy: Accuracy

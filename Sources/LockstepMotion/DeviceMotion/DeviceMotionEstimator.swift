@@ -8,7 +8,8 @@ public import LockstepModel
 /// except for samples that are zero on all axes, which only a broken sensor delivers. Values that the sensors cannot
 /// provide are nil, and ``DeviceMotion/referenceFrame`` is the frame that they can provide.
 ///
-/// A second without samples restartUps the attitude, and with it the heading in frames without north.
+/// After a second without samples, the attitude is estimated anew. In frames without north, the heading then also
+/// starts anew.
 public struct DeviceMotionEstimator: Sendable {
     /// The requested properties of device motion.
     public struct Options: Sendable, Hashable {
@@ -31,7 +32,7 @@ public struct DeviceMotionEstimator: Sendable {
         }
     }
 
-    /// The longest interval between samples that does not restartUp the attitude, in µs.
+    /// The longest interval between samples that does not restart the attitude, in µs.
     static let maxGap: Int64 = 1_000_000
 
     /// The options of this estimator.
@@ -49,7 +50,8 @@ public struct DeviceMotionEstimator: Sendable {
     ///
     /// - Parameters:
     ///   - options: the requested properties of device motion.
-    ///   - sensors: the sensors that are present. Each of them is waited for at the start, for at most two seconds.
+    ///   - sensors: the sensors that are present. At the start, the estimator waits for each of them, for at most two
+    ///     seconds.
     public init(options: Options = Options(), sensors: Set<SensorStream> = [.accelerometer, .gyroscope, .magnetometer])
     {
         self.options = options
@@ -58,7 +60,8 @@ public struct DeviceMotionEstimator: Sendable {
         merger = MotionMerger(sensors: sensors)
     }
 
-    /// The calibration of the magnetometer with its quality; nil before the first reading, or if the options exclude it.
+    /// The calibration of the magnetometer with its quality; nil before the first reading, or if the options exclude
+    /// it.
     public var magneticCalibration: MagneticCalibration? {
         options.calibratesMagneticField ? (fusion ?? before)?.calibration : nil
     }
@@ -138,7 +141,7 @@ private struct IntervalEstimator: Sendable {
 
     /// Adds a moment.
     ///
-    /// - Returns: whether there are enough.
+    /// - Returns: whether there are enough moments.
     mutating func add(_ moment: MotionMerger.Moment) -> Bool {
         moments.append(moment)
         return moments.count(where: { $0.gyroscope != nil }) >= Self.sampleCount

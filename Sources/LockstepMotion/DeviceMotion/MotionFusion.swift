@@ -62,7 +62,7 @@ struct MotionFusion: Sendable {
 
     private mutating func process(gyroscope rate: SIMD3<Double>, at time: Int64) {
         if compass != nil {
-            // The gyroscope is new, or was absent: only its bias is still valid.
+            // This is the first gyroscope sample, or the first after a gap: of the old state, only the bias is valid.
             compass = nil
             calibrator = calibrator.restarted
             vqf = VQF(interval: interval, gyroscopeBias: vqf.gyroscopeBias)
@@ -74,6 +74,7 @@ struct MotionFusion: Sendable {
     }
 
     private mutating func process(accelerometer acceleration: SIMD3<Double>, at time: Int64) {
+        // The stream is (0, 0, -1) g at rest, face up. The specific force points up.
         let force = acceleration * -standardGravity
         let elapsed = accelerometer.take(acceleration, at: time, first: interval)
         if compass == nil, !gyroscope.isPresent(at: time) {

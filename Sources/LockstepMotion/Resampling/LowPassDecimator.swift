@@ -1,4 +1,4 @@
-/// Reduces samples to the wanted rate: low-pass filtered and decimated if they arrive faster, unchanged otherwise.
+/// Reduces samples to the requested rate: low-pass filtered and decimated if they arrive faster, unchanged otherwise.
 struct LowPassDecimator: Sendable {
     private var rate: RateEstimator
     private var grid: GridFilter

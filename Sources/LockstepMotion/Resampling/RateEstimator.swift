@@ -1,8 +1,8 @@
-/// Decides whether the samples of a stream arrive faster than the wanted rate, from the mean of the latest intervals.
-/// Hysteresis keeps a rate near the limit from toggling the decision.
+/// Decides whether the samples of a stream arrive faster than the requested rate, from the mean of the latest
+/// intervals. Hysteresis keeps a rate near the limit from toggling the decision.
 struct RateEstimator: Sendable {
-    /// Ratios of the actual to the wanted rate: below the first the samples pass unchanged again, above the second the
-    /// first decision is to reduce, above the third a passing stream is reduced again.
+    /// Ratios of the actual to the requested rate: below the first the samples pass unchanged again, above the second
+    /// the first decision is to reduce, above the third a passing stream is reduced again.
     private static let passThreshold = 1.05
     private static let initialThreshold = 1.1
     private static let reduceThreshold = 1.2
@@ -12,7 +12,7 @@ struct RateEstimator: Sendable {
     private static let window = 32
     /// The number of intervals needed for the first decision, unless they span at least ``minSpan``.
     private static let minIntervals = 8
-    /// The span that suffices for the first decision, in periods of the wanted rate.
+    /// The span that suffices for the first decision, in periods of the requested rate.
     private static let minSpan = 6.0
 
     /// The wanted interval, in µs.

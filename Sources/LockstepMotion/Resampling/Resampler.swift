@@ -5,17 +5,17 @@ public import LockstepModel
 /// | stream | output |
 /// |---|---|
 /// | accelerometer, gyroscope, magnetometer | low-pass filtered against aliasing, at the instants k / rate since 1970 |
-/// | device motion | the samples nearestSelector to those instants, unchanged: fusion has already smoothed them, and attitudes and frames cannot be averaged by column |
+/// | device motion | the samples nearest to those instants, unchanged: fusion has already smoothed them, and attitudes and frames cannot be averaged by column |
 /// | location | the first sample at or after each instant, and each sample that gains or loses the position |
 /// | steps, orientation | every sample, because they carry counts and changes |
 ///
 /// The instants are the same on every device. Devices with synchronised clocks and the same rate therefore report the
 /// same moments, whatever their hardware does.
 ///
-/// Samples that arrive at up to 1.1 times the wanted rate pass unchanged, with their own times. The actual rate is the
-/// mean of the last 32 intervals. After the first decision it must fall below 1.05 or rise above 1.2 times the wanted
-/// rate to change the decision. The first decision needs eight intervals or six periods; until then the samples of
-/// low-passed streams are held.
+/// Samples that arrive at up to 1.1 times the requested rate pass unchanged, with their own times. The actual rate is
+/// the mean of the last 32 intervals. After the first decision it must fall below 1.05 or rise above 1.2 times the
+/// requested rate to change the decision. The first decision needs eight intervals or six periods; until then the
+/// samples of low-passed streams are held.
 ///
 /// A low-passed value is symmetric about its time and therefore has no delay. It is emitted when the samples of the
 /// three following periods have arrived (60 ms at 50 Hz). The filter is `ResamplingKernel`: −6 dB at 0.42 of the
@@ -30,7 +30,7 @@ public import LockstepModel
 public struct Resampler: Sendable {
     /// The stream whose samples are resampled.
     public let stream: SensorStream
-    /// The wanted rate, in Hz.
+    /// The requested rate, in Hz.
     public let rate: Double
 
     // At most one of these is set. If none is, every sample passes.
@@ -42,7 +42,7 @@ public struct Resampler: Sendable {
     ///
     /// - Parameters:
     ///   - stream: the stream whose samples are resampled.
-    ///   - rate: the wanted rate in Hz, above 0; `.infinity` passes every sample.
+    ///   - rate: the requested rate in Hz, above 0; `.infinity` passes every sample.
     /// - Precondition: `rate` is above 0.
     public init(stream: SensorStream, rate: Double) {
         precondition(rate > 0, "the rate must be above 0")

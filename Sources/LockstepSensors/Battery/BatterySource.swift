@@ -73,7 +73,7 @@ public struct BatterySource: SensorSource {
     }
 }
 
-/// Reads batteries on a thread of its own: an attribute may block for as long as a slow bus does.
+/// Reads batteries on its own thread, because reading an attribute may block while a slow bus responds.
 private actor BatteryReader {
     private let tree: PowerSupplyTree
     private nonisolated let executor = ThreadExecutor(label: "lockstep.battery")

@@ -57,7 +57,7 @@ struct DerivedSensors: Sendable {
         return nodes.indices.filter { wasActive[$0] && nodes[$0].inputs.isEmpty }.map { nodes[$0].sensor.finish() }
     }
 
-    /// Processes samples and returns what is derived from them, directly and indirectly.
+    /// Processes samples and returns the samples derived from them, directly and indirectly.
     mutating func update(_ samples: SampleBlock) -> [SampleBlock] {
         var outputs: [SampleBlock] = []
         for index in nodes.indices where nodes[index].inputs[samples.stream] != nil {

@@ -7,8 +7,9 @@ public import LockstepModel
 /// `epv`; 95 % of the errors are smaller than these values. `course` is `track`, `fix` is `mode`, and `at` is the
 /// receiver's own time, unchanged even if the receiver is wrong by twenty years.
 ///
-/// If there is no fix, or the fix is lost, one sample without position and with `fix` 1 is provided. The source reconnects
-/// after 0.5 s to 30 s. While locations are not requested it disconnects, and gpsd may let the receiver sleep.
+/// If there is no fix, or the fix is lost, one sample without position and with `fix` 1 is provided. The source
+/// reconnects after 0.5 s to 30 s. While locations are not requested it disconnects, and gpsd may let the receiver
+/// sleep.
 public struct GpsdSource: SensorSource {
     /// The address of gpsd.
     public let address: GpsdAddress
@@ -23,7 +24,7 @@ public struct GpsdSource: SensorSource {
     ///   - stamping: ``Stamping/now``: a sample's timestamp is the arrival of its first report. ``Stamping/own``: it is the
     ///     receiver's time; a fix whose time is missing or not later than the previous one is dropped and counted in the
     ///     status.
-    ///   - staleAfter: s, above 0.
+    ///   - staleAfter: the age of the last fix at which the source is reported as stale, in s, above 0.
     public init(address: GpsdAddress = GpsdAddress(), stamping: Stamping = .now, staleAfter: Double = 10) {
         self.address = address
         self.stamping = stamping

@@ -5,8 +5,8 @@ public import LockstepModel
 ///
 /// Devices with a buffer deliver whole scans with kernel timestamps. Other devices are polled through their attributes:
 /// motion sensors 50 times a second by default and at most 100 times, barometers once a second by default. Values are
-/// (raw + offset) × scale, rotated by the mount matrix, in our units: g with (0, 0, -1) at rest face up (the kernel has
-/// +9.8 m/s² there), rad/s, µT, hPa. Sensors without requests are switched off.
+/// (raw + offset) × scale, rotated by the mount matrix, in the units of the streams: g with (0, 0, -1) at rest, face
+/// up (the kernel has +9.8 m/s² there), rad/s, µT, hPa. Sensors without requests are switched off.
 ///
 /// Statuses are reported per stream, under the source's name and the stream: `iio motion/accelerometer`. A device that
 /// disappears is reported as unavailable and used again when it returns, at once where the kernel's device events are
@@ -16,7 +16,7 @@ public struct IIOSource: SensorSource {
     public let sysfsRoot: String
     /// The folder of the character devices.
     public let devRoot: String
-    /// How long samples are collected before they are delivered, in µs; in the device if it has a buffer.
+    /// The time for which samples are collected before they are delivered, in µs; in the device if it has a buffer.
     public let linger: Int64
 
     private let tree: IIOTree
@@ -47,10 +47,10 @@ public struct IIOSource: SensorSource {
     /// The streams with a usable sensor.
     public var streams: [SensorStream] { selection.streams }
 
-    /// All sensors found; unused ones have the reason as problem.
+    /// All sensors found. For an unused sensor, `problem` is the reason.
     public func sensors() -> [SensorDescription] { selection.descriptions }
 
-    /// Why nothing can be read, with advice; nil if something can.
+    /// The reason why nothing can be read, with advice; nil if a sensor can be read.
     public var failure: IIOError? { selection.failure(in: tree) }
 
     /// Returns the rate in samples/s when none is requested; nil if it is unknown.

@@ -4,7 +4,7 @@ public struct ReplayError: Error, Hashable, CustomStringConvertible {
     public let file: String
     /// The number of the malformed line, from 1; nil if the error concerns the whole file.
     public let line: Int?
-    /// What is wrong.
+    /// The reason for the error.
     public let reason: String
 
     public var description: String {

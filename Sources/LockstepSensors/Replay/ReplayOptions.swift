@@ -20,7 +20,7 @@ public enum ReplaySpeed: Sendable, Hashable {
     }
 }
 
-/// The timestamps of a source that has a clock of its own.
+/// The timestamps of a source that has its own clock.
 public enum Stamping: String, Sendable, Hashable, CaseIterable {
     /// This machine's time: the arrival of a fix, or a recording shifted to the present with its intervals unchanged.
     case now

@@ -7,7 +7,7 @@ public import LockstepModel
 /// | headers | stream |
 /// |---|---|
 /// | `x_g,y_g,z_g` or `ax_g,…` | accelerometer, unchanged |
-/// | `ax_m_s2,ay_m_s2,az_m_s2` or `x_m_s2,…` | accelerometer: specific force in m/s², +9.8 up at rest, converted to our -1 g |
+/// | `ax_m_s2,ay_m_s2,az_m_s2` or `x_m_s2,…` | accelerometer: specific force in m/s², +9.8 up at rest, converted to -1 g |
 /// | `magnitude_g` | accelerometer with a known magnitude only, assigned to the z axis |
 /// | `gx_rad_s,gy_rad_s,gz_rad_s` | gyroscope |
 /// | `mx_uT,my_uT,mz_uT` | magnetometer |
@@ -24,7 +24,7 @@ public struct ReplaySource: SensorSource {
     public let speed: ReplaySpeed
     /// The timestamps of the samples.
     public let stamping: Stamping
-    /// How long rows are collected before they are delivered, in µs: the shortest pause between deliveries.
+    /// The time for which rows are collected before they are delivered, in µs: the shortest pause between deliveries.
     public let linger: Int64
     /// The streams in the recording.
     public let streams: [SensorStream]

@@ -5,13 +5,14 @@ public import LockstepModel
 /// The native rates are ``rate`` for accelerometer, gyroscope and magnetometer, and 1 Hz for location and pressure. The
 /// battery is sampled on change and every five minutes. Samples lie on an exact grid of the boot clock that begins when
 /// ``run(into:)`` is called. The same seed yields the same values, with plausible sensor noise; a gyroscope bias is not
-/// simulated. After a suspend, or after the consumer was behind for more than 10 s, samples older than 10 s are skipped.
+/// simulated. After a suspend, or after the consumer was behind for more than 10 s, samples older than 10 s are
+/// skipped.
 public struct SimulatedSource: SensorSource {
     /// Selects the person, the place, how the device is carried, and the noise.
     public let seed: UInt64
     /// The native rate of the motion streams, in samples/s.
     public let rate: Double
-    /// How long samples are collected before they are delivered, in µs.
+    /// The time for which samples are collected before they are delivered, in µs.
     public let linger: Int64
 
     /// How often requests are checked while nothing is requested.
@@ -22,7 +23,7 @@ public struct SimulatedSource: SensorSource {
     /// Creates a simulated person.
     /// - Parameters:
     ///   - rate: The native rate of each motion stream in samples/s: above 0, at most 10,000.
-    ///   - linger: How long samples are collected before they are delivered, in µs, at least 1,000.
+    ///   - linger: The time for which samples are collected before they are delivered, in µs, at least 1,000.
     /// - Precondition: `rate` is within its range.
     public init(seed: UInt64 = 1, rate: Double = 100, linger: Int64 = SourceOptions.defaultLinger) {
         precondition(rate > 0 && rate <= 10_000, "cannot simulate \(rate) samples/s")

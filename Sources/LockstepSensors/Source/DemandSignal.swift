@@ -23,7 +23,7 @@ final class DemandSignal: Sendable {
         onLoss?()
     }
 
-    /// Calls `body` once when no stream is requested any more, or immediately if none is.
+    /// Calls `body` once when no stream is requested any longer, or immediately if none is.
     func onLoss(_ body: @escaping @Sendable () -> Void) {
         let isRequested = state.withLock { state in
             if state.isRequested { state.onLoss = body }

@@ -4,7 +4,7 @@ public import LockstepModel
 public struct SourceOptions: Sendable, Hashable {
     /// The playback speed of recordings.
     public var speed: ReplaySpeed
-    /// The timestamps of sources that have a clock of their own: recordings and gpsd.
+    /// The timestamps of sources that have their own clock: recordings and gpsd.
     public var stamping: Stamping
     /// The native rate of the simulator's motion streams, in samples/s.
     public var simulatedRate: Double

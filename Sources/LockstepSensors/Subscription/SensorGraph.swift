@@ -1,15 +1,15 @@
 public import LockstepModel
 
-/// Sensors and their subscribers, as a value.
+/// A value that connects sensors with their subscribers and derives further streams.
 ///
 /// Each sensor runs once, at the fastest rate that any subscriber requests (``sourceRates``); each subscriber receives
-/// its own rate; a sensor without subscribers stops. Streams that no source provides are derived from others where their
-/// inputs are available (see ``DerivedOptions``). A derived stream may be the input of another one.
+/// its own rate; a sensor without subscribers stops. Streams that no source provides are derived from others where
+/// their inputs are available (see ``DerivedOptions``). A derived stream may be the input of another one.
 ///
 /// Samples are expected on one time line, in time order within a stream.
 public struct SensorGraph: Sendable {
-    /// The available streams: built-in streams in the order of ``/LockstepModel/SensorStream/builtIn``, then declared streams
-    /// by name.
+    /// The available streams: built-in streams in the order of ``/LockstepModel/SensorStream/builtIn``, then declared
+    /// streams by name.
     public let streams: [SensorStream]
 
     private let provided: Set<SensorStream>
@@ -49,7 +49,7 @@ public struct SensorGraph: Sendable {
         return Subscriber(number: nextNumber)
     }
 
-    /// Removes all subscribers, to find out which sources some requests need on their own.
+    /// Removes all subscribers. A copy of the graph can then show which sources other requests alone need.
     package mutating func removeAllSubscribers() {
         subscribers = [:]
         derived.setDemand([:])
@@ -63,9 +63,9 @@ public struct SensorGraph: Sendable {
         var outputs: [SensorOutput] = []
         let requests = requests.filter { $0.value.rate > 0 }
         let previous = subscribers[subscriber] ?? [:]
-        // Before the subscription ends, so that the last samples still reach it.
+        // Change the demand before the subscription ends, so that the last derived samples still reach it.
         for samples in derived.setDemand(demand(replacing: subscriber, by: requests)) { outputs += deliver(samples) }
-        // Sorted to make the order of the outputs deterministic.
+        // Sort, so that the order of the outputs is deterministic.
         let ending = previous.filter { $0.value.request != requests[$0.key] }.keys.sorted { $0.name < $1.name }
         for stream in ending {
             if let rest = subscribers[subscriber]?[stream]?.limiter.finish() {
@@ -94,7 +94,7 @@ public struct SensorGraph: Sendable {
         for (stream, subscription) in subscribers.values.joined() { add(stream, subscription.request) }
         for (stream, rate) in derived.inputRates { add(stream, SensorRequest(rate: rate)) }
         for stream in native {
-            // A fixed rate has no alternative.
+            // A source without a known native rate has a fixed rate, so no finite rate can be faster.
             let rate = nativeRates[stream] ?? .infinity
             if finite[stream] ?? 0 <= rate { finite[stream] = .infinity }
         }
@@ -113,7 +113,7 @@ public struct SensorGraph: Sendable {
     public var derivedStatuses: [SensorStream: SourceStatus] { derived.statuses }
 
     /// Returns all pending samples and resets the graph, as after a clock step.
-    /// - Parameter streams: Resets only these streams and what is derived from them, because their source has ended; nil
+    /// - Parameter streams: Resets only these streams and those derived from them, because their source has ended; nil
     ///   resets all.
     public mutating func restart(of streams: Set<SensorStream>? = nil) -> [SensorOutput] {
         var outputs: [SensorOutput] = []
@@ -134,7 +134,7 @@ public struct SensorGraph: Sendable {
         request.rate.isInfinite && request.minimum > nativeRates[stream] ?? .infinity ? request.minimum : request.rate
     }
 
-    /// The fastest rate that subscribers request of each stream, once `subscriber` has other requests.
+    /// Returns the fastest requested rate of each stream if `subscriber` had the given requests.
     private func demand(
         replacing subscriber: Subscriber, by requests: [SensorStream: SensorRequest]
     ) -> [SensorStream: Double] {

@@ -2,7 +2,7 @@ public import LockstepModel
 
 /// A subscriber's request for one stream.
 public struct SensorRequest: Sendable, Hashable {
-    /// Samples/s; `.infinity` requests every sample at the sensor's native rate.
+    /// The requested rate in samples/s; `.infinity` requests every sample at the sensor's native rate.
     public var rate: Double
     /// The lowest acceptable sensor rate in samples/s, for requests of every sample.
     public var minimum: Double

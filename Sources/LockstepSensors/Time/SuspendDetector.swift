@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// Detects suspends of the machine: the boot clock advances while the monotonic clock stands.
+/// Detects suspends of the machine: the boot clock advances while the monotonic clock stops.
 public struct SuspendDetector: Sendable {
     /// The shortest suspend, in µs. Smaller differences result from reading two clocks.
     static let minDuration: Int64 = 1_000_000

@@ -2,8 +2,8 @@ public import LockstepModel
 
 /// The agent's time line: runs on the boot clock and is anchored to wall time.
 ///
-/// Small wall-clock corrections are followed by slewing, at most 1 µs per ms, so that the line strictly increases. A step
-/// of the wall clock moves the anchor at once, and the caller starts a new epoch.
+/// Small wall-clock corrections are followed by slewing, at most 1 µs per ms, so that the line strictly increases. A
+/// step of the wall clock moves the anchor at once, and the caller starts a new epoch.
 public struct TimeLine: Sendable {
     /// The largest difference between wall clock and line that is slewed, in µs; a larger one is a step.
     public static let stepThreshold: Int64 = 500_000
@@ -32,7 +32,7 @@ public struct TimeLine: Sendable {
         observedAt = moment.boot
     }
 
-    /// Compares the line with the wall clock. Should be called about once a second.
+    /// Compares the line with the wall clock. Call it about once per second.
     public mutating func observe(_ moment: Moment) -> Observation {
         let error = moment.wall.microseconds - moment.boot - offset
         let elapsed = max(0, moment.boot - observedAt)

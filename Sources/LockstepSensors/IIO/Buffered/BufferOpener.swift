@@ -12,8 +12,9 @@ package struct BufferOpener: Sendable {
 
     /// Opens buffers through the kernel.
     package static let kernel = BufferOpener { (node, buffer) throws(IIOError) in
-        // A node can be open once at a time. For the only buffer of a device the node itself is read; one of several is
-        // a descriptor of its own, and the node is closed at once for the next.
+        // A node can only be opened once at a time. A device with one buffer is read through its node. If it has
+        // several buffers, each gets its own descriptor, and the node is closed at once, so that it can be opened for
+        // the next buffer.
         guard buffer.isOneOfSeveral else { return try openNode(node) }
         return try nodeLock.withLock { _ throws(IIOError) in
             let descriptor = try openNode(node)

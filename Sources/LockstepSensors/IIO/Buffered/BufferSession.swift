@@ -3,9 +3,9 @@ import LockstepModel
 
 /// Reads whole scans from a device's buffer.
 struct BufferSession: IIOSession {
-    /// The shortest time without scans that is reported, in µs.
+    /// The minimum of ``silence``, in µs.
     private static let minSilence: Int64 = 5_000_000
-    /// The same for an unknown rate.
+    /// The value of ``silence`` if the rate is unknown, in µs.
     private static let silenceAtUnknownRate: Int64 = 30_000_000
     /// The time between checks that a silent sensor still exists, in µs.
     private static let checkPeriod: Int64 = 20_000_000
@@ -17,7 +17,7 @@ struct BufferSession: IIOSession {
     private var monitors: [SensorStream: ReadingMonitor] = [:]
     /// The bytes of an incomplete scan.
     private var rest: [UInt8] = []
-    /// The time without scans that is reported, in µs.
+    /// The time without scans after which the sensor is reported as silent, in µs.
     private let silence: Int64
     /// The deadline of the next scan, in µs of the boot clock.
     private var silentAt: Int64
@@ -35,7 +35,7 @@ struct BufferSession: IIOSession {
         setup = BufferSetup(
             device: device, buffer: buffer, sensors: sensors, triggers: triggers, triggerFolders: tree.triggers(),
             linger: linger)
-        // Opened first, because if another program uses the device, its settings must not be changed.
+        // Open the device first: this fails if another program uses it, and its settings must then not be changed.
         file = try DeviceFile(tree.bufferOpener, device.node, buffer)
         let rate: Double?
         do throws(IIOError) {
@@ -93,8 +93,7 @@ struct BufferSession: IIOSession {
             try checkPresence()
             return []
         }
-        // Read after a timeout too: poll() does not report an unregistered device as readable or broken, only a read
-        // fails.
+        // Read after a timeout, too: if the device was unregistered, poll() does not report it, but a read fails.
         let bytes = try file.read()
         guard !bytes.isEmpty else {
             if readiness == .deadline { try noteSilence() }

@@ -10,7 +10,7 @@ struct BufferSetup {
     let triggers: [String]
     /// All triggers.
     let triggerFolders: [(name: String, folder: AttributeFolder)]
-    /// How long scans are collected before the reader is woken, in µs.
+    /// The time for which scans are collected before the reader is woken, in µs.
     let linger: Int64
 
     /// The configuration in effect.
@@ -102,7 +102,7 @@ struct BufferSetup {
         if all.contains("in_timestamp_en") { try scan.write("in_timestamp_en", "1") }
     }
 
-    /// Returns the elements that are enabled in the end: a driver may enforce more than requested.
+    /// Returns the enabled elements. A driver may enable more than requested.
     private func enabledElements() throws(IIOError) -> [ScanLayout.Element] {
         let scan = buffer.elements
         var elements: [ScanLayout.Element] = []
@@ -131,7 +131,7 @@ struct BufferSetup {
         throw refusal
     }
 
-    /// The rate control of the current trigger; nil if it has none, because the device fires it.
+    /// The rate control of the current trigger; nil if it has none, as for a trigger that the device itself fires.
     private var timer: RateControl? {
         guard let name = device.folder.text("trigger/current_trigger"),
             let folder = triggerFolders.first(where: { $0.name == name })?.folder,
@@ -152,7 +152,7 @@ struct BufferSetup {
         return min(requested.max() ?? RateControl.defaultRate, measured ?? .infinity)
     }
 
-    /// Sets length and watermark. A buffer with a fixed length rejects it, and works all the same.
+    /// Sets length and watermark. Errors are ignored: a buffer with a fixed length rejects a length, but works.
     private func setSize(rate: Double?) {
         let size = BufferSize(
             rate: rate, linger: linger,

@@ -28,18 +28,19 @@ package struct ScanStamper: Sendable {
         case dropped
     }
 
-    /// The number of consecutive implausible timestamps after which the sensor's clock is not used any more.
+    /// The number of consecutive implausible timestamps after which the sensor's clock is no longer used.
     package static let maxConsecutiveImplausible = 10
-    /// The number of consecutive scans without timestamp after which none are expected any more.
+    /// The number of consecutive scans without timestamp after which no timestamps are expected.
     package static let maxConsecutiveUntimed = 3
-    /// How far, in µs, a scan may lie before the start of its buffer, which is empty when enabled: a tolerance for
-    /// reading two clocks. There is no other lower bound, because scans wait while the machine is suspended.
+    /// The maximum time by which a scan may precede the start of the buffer, in µs. A buffer is empty when it is
+    /// enabled, so this is only a tolerance for reading two clocks. The age of a scan is not limited otherwise, because
+    /// scans stay in the buffer while the machine is suspended.
     static let maxBeforeStart: Int64 = 1_000_000
-    /// How far, in µs, a scan may lie in the future: a tolerance for reading two clocks.
+    /// The maximum time by which a scan may be in the future, in µs: a tolerance for reading two clocks.
     static let maxAhead: Int64 = 1_000_000
 
     package private(set) var clock: Clock
-    /// The start of the buffer, in µs of the boot clock.
+    /// The time at which the buffer was enabled, in µs of the boot clock.
     private let began: Int64
     /// The longest time between scans that are stamped on arrival, in µs.
     private let maxStep: Int64
@@ -51,7 +52,7 @@ package struct ScanStamper: Sendable {
     private var lastRead: (awake: Int64, ahead: Int64)?
 
     /// - Parameters:
-    ///   - began: When the buffer was enabled, in µs of the boot clock.
+    ///   - began: The time at which the buffer was enabled, in µs of the boot clock.
     ///   - rate: The expected rate of scans in 1/s; nil if unknown.
     package init(clock: Clock, began: Int64, rate: Double? = nil) {
         self.clock = clock
@@ -63,7 +64,7 @@ package struct ScanStamper: Sendable {
     /// Whether no scan has arrived yet.
     package var isUnused: Bool { last == nil }
 
-    /// Why scans are stamped on arrival; nil if they are not.
+    /// The reason why scans are stamped on arrival; nil if they are not.
     package var note: String? {
         if case .arrival(let reason) = clock { return reason }
         return nil
@@ -71,7 +72,7 @@ package struct ScanStamper: Sendable {
 
     /// Returns the times of scans that arrived together.
     /// - Parameters:
-    ///   - own: Their own timestamps in ns; nil if they have none.
+    ///   - own: The timestamps of the scans in ns of ``clock``; nil if they have none.
     ///   - count: The number of scans.
     ///   - now: The time of arrival.
     package mutating func stamp(own: [Int64]?, count: Int, at now: Moment) -> [Stamp] {
@@ -97,7 +98,7 @@ package struct ScanStamper: Sendable {
         return stamps + stampArrivals(count - stamps.count, at: now.boot)
     }
 
-    /// Counts scans without timestamp. Software triggers never set it; a driver may also miss a single one.
+    /// Counts scans without timestamp. Software triggers never set a timestamp; a driver may also omit a single one.
     private mutating func countUntimed(_ count: Int) {
         untimed += count
         guard untimed >= Self.maxConsecutiveUntimed else { return }

@@ -20,10 +20,10 @@ package enum IIOQuantity: String, Sendable, CaseIterable {
         }
     }
 
-    /// The factor from the kernel's unit to ours (`Documentation/ABI/testing/sysfs-bus-iio`).
+    /// The factor from the kernel's unit to the stream's unit (`Documentation/ABI/testing/sysfs-bus-iio`).
     ///
-    /// Acceleration: the kernel has m/s² of specific force, +9.8 upward at rest; we have g, -1 upward at rest. Rotation:
-    /// rad/s in both. Field: gauss, 100 µT each. Pressure: kPa, 10 hPa each.
+    /// Acceleration: the kernel has m/s² of specific force, +9.8 upward at rest; the stream has g, -1 upward at rest.
+    /// Rotation: rad/s in both. Field: gauss, 100 µT each. Pressure: kPa, 10 hPa each.
     package var factor: Double {
         switch self {
         case .acceleration: -1 / standardGravity

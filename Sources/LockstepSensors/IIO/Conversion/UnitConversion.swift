@@ -1,7 +1,7 @@
 import Glibc
 import LockstepMotion
 
-/// Converts the raw values of a sensor to our units along the device axes.
+/// Converts the raw values of a sensor to the units of the streams along the device axes.
 ///
 /// A scalar sensor uses only the first component of the vectors.
 package struct UnitConversion: Sendable, Hashable {
@@ -40,7 +40,7 @@ package struct UnitConversion: Sendable, Hashable {
             ? Self.processedDecimals : min(max(4, Int((-log10(max(finest, 1e-12))).rounded(.up)) + 1), 12)
     }
 
-    /// Returns (raw + offset) × scale, rotated by the mount matrix, in our unit: one value per channel.
+    /// Returns (raw + offset) × scale, rotated by the mount matrix, in the unit of the stream: one value per channel.
     package func values(of raw: SIMD3<Double>) -> [Double] {
         let native = (raw + offset) * scale
         let rotated = (mount?.apply(native) ?? native) * factor

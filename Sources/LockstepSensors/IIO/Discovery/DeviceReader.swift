@@ -49,7 +49,7 @@ struct DeviceReader {
             range: single.isProcessed && !isBuffered ? nil : type?.range, problem: problem)
     }
 
-    /// Buffered if everything for it is available, otherwise polled.
+    /// Returns buffered access if the buffer can be used, otherwise polled access.
     private func access(_ single: ChannelFiles, _ buffer: IIOBuffer?, problem: inout String?) -> IIOAccess {
         var note: String?
         if let buffer, buffer.isUsable {

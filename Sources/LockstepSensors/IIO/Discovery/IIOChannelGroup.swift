@@ -23,10 +23,10 @@ package struct IIOChannelGroup: Sendable, Hashable {
         requested.reduce(into: [:]) { $0[$1.key] = $1.value.isFinite ? $1.value : nativeRates[$1.key] ?? $1.value }
     }
 
-    /// Returns the current state of the device: the one with the same number and name, otherwise one with the same name,
-    /// because a reconnected device gets a new number.
+    /// Returns the current state of the device: the one with the same number and name, otherwise one with the same
+    /// name, because a reconnected device gets a new number.
     /// - Parameter others: Devices that existed beside this one and are never its replacement.
-    /// - Throws: ``IIOError`` if there is none, or if it does not provide the streams any more.
+    /// - Throws: ``IIOError`` if there is none, or if it no longer provides the streams.
     package func find(in tree: IIOTree, except others: Set<String>) throws(IIOError) -> IIODevice {
         let devices = tree.devices().filter { $0.name == deviceName || $0.id == deviceName }
         guard

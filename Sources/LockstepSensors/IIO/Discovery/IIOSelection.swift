@@ -4,7 +4,7 @@ package import LockstepModel
 package struct IIOSelection: Sendable {
     /// The channel groups to read.
     package private(set) var groups: [IIOChannelGroup] = []
-    /// All sensors found; unused ones have the reason as problem.
+    /// All sensors found. For an unused sensor, `problem` is the reason.
     package private(set) var descriptions: [SensorDescription] = []
     /// The available streams.
     package private(set) var streams: [SensorStream] = []

@@ -26,7 +26,7 @@ struct PolledSession: IIOSession {
 
     /// - Parameters:
     ///   - rates: The requested rates in samples/s.
-    ///   - linger: How long samples are collected before they are delivered, in µs.
+    ///   - linger: The time for which samples are collected before they are delivered, in µs.
     ///   - proven: The sensors that have delivered a reading other than zero.
     init(
         device: IIODevice, sensors: [IIOSensor], rates: [SensorStream: Double], linger: Int64,

@@ -13,7 +13,7 @@ actor IIOReader {
     private let others: Set<String>
     private let requests: IIORateRequests
     private let sourceName: String
-    /// How long samples are collected before they are delivered, in µs.
+    /// The time for which samples are collected before they are delivered, in µs.
     private let linger: Int64
 
     private var reported: [SensorStream: SourceStatus] = [:]
@@ -83,8 +83,8 @@ actor IIOReader {
         for block in session.takeRest() { await sink.accept(block, clock: .boot) }
     }
 
-    /// Returns the rates that a session is configured for. A buffer is not reconfigured for an equivalent request, because
-    /// that interrupts its samples.
+    /// Returns the rates that a session is configured for. A buffer is not reconfigured for an equivalent request,
+    /// because that interrupts its samples.
     private func settings(_ rates: [SensorStream: Double], isBuffered: Bool) -> [SensorStream: Double] {
         isBuffered ? group.resolved(rates) : rates
     }

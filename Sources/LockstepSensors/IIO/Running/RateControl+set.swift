@@ -6,7 +6,7 @@ extension RateControl {
 
     /// Sets the lowest supported rate at or above `requested` samples/s.
     ///
-    /// A rate that cannot be set is left as it is: slower samples are better than none.
+    /// If a rate cannot be set, it remains unchanged and the samples are used at that rate.
     /// - Returns: The rate in effect, nil if unknown; and the limitation to report, if any.
     func set(_ requested: Double) -> (rate: Double?, note: String?) {
         let choice =

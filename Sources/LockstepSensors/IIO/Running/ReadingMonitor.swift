@@ -38,7 +38,7 @@ package struct ReadingMonitor: Sendable {
         now = max(now, time)
         guard raw != .zero else {
             zeros += 1
-            // A gyroscope at rest may read zero, but only one that has read something else is known to work.
+            // A gyroscope at rest may read zero, but zeros are only trusted after a reading other than zero.
             guard isProven, quantity.canBeZero else { return false }
             isAlive = true
             return true
