@@ -6,7 +6,7 @@ public import LockstepModel
 /// The setting `backlog-rate` is the option `--backlog-rate`, the environment variable `LOCKSTEP_BACKLOG_RATE` and the
 /// key `backlog-rate` of the file.
 ///
-/// It replaces swift-configuration, which reads YAML with Yams and therefore imports all of Foundation.
+/// Implemented here because swift-configuration reads YAML with Yams, which imports all of Foundation.
 public struct Settings: Sendable {
     /// The origin of a setting.
     public enum Place: Hashable, Sendable {

@@ -1,6 +1,7 @@
 /// A table of text with aligned columns.
 ///
-/// It replaces the package TextTable, which imports all of Foundation and counts colour codes as visible characters.
+/// Implemented here because the package TextTable imports all of Foundation and counts colour codes as visible
+/// characters.
 public struct Table: Sendable {
     /// The text of a cell and its style.
     public struct Cell: Sendable, ExpressibleByStringLiteral {

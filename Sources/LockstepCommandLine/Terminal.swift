@@ -3,7 +3,7 @@ import Glibc
 
 /// An output of the program, and whether it supports colours and cursor movement.
 ///
-/// It replaces the package Rainbow, which has no screen size, does not write, and imports all of Foundation.
+/// Implemented here because the package Rainbow has no screen size, does not write, and imports all of Foundation.
 public struct Terminal: Sendable {
     /// A colour or weight; the raw value is its ANSI escape code.
     public enum Style: String, Sendable {

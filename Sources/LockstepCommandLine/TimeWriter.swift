@@ -3,7 +3,7 @@ public import LockstepModel
 
 /// Writes times as ISO 8601 with microseconds. It reuses the text of the previous second.
 ///
-/// It replaces Foundation's formatters, which take longer than the rest of a row.
+/// Implemented here because Foundation's formatters take longer than all other work for a row.
 public struct TimeWriter {
     /// The second of the previous time.
     private var second: Int64?

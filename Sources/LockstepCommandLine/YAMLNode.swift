@@ -2,10 +2,11 @@ import CYAML
 
 /// A node of a YAML document, with the number of its first line.
 ///
-/// Scalars keep their text: they are not converted to numbers, booleans or null. Merge keys (`<<`) are ordinary keys. An
-/// alias is replaced by the node that it refers to, including that node's line.
+/// Scalars keep their text: they are not converted to numbers, booleans or null. Merge keys (`<<`) are ordinary keys.
+/// An alias is replaced by the node that it refers to, including that node's line.
 ///
-/// It wraps libyaml directly because Yams imports all of Foundation, which would more than double a static program.
+/// Implemented here with libyaml because Yams imports all of Foundation, which would more than double the size of a
+/// static executable.
 public struct YAMLNode: Sendable {
     /// A key of a mapping with its value.
     public struct Pair: Sendable {

@@ -2,7 +2,7 @@ import Glibc
 
 /// The datagram socket that a supervisor receives notifications on, see sd_notify(3).
 ///
-/// It replaces libsystemd, which would be a dependency on every system for one call of `sendto`.
+/// Implemented here because libsystemd would be a dependency on every system, only for one call of `sendto`.
 final class NotifySocket: Sendable {
     private let descriptor: Int32
     private let address: sockaddr_un

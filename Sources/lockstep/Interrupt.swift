@@ -5,8 +5,8 @@ import Synchronization
 
 /// Records SIGINT and SIGTERM and wakes the loop, so that a command can restore the terminal before it exits.
 ///
-/// It does not use the signal sequence of swift-service-lifecycle, which needs an async context: commands run in a
-/// synchronous loop.
+/// Implemented here because the signal sequence of swift-service-lifecycle needs an async context, but commands run in
+/// a synchronous loop.
 final class Interrupt {
     private final class Flag: Sendable {
         let isSet = Mutex(false)

@@ -11,14 +11,15 @@ public import LockstepModel
 ///
 /// A batch is removed when an acknowledgement lists it as stored.
 ///
-/// A broker delivers messages in order. An awaiting batch is therefore lost, and sent again, if an acknowledgement
-/// lists it as missing although the collector has a batch that was published after the PUBACK of the missing one. If no
-/// batch follows, the lowest awaiting batches are sent again after a delay; their acknowledgement shows which others
-/// are lost. The delay doubles each time, so that a collector does not receive many copies after an outage.
+/// A broker delivers messages in order. An awaiting batch therefore counts as lost if an acknowledgement lists it as
+/// missing, but lists as stored a batch that was published after the PUBACK of the missing one. Lost batches are sent
+/// again. If no later batch was published, the lowest awaiting batches are sent again after a delay. Their
+/// acknowledgement shows which others are lost. The delay doubles each time, so that a collector does not receive many
+/// copies after an outage.
 ///
-/// A batch that is lost repeatedly cannot be stored, at least for now. It is retried with backoff, and so is a batch
-/// that the broker refuses: a broker that forbids this user to publish would otherwise receive every batch again and
-/// again.
+/// A batch that is lost repeatedly is retried with backoff, because the collector cannot store it for now. A batch that
+/// the broker refuses is also retried with backoff: a broker that does not allow this user to publish would otherwise
+/// receive every batch continuously.
 ///
 /// All times are in µs of the boot clock.
 public struct Delivery: Sendable {
@@ -31,7 +32,7 @@ public struct Delivery: Sendable {
     /// The maximum retry delay, in µs.
     static let maxRetryDelay: Int64 = 300_000_000
     /// The maximum retry delay of batches that are lost repeatedly, in µs. It is shorter than `maxRetryDelay`, because
-    /// the broker may have lost them, and because only a few are retried at a time.
+    /// the broker may have lost the batches, and because only a few batches are retried at a time.
     static let maxLossRetryDelay: Int64 = 20_000_000
     /// The number of losses up to which a batch is sent again at once. After further losses it is retried with backoff.
     static let maxLosses = 3
@@ -133,8 +134,9 @@ public struct Delivery: Sendable {
         guard let position = inFlight.removeValue(forKey: id) else { return nil }
         if let boot { window.confirm(position, at: boot) }
         awaiting[awaiting.count - 1].batches.insert(position)
-        let one = SequenceSet(CollectionOfOne(position.seq...position.seq))
-        unsent.formUnion(refused.release(by: one, of: position.epoch))
+        let confirmed = SequenceSet(CollectionOfOne(position.seq...position.seq))
+        // If a retry of a refused batch succeeds, the broker accepts the other refused batches, too.
+        unsent.formUnion(refused.release(by: confirmed, of: position.epoch))
         return position
     }
 
@@ -157,7 +159,7 @@ public struct Delivery: Sendable {
         losses = Array(repeating: [:], count: Self.maxLosses)
     }
 
-    /// Handles a lost connection: batches in flight become backlog.
+    /// Handles a lost connection: batches in flight move to the backlog.
     public mutating func didDisconnect() {
         for position in inFlight.values { enqueue(position) }
         inFlight.removeAll()
@@ -197,13 +199,13 @@ public struct Delivery: Sendable {
         guard boot - progressAt >= retryDelay else { return }
         progressAt = boot
         retryDelay = min(retryDelay * 2, Self.maxRetryDelay)
-        var left = Self.probeCount
+        var remaining = Self.probeCount
         for index in awaiting.indices {
             for (epoch, batches) in awaiting[index].batches.sorted(by: { $0.key < $1.key }) {
-                for seq in batches.lowest(left) {
+                for seq in batches.lowest(remaining) {
                     awaiting[index].batches[epoch]?.remove(seq)
                     enqueue(BatchPosition(epoch: epoch, seq: seq))
-                    left -= 1
+                    remaining -= 1
                 }
             }
         }
@@ -255,11 +257,11 @@ public struct Delivery: Sendable {
             guard let lost = awaiting[index].batches[ack.epoch]?.intersection(missing), !lost.isEmpty else { continue }
             awaiting[index].batches[ack.epoch]?.subtract(lost)
             window.remove(lost, of: ack.epoch)
-            let tooOften = countLoss(lost, of: ack.epoch)
-            for range in tooOften.ranges {
+            let repeatedlyLost = countLoss(lost, of: ack.epoch)
+            for range in repeatedlyLost.ranges {
                 for seq in range { neverStored.add(BatchPosition(epoch: ack.epoch, seq: seq), at: boot) }
             }
-            unsent.formUnion([ack.epoch: lost.subtracting(tooOften)])
+            unsent.formUnion([ack.epoch: lost.subtracting(repeatedlyLost)])
         }
     }
 

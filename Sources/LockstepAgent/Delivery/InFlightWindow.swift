@@ -56,7 +56,7 @@ struct InFlightWindow: Sendable {
     /// Handles the acknowledgement of a collector.
     /// - Parameters:
     ///   - stored: the numbers of the stored batches.
-    ///   - held: how long the collector delayed the acknowledgement, in µs, or nil if unknown.
+    ///   - held: the time by which the collector delayed the acknowledgement, in µs, or nil if unknown.
     mutating func acknowledge(_ stored: SequenceSet, held: Int64?, of epoch: Epoch, at boot: Int64) {
         let arrived = inFlight.filter { $0.key.epoch == epoch && stored.contains($0.key.seq) }
         guard let newest = arrived.values.lazy.map(\.at).max() else { return }

@@ -13,8 +13,8 @@ public final class Outbox {
         public var bytes: Int64
         /// The maximum age of a batch in µs.
         ///
-        /// The age is only known for batches written since the machine was started and its clock was last set. Older
-        /// batches are limited by size alone, so that a wrong clock drops nothing.
+        /// The age is only known for batches written since the machine last started and its clock was last set. Other
+        /// batches are limited by size alone, so that a wrong clock does not cause drops.
         public var age: Int64
 
         /// Creates limits. The defaults are 256 MiB and seven days.
@@ -110,8 +110,8 @@ public final class Outbox {
             wasClockSet = savedEpoch != nil && change == .wasSet
             lastUndatedID = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'undated'")
             if let savedEpoch { epoch = try Epoch(validating: savedEpoch) } else { epoch = .random() }
-            // The commit that saved the set may have dropped some of its batches. The collector acknowledges
-            // dropped batches, too, so an acknowledgement of them is correct.
+            // The commit that saved the set may also have dropped some of its batches. Exclude them: the collector
+            // acknowledges dropped batches, too, so their acknowledgement does not contradict this outbox.
             let pending = try statements.numbers(in: "batches")[epoch] ?? SequenceSet()
             unpublished = UnpublishedBatches(saved: try statements.unpublished().intersection(pending))
             previousEpoch = try database.text("SELECT max(value) FROM meta WHERE key = 'previous_epoch'")
@@ -187,12 +187,12 @@ public final class Outbox {
 
     /// Limits the file to its current size while the disk is full, so that it does not grow into the reserved space.
     func limitFile() {
-        // The number of pages for a disk with space is far beyond any real size.
+        // While the disk has space, the limit is far above any real number of pages.
         let limit = hasDiskSpace() ? 0x3fff_fffe : (try? database.integer("PRAGMA page_count")) ?? 0
         try? database.execute("PRAGMA max_page_count = \(limit)")
     }
 
-    /// Writes the write-ahead log into the file. This may fail because of a reader or a full disk.
+    /// Copies the write-ahead log into the file. Errors are ignored: a reader or a full disk may prevent the copy.
     func checkpoint(truncate: Bool = false) { _ = try? database.checkpoint(truncate: truncate) }
 
     var path: String { database.path }

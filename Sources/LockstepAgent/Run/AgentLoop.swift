@@ -66,7 +66,7 @@ final class AgentLoop {
         link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
     }
 
-    /// Returns the time at which the next turn starts at the latest, in µs of the boot clock.
+    /// Returns the deadline for the start of the next turn, in µs of the boot clock.
     func nextTurn(at boot: Int64) -> Int64 {
         // The inbox signals once for all its items, and a disconnect may have consumed that signal.
         inbox.isEmpty ? state.nextTurn(at: boot) : boot

@@ -6,9 +6,9 @@ import Logging
 
 /// The decisions of an agent: takes an event and the time, and returns the actions to carry out.
 ///
-/// The state performs no I/O and reads no clock. ``AgentLoop`` reads the link, the inbox and the clocks, passes what it
-/// read to ``handle(_:at:)``, carries out the actions in order, and returns their results as further events. Samples go
-/// straight into the coalescer, without an action.
+/// The state performs no I/O and reads no clock. ``AgentLoop`` reads the link, the inbox and the clocks, passes
+/// events to ``handle(_:at:)``, carries out the actions in order, and returns their results as further events. Samples
+/// go straight into the coalescer, without an action.
 struct AgentState {
     /// The maximum number of backlog batches read in a turn.
     static let maxBacklogReads = 100
@@ -153,7 +153,7 @@ struct AgentState {
         }
     }
 
-    /// Returns the time at which the next turn starts at the latest, in µs of the boot clock.
+    /// Returns the deadline for the start of the next turn, in µs of the boot clock.
     func nextTurn(at boot: Int64) -> Int64 {
         guard requests.isEmpty else { return boot }
         let deadline = min(

@@ -24,7 +24,7 @@ struct TurnMachine {
         case lingered
         case read(ReadResult)
         case waited(isReadable: Bool, isStoreIdle: Bool)
-        /// - Parameter samples: the number of samples of the part, or nil if there was nothing to hand over.
+        /// - Parameter samples: the number of samples handed over, or nil if the group was empty.
         case handedOver(samples: Int?)
         case subscribed
         case reviewed(GroupUrgency)
@@ -53,7 +53,8 @@ struct TurnMachine {
         case review(advancingTime: Bool)
         /// Write the current group and commit it with all groups that were handed over.
         case commit
-        /// After a commit: keep the life cycles, announce transitions, report rejections, schedule acknowledgements.
+        /// After a commit: make the life-cycle changes permanent, announce transitions, report rejections, schedule
+        /// acknowledgements.
         case settle
         /// After a failed commit: revert the life cycles, discard the group, report the stall.
         case rollBack

@@ -3,7 +3,8 @@ public import Logging
 
 /// Writes one line per event to standard error: `TIME  LEVEL  event  key=value …`, or one JSON object.
 ///
-/// It replaces swift-log's stream handler, which does not quote values, does not sort metadata and has no colours.
+/// Implemented here because swift-log's stream handler does not quote values, does not sort metadata and has no
+/// colours.
 public struct ConsoleLogHandler: LogHandler {
     public var metadata: Logger.Metadata = [:]
     public var logLevel = Logger.Level.info

@@ -23,7 +23,7 @@ public final class Altimeter: Sendable {
     public var isActive: Bool { latest.isActive }
     /// Starts updating ``altitudeData``. The first altitude is 0.
     public func startRelativeAltitudeUpdates() { latest.start(relativeAltitudeUpdates()) }
-    /// Stops updating ``altitudeData``, which keeps its value.
+    /// Stops the updates and keeps the latest value.
     public func stopRelativeAltitudeUpdates() { latest.stop() }
 
     /// Returns altitude and pressure about once a second. The first altitude of each loop is 0.

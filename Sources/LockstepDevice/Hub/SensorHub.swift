@@ -14,7 +14,8 @@ public final class SensorHub: Sendable {
     private let sources: [any SensorSource]
     private let state: Mutex<HubState>
 
-    /// The available streams, in the order of ``/LockstepModel/SensorStream/builtIn``.
+    /// The available streams: built-in streams in the order of ``/LockstepModel/SensorStream/builtIn``, then declared
+    /// streams by name.
     public let streams: [SensorStream]
 
     /// Creates a hub. Its sources start with the first subscription.

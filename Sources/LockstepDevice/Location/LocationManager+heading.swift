@@ -13,7 +13,7 @@ extension LocationManager {
     public var isUpdatingHeading: Bool { latestHeading.isActive }
     /// Starts updating ``heading``.
     public func startUpdatingHeading() { latestHeading.start(headingUpdates()) }
-    /// Stops updating ``heading``, which keeps its value.
+    /// Stops the updates and keeps the latest heading.
     public func stopUpdatingHeading() { latestHeading.stop() }
 
     /// Returns the heading each time it has changed by ``headingFilter`` degrees, at most 10 times a second.

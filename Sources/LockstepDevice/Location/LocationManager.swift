@@ -84,7 +84,7 @@ public final class LocationManager: Sendable {
                 }
             })
     }
-    /// Stops updating ``location``, which keeps its value.
+    /// Stops the updates and keeps the latest location.
     public func stopUpdatingLocation() { latest.stop() }
 
     /// Returns locations and failures as they occur.

@@ -138,7 +138,7 @@ public final class MotionManager: Sendable {
     public func startDeviceMotionUpdates(using frame: AttitudeReferenceFrame = .magneticNorth) {
         latestDeviceMotion.start(deviceMotionUpdates(using: frame))
     }
-    /// Stops updating ``deviceMotion``, which keeps its value.
+    /// Stops the updates and keeps the latest value.
     public func stopDeviceMotionUpdates() { latestDeviceMotion.stop() }
     /// Returns device motion at the update interval.
     /// - Parameter frame: The reference frame of attitudes. If it is not available, each value states the frame that is
@@ -150,7 +150,7 @@ public final class MotionManager: Sendable {
         let interval = deviceMotionUpdateInterval
         let options = DeviceMotionEstimator.Options(referenceFrame: frame, declination: declination)
         let fast = SensorRequest(rate: max(100, 1 / interval))
-        // Every sample, because a low-pass filter to a lower rate would delay the result.
+        // Request every sample: a low-pass filter for a lower rate would delay the result.
         let field = SensorRequest(rate: .infinity, minimum: 25)
         var candidates: [SensorStream: SensorRequest] = [
             .accelerometer: fast, .gyroscope: fast, .magnetometer: field,

@@ -41,7 +41,7 @@ public final class Pedometer: Sendable {
     /// Starts updating ``pedometerData``.
     /// - Parameter start: The time from which steps are counted, now or in the past.
     public func startUpdates(from start: Timestamp) { latest.start(updates(from: start)) }
-    /// Stops updating ``pedometerData``, which keeps its value.
+    /// Stops the updates and keeps the latest value.
     public func stopUpdates() { latest.stop() }
 
     /// Returns the totals since `start`: first those from the history, if it has any steps, then new totals after each

@@ -1,6 +1,6 @@
 /// The address of a broker with the user's credentials: `mqtt[s]://[user[:password]@]host[:port]`.
 ///
-/// It does not use Foundation's `URL`, which accepts addresses that are not valid here and gives no reason for an
+/// Implemented here because Foundation's `URL` accepts addresses that are not valid here and gives no reason for an
 /// error.
 public struct BrokerAddress: Hashable, Sendable {
     /// Whether the connection uses TLS.

@@ -8,7 +8,7 @@ import Glibc
 /// messages first. Each connection needs a new instance, because with a reused one libmosquitto would send a partly
 /// sent message again.
 ///
-/// It wraps libmosquitto because no available Swift client lets its owner delay PUBACKs.
+/// Implemented here with libmosquitto because no available Swift client lets its owner delay PUBACKs.
 public final class MQTTConnection {
     /// An event of the connection.
     public enum Event: Sendable {

@@ -1,7 +1,7 @@
 /// Exponential backoff with jitter: the delay limit doubles from `initial` to `maximum`.
 ///
 /// Each delay is random between half of the limit and the limit, so that the clients of a fleet do not reconnect at the
-/// same time. It exists because the available packages combine the backoff with timers of their own.
+/// same time. Implemented here because the available packages combine the backoff with their own timers.
 public struct Backoff: Sendable {
     /// The limit of the first delay.
     public var initial: Duration

@@ -1,7 +1,7 @@
 /// Keeps a program connected to its broker: it connects, and reconnects with exponential backoff and jitter.
 ///
-/// It must be used by one loop on one thread: wait with ``wait(until:)``, then call ``read(limit:while:)``, then
-/// ``write()``. Only the TCP and TLS connect, which may take minutes, runs on another thread.
+/// Use it from a loop on one thread: call ``wait(until:)``, then ``read(limit:while:)``, then ``write()``. Only the TCP
+/// and TLS connect, which may take minutes, runs on another thread.
 public final class BrokerLink {
     /// An event of the link.
     public enum Event: Sendable {
@@ -46,8 +46,8 @@ public final class BrokerLink {
     private var nextKeepAlive = ContinuousClock.now
     private var upSince = ContinuousClock.now
     private var takeover = TakeoverDetector()
-    /// Whether a takeover is detected by connecting to the broker, which can block for 0.3 s. A group of many links turns it
-    /// off: its other connections would time out meanwhile.
+    /// Whether a takeover is detected by connecting to the broker, which can block for 0.3 s. A group of many links
+    /// turns this off, because its other connections would time out meanwhile.
     var probesBroker = true
     /// The broker's address, to check whether it still listens after the connection is lost.
     private var peer: PeerAddress?

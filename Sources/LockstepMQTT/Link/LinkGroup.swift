@@ -6,7 +6,7 @@ import Glibc
 /// It must be used by the thread of its links. The owner calls ``update(_:)`` after each use of a link, and regularly
 /// reads links without a connection, which cause no events.
 ///
-/// It does not use SwiftNIO, which does not allow libmosquitto to read and write its sockets itself.
+/// Implemented here because SwiftNIO does not allow libmosquitto to read and write its sockets itself.
 public final class LinkGroup {
     /// The wakeup of all links.
     public let wakeup: Wakeup

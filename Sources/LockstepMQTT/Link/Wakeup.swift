@@ -2,7 +2,7 @@ import Glibc
 
 /// Wakes a loop that waits in ``wait(for:until:)`` from another thread.
 ///
-/// It does not use an event loop of SwiftNIO, because the loop also polls the socket of libmosquitto.
+/// Implemented here without SwiftNIO because the loop also polls the socket of libmosquitto.
 public final class Wakeup: Sendable {
     /// The end of the pipe that is readable between a signal and ``clear()``.
     let readEnd: Int32

@@ -141,7 +141,7 @@ private struct IntervalEstimator: Sendable {
 
     /// Adds a moment.
     ///
-    /// - Returns: whether there are enough.
+    /// - Returns: whether there are enough moments.
     mutating func add(_ moment: MotionMerger.Moment) -> Bool {
         moments.append(moment)
         return moments.count(where: { $0.gyroscope != nil }) >= Self.sampleCount

@@ -74,6 +74,7 @@ struct MotionFusion: Sendable {
     }
 
     private mutating func process(accelerometer acceleration: SIMD3<Double>, at time: Int64) {
+        // The stream is (0, 0, -1) g at rest, face up. The specific force points up.
         let force = acceleration * -standardGravity
         let elapsed = accelerometer.take(acceleration, at: time, first: interval)
         if compass == nil, !gyroscope.isPresent(at: time) {

@@ -1,5 +1,5 @@
-/// Decides whether the samples of a stream arrive faster than the wanted rate, from the mean of the latest intervals.
-/// Hysteresis keeps a rate near the limit from toggling the decision.
+/// Decides whether the samples of a stream arrive faster than the requested rate, from the mean of the latest
+/// intervals. Hysteresis keeps a rate near the limit from toggling the decision.
 struct RateEstimator: Sendable {
     /// The ratio of the actual to the wanted rate below which a reduced stream passes unchanged again.
     private static let passThreshold = 1.05
@@ -13,7 +13,7 @@ struct RateEstimator: Sendable {
     private static let window = 32
     /// The number of intervals needed for the first decision, unless they span at least ``minSpan``.
     private static let minIntervals = 8
-    /// The span that suffices for the first decision, in periods of the wanted rate.
+    /// The span that suffices for the first decision, in periods of the requested rate.
     private static let minSpan = 6.0
 
     /// The wanted interval, in µs.

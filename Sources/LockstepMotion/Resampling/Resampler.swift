@@ -33,7 +33,7 @@ public import LockstepModel
 public struct Resampler: Sendable {
     /// The stream whose samples are resampled.
     public let stream: SensorStream
-    /// The wanted rate, in Hz.
+    /// The requested rate, in Hz.
     public let rate: Double
 
     // At most one of these is set. If none is, every sample passes.
@@ -45,7 +45,7 @@ public struct Resampler: Sendable {
     ///
     /// - Parameters:
     ///   - stream: the stream whose samples are resampled.
-    ///   - rate: the wanted rate in Hz, above 0; `.infinity` passes every sample.
+    ///   - rate: the requested rate in Hz, above 0; `.infinity` passes every sample.
     /// - Precondition: `rate` is above 0.
     public init(stream: SensorStream, rate: Double) {
         precondition(rate > 0, "the rate must be above 0")

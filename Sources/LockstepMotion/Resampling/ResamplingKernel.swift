@@ -8,9 +8,9 @@ import Glibc
 /// wanted rate R: within 0.2 % up to 0.1 R, −0.2 dB at 0.2 R, −6 dB at 0.42 R, −12 dB at 0.5 R, below −50 dB from 0.7 R
 /// on. Aliases below 0.3 R are therefore attenuated more than 300 times.
 struct ResamplingKernel: Sendable {
-    /// The half-width of the kernel, in periods of the wanted rate.
+    /// The half-width of the kernel, in periods of the requested rate.
     static let halfWidth = 3.0
-    /// The −6 dB frequency, relative to the wanted rate.
+    /// The −6 dB frequency, relative to the requested rate.
     private static let cutOff = 0.42
 
     /// The half-width of the kernel, in µs.

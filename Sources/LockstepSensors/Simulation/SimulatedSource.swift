@@ -13,7 +13,7 @@ public struct SimulatedSource: SensorSource {
     public let seed: UInt64
     /// The native rate of the motion streams, in samples/s.
     public let rate: Double
-    /// How long samples are collected before they are delivered, in µs.
+    /// The time for which samples are collected before they are delivered, in µs.
     public let linger: Int64
 
     /// The interval at which requests are checked while no stream is requested.

@@ -12,7 +12,7 @@ public struct SensorDescription: Sendable, Hashable {
     public var mountMatrix: [[Double]]?
     /// The access method for users, such as `buffered, /dev/iio:device0` or `polled`.
     public var access: String
-    /// Why the sensor cannot be used; nil if it can.
+    /// The reason why the sensor cannot be used; nil if it can be used.
     public var problem: String?
 
     /// Creates a description.

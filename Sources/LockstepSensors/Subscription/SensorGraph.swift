@@ -65,7 +65,7 @@ public struct SensorGraph: Sendable {
         let previous = subscribers[subscriber] ?? [:]
         // Before the subscriptions end, so that the pending derived samples still reach the subscriber.
         for samples in derived.setDemand(demand(replacing: subscriber, by: requests)) { outputs += deliver(samples) }
-        // Sorted to make the order of the outputs deterministic.
+        // Sort, so that the order of the outputs is deterministic.
         let ending = previous.filter { $0.value.request != requests[$0.key] }.keys.sorted { $0.name < $1.name }
         for stream in ending {
             if let rest = subscribers[subscriber]?[stream]?.limiter.finish() {

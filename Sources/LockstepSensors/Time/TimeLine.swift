@@ -33,7 +33,7 @@ public struct TimeLine: Sendable {
         observedAt = moment.boot
     }
 
-    /// Compares the line with the wall clock. Should be called about once a second.
+    /// Compares the line with the wall clock. Call it about once per second.
     public mutating func observe(_ moment: Moment) -> Observation {
         let error = moment.wall.microseconds - moment.boot - offset
         let elapsed = max(0, moment.boot - observedAt)

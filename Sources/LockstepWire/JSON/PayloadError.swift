@@ -8,7 +8,7 @@ public struct PayloadError: Error, Hashable, CustomStringConvertible {
     /// The position of the rejected batch, or nil if it could not be read from the payload.
     public var position: BatchPosition?
     /// Whether the same payload may be accepted later, for example after the receiver is upgraded or its clock is set.
-    /// False if the payload itself is invalid.
+    /// It is false if the payload itself is invalid.
     public var isRetryable: Bool
 
     /// Creates an error.

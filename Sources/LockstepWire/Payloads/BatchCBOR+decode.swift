@@ -12,7 +12,7 @@ extension BatchCBOR {
         }.get()
     }
 
-    /// Decodes a batch of `stream`. Unknown keys are ignored. `bytes` must be valid during the call only.
+    /// Decodes a batch of `stream`. Unknown keys are ignored. `bytes` only has to be valid during the call.
     /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     public static func decode(
         _ bytes: UnsafeRawBufferPointer, stream: SensorStream, limits: PayloadLimits = PayloadLimits()

@@ -12,8 +12,8 @@ public enum BatchEncoding: String, Sendable, CaseIterable {
     public var contentType: String { "application/\(rawValue)" }
 
     /// Detects the encoding of a payload.
-    /// - Parameter contentType: the MQTT 5 content type. If it is nil or unknown, the first byte decides: JSON starts with
-    ///   a brace or white space, a CBOR map with a byte from 0xA0 to 0xBF.
+    /// - Parameter contentType: the MQTT 5 content type. If it is nil or unknown, the first byte decides: JSON starts
+    ///   with a brace or white space, a CBOR map with a byte from 0xA0 to 0xBF.
     public init(of payload: some Collection<UInt8>, contentType: String? = nil) {
         self =
             BatchEncoding.allCases.first { $0.contentType == contentType }
@@ -41,7 +41,7 @@ public enum BatchEncoding: String, Sendable, CaseIterable {
         }.get()
     }
 
-    /// Decodes a batch of `stream` in either encoding. `payload` must be valid during the call only.
+    /// Decodes a batch of `stream` in either encoding. `payload` only has to be valid during the call.
     /// - Parameter contentType: the MQTT 5 content type, or nil if there is none.
     /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     public static func decode(

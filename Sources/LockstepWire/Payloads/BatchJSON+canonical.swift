@@ -95,7 +95,8 @@ extension CanonicalScanner {
         expecting epoch: Epoch?
     ) -> (position: BatchPosition?, isLive: Bool)? {
         guard scan(byte: "{") else { return nil }
-        let isLate = scan(#""live":false,"#)
+        // `live` is the first key if `markingLate` added it, and follows `seq` if `encode` wrote it.
+        let hasLeadingMark = scan(#""live":false,"#)
         guard scan(#""v":1"#) else { return nil }
         var position: BatchPosition?
         if scan(#","epoch":""#) {
@@ -104,13 +105,13 @@ extension CanonicalScanner {
             else { return nil }
             position = BatchPosition(epoch: epoch, seq: seq)
         }
-        let isMarkedLate = scan(#","live":false"#)
-        guard !(isLate && isMarkedLate), scan(#","t":"#), let first = scanWholeNumber(),
+        let hasEncodedMark = scan(#","live":false"#)
+        guard !(hasLeadingMark && hasEncodedMark), scan(#","t":"#), let first = scanWholeNumber(),
             let intervals = scanIntervals(),
             let count = scanColumns(of: pattern, &columns, after: times.count, limit: limit, expected: intervals.count),
             scan(byte: "}"), isAtEnd, intervals.addTimes(from: first, count: count, to: &times)
         else { return nil }
-        return (position, !isLate && !isMarkedLate)
+        return (position, !hasLeadingMark && !hasEncodedMark)
     }
 
     private mutating func scanEpoch(expecting epoch: Epoch?) -> Epoch? {

@@ -13,7 +13,7 @@ extension BatchJSON {
         }.get()
     }
 
-    /// Decodes a batch of `stream`. Unknown keys are ignored. `payload` must be valid during the call only.
+    /// Decodes a batch of `stream`. Unknown keys are ignored. `payload` only has to be valid during the call.
     /// - Throws: ``PayloadError`` with the reason and, if it could be read, the batch's position.
     public static func decode(
         _ payload: UnsafeRawBufferPointer, stream: SensorStream, limits: PayloadLimits = PayloadLimits()

@@ -22,7 +22,7 @@ public enum PresenceJSON {
         return object.finish()
     }
 
-    /// Decodes a presence message. `payload` must be valid during the call only.
+    /// Decodes a presence message. `payload` only has to be valid during the call.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: UnsafeRawBufferPointer) throws(PayloadError) -> Presence {
         if let presence = decodeCanonical(payload) { return presence }

@@ -10,7 +10,7 @@ struct BufferSetup {
     let triggers: [String]
     /// The names and folders of all triggers.
     let triggerFolders: [(name: String, folder: AttributeFolder)]
-    /// How long scans are collected before the reader is woken, in µs.
+    /// The time for which scans are collected before the reader is woken, in µs.
     let linger: Int64
 
     /// The configuration in effect.

@@ -28,14 +28,14 @@ package struct ScanStamper: Sendable {
         case dropped
     }
 
-    /// The number of consecutive implausible timestamps after which the sensor's clock is not used any more.
+    /// The number of consecutive implausible timestamps after which the sensor's clock is no longer used.
     package static let maxConsecutiveImplausible = 10
     /// The number of consecutive scans without timestamp after which the source is assumed to provide none.
     package static let maxConsecutiveUntimed = 3
     /// How far, in µs, a scan may lie before the time at which its buffer was enabled, empty: a tolerance for reading
     /// two clocks. There is no other lower bound, because scans wait while the machine is suspended.
     static let maxBeforeStart: Int64 = 1_000_000
-    /// How far, in µs, a scan may lie in the future: a tolerance for reading two clocks.
+    /// The maximum time by which a scan may be in the future, in µs: a tolerance for reading two clocks.
     static let maxAhead: Int64 = 1_000_000
 
     /// The clock in use.
@@ -53,7 +53,7 @@ package struct ScanStamper: Sendable {
     private var lastRead: (awake: Int64, ahead: Int64)?
 
     /// - Parameters:
-    ///   - began: When the buffer was enabled, in µs of the boot clock.
+    ///   - began: The time at which the buffer was enabled, in µs of the boot clock.
     ///   - rate: The expected rate of scans in 1/s; nil if unknown.
     package init(clock: Clock, began: Int64, rate: Double? = nil) {
         self.clock = clock
@@ -66,7 +66,7 @@ package struct ScanStamper: Sendable {
     /// Whether no scan has arrived yet.
     package var isUnused: Bool { last == nil }
 
-    /// Why scans are stamped on arrival; nil if they are not.
+    /// The reason why scans are stamped on arrival; nil if they are not.
     package var note: String? {
         if case .arrival(let reason) = clock { return reason }
         return nil
@@ -74,7 +74,7 @@ package struct ScanStamper: Sendable {
 
     /// Returns the times of scans that arrived together.
     /// - Parameters:
-    ///   - own: Their own timestamps in ns; nil if they have none.
+    ///   - own: The timestamps of the scans in ns of ``clock``; nil if they have none.
     ///   - count: The number of scans.
     ///   - now: The time of arrival.
     package mutating func stamp(own: [Int64]?, count: Int, at now: Moment) -> [Stamp] {

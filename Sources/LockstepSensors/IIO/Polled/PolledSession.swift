@@ -26,7 +26,7 @@ struct PolledSession: IIOSession {
 
     /// - Parameters:
     ///   - rates: The requested rates in samples/s.
-    ///   - linger: How long samples are collected before they are delivered, in µs.
+    ///   - linger: The time for which samples are collected before they are delivered, in µs.
     ///   - proven: The sensors that have delivered a reading other than zero.
     /// - Throws: ``IIOError`` if an attribute cannot be opened or no sensor is requested.
     init(

@@ -13,7 +13,7 @@ actor IIOReader {
     private let others: Set<String>
     private let requests: IIORateRequests
     private let sourceName: String
-    /// How long samples are collected before they are delivered, in µs.
+    /// The time for which samples are collected before they are delivered, in µs.
     private let linger: Int64
 
     private var reported: [SensorStream: SourceStatus] = [:]
