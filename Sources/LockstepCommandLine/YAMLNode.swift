@@ -96,7 +96,7 @@ private final class YAMLReader {
                 nodes = [:]
                 let next = try node(1)
                 guard next.scalar != "" else { continue }
-                guard root == nil else { throw YAMLError("a second document: only one is allowed", at: start) }
+                guard root == nil else { throw YAMLError("the file contains more than one document", at: start) }
                 root = next
             }
         }

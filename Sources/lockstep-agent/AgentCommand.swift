@@ -17,8 +17,8 @@ struct AgentCommand: AsyncParsableCommand {
         abstract: "Read the sensors of this device and publish their samples over MQTT without loss.",
         discussion: """
             Each option can also be set in the environment and in a YAML file: --backlog-rate is LOCKSTEP_BACKLOG_RATE \
-            and 'backlog-rate: …'. The command line overrides the environment, which overrides the file. Several \
-            values of one option are separated by commas in the environment, and are a list in the file.
+            and 'backlog-rate: …'. The command line overrides the environment, which overrides the file. To \
+            set several values, separate them with commas in the environment, or use a list in the file.
 
             SOURCES
               iio                  motion sensors, barometer and step counter of this

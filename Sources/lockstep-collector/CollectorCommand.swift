@@ -72,9 +72,9 @@ struct CollectorCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            When a sample counts as stored and is acknowledged: full, after a disk sync for each commit, or normal, \
-            when it is in the cache of the operating system. With normal, a power cut or kernel crash loses the \
-            acknowledged samples of the last seconds, which agents have already deleted (default: full).
+            Durability of acknowledged samples: full (each commit is synced to disk before it is acknowledged) or normal \
+            (a power cut or kernel crash loses the samples acknowledged in the last seconds, which agents have already \
+            deleted) (default: full).
             """)
     var sync: String?
 

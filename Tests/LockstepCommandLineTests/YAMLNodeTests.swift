@@ -92,8 +92,8 @@ struct YAMLNodeTests {
             ("a: b\nc: *d\n", "2:4: found undefined alias"),
             ("a: b\nü: \u{1}\n", "2:4: control characters are not allowed"),
             ("a: &b [*b]\n", "1:4: an alias refers to a node that contains it"),
-            ("a: b\n---\nc: d\n", "3:1: a second document: only one is allowed"),
-            ("a: b\n---\n---\n--- c\n", "4:5: a second document: only one is allowed"),
+            ("a: b\n---\nc: d\n", "3:1: the file contains more than one document"),
+            ("a: b\n---\n---\n--- c\n", "4:5: the file contains more than one document"),
             (
                 String(repeating: "- ", count: 100_000) + "a",
                 "1:201: nested more than 100 levels deep"

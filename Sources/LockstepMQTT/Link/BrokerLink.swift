@@ -245,6 +245,6 @@ public final class BrokerLink {
         let isTakenOver = takeover.didLose(
             error.code, isListening: probesBroker && peer?.isListening() ?? false, at: .now)
         guard isTakenOver, error.code != .takenOver else { return error }
-        return MQTTError(.takenOver, "another client seems to use the same client id")
+        return MQTTError(.takenOver, "another client may be using the same client id")
     }
 }

@@ -76,7 +76,7 @@ struct BufferSetup {
     /// - Throws: ``IIOError`` if the device is gone or another program disabled its buffer.
     func checkIsEnabled() throws(IIOError) {
         guard let state = buffer.controls.text("enable") else {
-            throw IIOError("the sensor is gone: \(buffer.controls["enable"]) does not exist any more")
+            throw IIOError("the sensor is gone: \(buffer.controls["enable"]) no longer exists")
         }
         guard state == "1" else {
             throw IIOError("another program disabled its buffer; stop that program")
