@@ -65,7 +65,9 @@ public struct DeclinationSource: Sendable {
         {
             return
         }
-        guard let field = model.field(at: fix.coordinate, altitude: fix.altitude ?? 0, date: fix.time) else { return }
+        // An implausible altitude is ignored: its influence on the declination is small, but it could make it NaN.
+        let altitude = fix.altitude.flatMap { WorldMagneticModel.altitudes.contains($0) ? $0 : nil }
+        guard let field = model.field(at: fix.coordinate, altitude: altitude ?? 0, date: fix.time) else { return }
         evaluated = fix
         declination = field.isCompassUnreliable ? nil : field.declination
         status =

@@ -45,6 +45,17 @@ struct DeclinationTests {
         #expect(later != first && abs(later - first) < 1 * Self.degree)
     }
 
+    @Test("an implausible altitude is ignored", arguments: [-6_378_137, -1e9, 1e9, 1e300])
+    func altitude(_ altitude: Double) {
+        var expected = DeclinationSource()
+        expected.update(fix(0))
+        var source = DeclinationSource()
+        var fix = fix(0)
+        fix.altitude = altitude
+        source.update(fix)
+        #expect(source.declination == expected.declination && source.status == expected.status)
+    }
+
     @Test("a given declination is used unchanged, without locations")
     func given() {
         var source = DeclinationSource(given: 0.1)

@@ -14,6 +14,9 @@ public struct WorldMagneticModel: Sendable {
     /// The decimal years in which the model is valid.
     public var validYears: ClosedRange<Double> { epoch...epoch + 5 }
 
+    /// The heights above the ellipsoid at which the model is valid, in m.
+    static let altitudes = -1000.0...850_000
+
     private let degree: Int
     /// Rows of g, h, ġ and ḣ by degree and order, in nT and nT per year.
     private let coefficients: [Double]
