@@ -36,7 +36,17 @@ extension AgentState {
             let age = output.samples.times.first.map { now.microseconds - $0 } ?? 0
             coalescer.add(output.samples, at: moment.boot, age: age)
         }
-        for (stream, status) in graph.derivedStatuses where presence.setStatus(status, of: stream.name) {
+        return actions + updateDerivedStatuses()
+    }
+
+    /// Applies changed statuses of derived streams to the presence.
+    private mutating func updateDerivedStatuses() -> [Action] {
+        let statuses = graph.derivedStatuses
+        guard statuses != derivedStatuses else { return [] }
+        for stream in derivedStatuses.keys where statuses[stream] == nil { presence.removeStatus(of: stream.name) }
+        derivedStatuses = statuses
+        var actions: [Action] = []
+        for (stream, status) in statuses where presence.setStatus(status, of: stream.name) {
             actions.append(.log(.info, "source status", ["source": "\(stream.name)", "status": "\(status)"]))
         }
         return actions
@@ -79,10 +89,11 @@ extension AgentState {
         let requests = configuration.rates.requests(
             in: presence.phase, leased: leases.rates, streams: graph.streams)
         for output in graph.setRequests(requests, for: publisher) { coalescer.add(output.samples, at: moment.boot) }
+        let actions = updateDerivedStatuses()
         let rates = graph.sourceRates
-        guard rates != appliedRates else { return [] }
+        guard rates != appliedRates else { return actions }
         appliedRates = rates
-        return [.setSourceRates(rates)]
+        return actions + [.setSourceRates(rates)]
     }
 
     /// Returns the rate of a published stream in samples a second, or nil if it is not published.

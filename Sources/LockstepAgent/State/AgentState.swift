@@ -46,6 +46,8 @@ struct AgentState {
     var leases = LeaseRegistry()
     /// The rates last set on the sources, in samples a second, or nil if none were set yet.
     var appliedRates: [SensorStream: Double]?
+    /// The statuses of derived streams in the presence.
+    var derivedStatuses: [SensorStream: SourceStatus] = [:]
     /// The number of sources that have not ended.
     var runningSources: Int
     /// The first error that ended a source.

@@ -67,6 +67,11 @@ struct PresenceState {
         isChanged = true
         return isNewKind
     }
+
+    /// Removes the status of a source that is not active any more.
+    mutating func removeStatus(of source: String) {
+        if sources.removeValue(forKey: source) != nil { isChanged = true }
+    }
 }
 
 /// The part of a presence that the agent's state determines.

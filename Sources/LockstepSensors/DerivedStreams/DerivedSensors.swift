@@ -34,11 +34,7 @@ struct DerivedSensors: Sendable {
     var inputRates: [(key: SensorStream, value: Double)] { nodes.flatMap { Array($0.inputs) } }
 
     /// The statuses of the active sensors that report one, by their streams.
-    var statuses: [SensorStream: SourceStatus] {
-        var statuses: [SensorStream: SourceStatus] = [:]
-        for node in nodes where !node.inputs.isEmpty { statuses[node.sensor.stream] = node.sensor.status }
-        return statuses
-    }
+    private(set) var statuses: [SensorStream: SourceStatus] = [:]
 
     /// Activates and deactivates the sensors and sets their input rates.
     /// - Parameter demand: The fastest rate that subscribers request of each stream, in samples/s.
@@ -54,7 +50,14 @@ struct DerivedSensors: Sendable {
             nodes[index].inputs = inputs.filter { available.contains($0.key) }
             for (stream, rate) in nodes[index].inputs { demand[stream] = max(demand[stream] ?? 0, rate) }
         }
+        for index in nodes.indices { updateStatus(index) }
         return nodes.indices.filter { wasActive[$0] && nodes[$0].inputs.isEmpty }.map { nodes[$0].sensor.finish() }
+    }
+
+    private mutating func updateStatus(_ index: Int) {
+        let node = nodes[index]
+        let status = node.inputs.isEmpty ? nil : node.sensor.status
+        if statuses[node.sensor.stream] != status { statuses[node.sensor.stream] = status }
     }
 
     /// Processes samples and returns all samples derived from them, directly or indirectly.
@@ -62,6 +65,7 @@ struct DerivedSensors: Sendable {
         var outputs: [SampleBlock] = []
         for index in nodes.indices where nodes[index].inputs[samples.stream] != nil {
             let result = nodes[index].sensor.update(samples)
+            updateStatus(index)
             guard !result.isEmpty else { continue }
             outputs.append(result)
             outputs += update(result)

@@ -11,11 +11,13 @@ struct DeviceMotionSensor: DerivedSensor {
     private static let locationRate = 1.0 / 60
 
     private var estimator: DeviceMotionEstimator
+    private(set) var status: SourceStatus?
 
     /// - Parameter provided: The streams of the sources.
     init(options: DeviceMotionEstimator.Options, provided: Set<SensorStream>) {
         estimator = DeviceMotionEstimator(
             options: options, sensors: provided.intersection([.accelerometer, .gyroscope, .magnetometer]))
+        status = Self.status(estimator.declinationStatus)
     }
 
     var stream: SensorStream { .deviceMotion }
@@ -28,12 +30,17 @@ struct DeviceMotionSensor: DerivedSensor {
         return inputs
     }
 
-    mutating func update(_ samples: SampleBlock) -> SampleBlock { block(estimator.update(samples)) }
+    mutating func update(_ samples: SampleBlock) -> SampleBlock {
+        let motions = estimator.update(samples)
+        // Only a location changes the origin of the declination.
+        if samples.stream == .location { status = Self.status(estimator.declinationStatus) }
+        return block(motions)
+    }
 
     mutating func finish() -> SampleBlock { block(estimator.finish()) }
 
-    var status: SourceStatus? {
-        guard let declination = estimator.declinationStatus, declination != .given else { return nil }
+    private static func status(_ declination: DeclinationSource.Status?) -> SourceStatus? {
+        guard let declination, declination != .given else { return nil }
         if case .model(_, isDateValid: true) = declination { return .running }
         return .degraded("\(declination)")
     }

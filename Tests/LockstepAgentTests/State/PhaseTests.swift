@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepMotion
 import LockstepSensors
 import SensorTestSupport
 import Testing
@@ -42,6 +43,18 @@ struct PhaseTests {
         #expect(logged == ["info: source status"] && early.isEmpty)
         #expect(published == ["presence foreground (reconnect)"])
         #expect(loop.presences.last?.sources == ["a": "running"])
+    }
+
+    @Test("the status of a derived stream is in the presence only while the stream is active")
+    mutating func derivedStatus() {
+        loop = FakeLoop(streams: [.accelerometer, .magnetometer, .location]) {
+            $0.derived.deviceMotion.referenceFrame = .trueNorth
+            $0.rates.background[.deviceMotion] = SensorRequest(rate: 0)
+        }
+        let active = loop.state.presence.sources["motion/device"]
+        loop.send(.item(.phase(.background, reason: "signal")))
+        #expect(active?.hasPrefix("degraded: declination unknown") == true)
+        #expect(loop.state.presence.sources["motion/device"] == nil)
     }
 
     @Test("the presence is published at each heartbeat interval, but only while there is a connection")
