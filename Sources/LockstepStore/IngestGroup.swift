@@ -12,7 +12,7 @@ public struct IngestGroup: Sendable {
     public var lifecycles: [DeviceAddress: LifecycleSnapshot]
     /// The batches that agents report as dropped.
     public var dropped: [DroppedBatches]
-    /// Whether any part of a snapshot other than ``LifecycleSnapshot/evidenceTime`` has changed.
+    /// Whether any part of a snapshot other than ``/LockstepModel/LifecycleSnapshot/evidenceTime`` has changed.
     public var hasLifecycleChanges = false
     /// The time of the last message from each device, not counting batches, on the collector's clock.
     public var seen: [DeviceAddress: Timestamp]
