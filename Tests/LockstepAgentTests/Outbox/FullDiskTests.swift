@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import LockstepModel
 import LockstepSQLite
 import SensorTestSupport
@@ -87,5 +88,25 @@ struct FullDiskTests {
             #expect(FileManager.default.fileExists(atPath: reservedSpacePath))
         }
         #expect(try openOutbox().reservedSpace.size > 0)
+    }
+
+    @Test("a smaller reservation grows when the disk has space again")
+    func partialReservation() throws {
+        let size: Int64
+        do {
+            let outbox = try openOutbox()
+            size = outbox.reservedSpace.size
+            // As left by a nearly full disk.
+            truncate(reservedSpacePath, 5000)
+            _ = try outbox.accept([], at: time(0))
+            #expect(try fileSize() == size)
+        }
+        truncate(reservedSpacePath, 100_000)
+        #expect(try openOutbox().reservedSpace.size == size)
+        #expect(try fileSize() == size)
+    }
+
+    private func fileSize() throws -> Int64 {
+        Int64(try Data(contentsOf: URL(filePath: reservedSpacePath)).count)
     }
 }
