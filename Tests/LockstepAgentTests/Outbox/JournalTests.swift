@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LockstepModel
 import LockstepSQLite
 import SensorTestSupport
@@ -66,5 +67,24 @@ struct JournalTests {
         try SQLiteDatabase(path: path).execute("CREATE TABLE other (a)")
         let error = #expect(throws: OutboxError.self) { try Journal.read(path: path) { _ in } }
         #expect(error?.description.contains(path) == true)
+    }
+
+    @Test("a damaged page is reported as an error of the outbox by the journal and the history")
+    func damaged() throws {
+        do {
+            let outbox = try openOutbox(keepsJournal: true)
+            for number in 0..<200 as Range<Int64> {
+                _ = try outbox.commit(appending: [block(number * 100..<number * 100 + 50)], at: time(number))
+            }
+        }
+        var bytes = try Data(contentsOf: URL(filePath: path))
+        // The first pages contain the schema and the oldest batches.
+        bytes.replaceSubrange(20_000..., with: Data(repeating: 0x55, count: bytes.count - 20_000))
+        try bytes.write(to: URL(filePath: path))
+        let error = #expect(throws: OutboxError.self) { _ = try read() }
+        #expect(error?.description.contains("damaged") == true)
+        #expect(throws: OutboxError.self) {
+            _ = try OutboxHistory(path: path).samples(of: .accelerometer, from: time(0), to: time(1))
+        }
     }
 }
