@@ -50,7 +50,7 @@ struct JournalTests {
             _ = try outbox.commit(appending: [block([1])], at: time(0))
             let other = try SQLiteDatabase(path: path)
             try other.execute(
-                "CREATE TRIGGER trap BEFORE INSERT ON journal WHEN new.seq = 3 BEGIN SELECT RAISE(ABORT, 'trap'); END")
+                "CREATE TRIGGER trap BEFORE INSERT ON entries WHEN new.id = 3 BEGIN SELECT RAISE(ABORT, 'trap'); END")
             #expect(throws: OutboxError.self) { try outbox.commit(appending: [block([2]), block([3])], at: time(0)) }
             #expect(try read().map { $0.position?.seq } == [1])
         }
