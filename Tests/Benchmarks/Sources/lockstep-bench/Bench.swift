@@ -8,6 +8,7 @@ struct Bench: ParsableCommand {
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
         case attitude, agent, codec, scale, outage, latency, query
+        case outboxWrites = "outbox-writes"
         case wireSize = "wire-size"
         case ingestBatches = "ingest-batches"
         case ingestSmall = "ingest-small"
@@ -64,6 +65,7 @@ struct Bench: ParsableCommand {
         return switch name {
         case .attitude: try attitude()
         case .agent: try AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds).run()
+        case .outboxWrites: try OutboxWritesBenchmark(recordings: recordings).run()
         case .wireSize: try WireSizeBenchmark(batches: try walks()).run()
         case .codec: try CodecBenchmark(batches: try walks()).run(rounds: rounds)
         case .scale: try fleet.scale()

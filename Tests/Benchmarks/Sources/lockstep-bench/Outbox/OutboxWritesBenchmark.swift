@@ -1,0 +1,107 @@
+import Foundation
+import LockstepAgent
+import LockstepModel
+import LockstepWire
+
+/// Bytes that an outbox writes for one byte of batches, over an hour of normal delivery and over an hour of outage,
+/// compared with a file to which the same batches are appended, synced as often.
+struct OutboxWritesBenchmark {
+    /// The folder of the recordings.
+    let recordings: String
+
+    private static let hour = 3600
+    /// The number of batches that are sent and acknowledged in a second after an outage.
+    private static let catchUpRate = 300
+
+    func run() throws -> [Comparison] {
+        let full = try RecordedWindows(recordings: recordings)
+        var comparisons: [Comparison] = []
+        for isOutage in [false, true] {
+            for (name, windows, encoding) in [
+                ("JSON", full, BatchEncoding.json), ("CBOR", full, .cbor), ("1 sample/s", full.steps, .json),
+            ] {
+                let label = (isOutage ? "outage, " : "delivery, ") + name
+                comparisons += try compare(
+                    "outbox-writes",
+                    ["written", "on disk"].map { Metric(name: "\(label), \($0)", unit: "bytes/byte", digits: 2) },
+                    // The figures do not depend on other load.
+                    rounds: 1,
+                    [
+                        Contender(name: "outbox") {
+                            try measure(windows, encoding, isOutage: isOutage, keepsJournal: false)
+                        },
+                        Contender(name: "outbox with --journal") {
+                            try measure(windows, encoding, isOutage: isOutage, keepsJournal: true)
+                        },
+                        Contender(name: "appended file") { try append(windows, encoding) },
+                    ])
+            }
+        }
+        return comparisons
+    }
+
+    private func measure(
+        _ windows: RecordedWindows, _ encoding: BatchEncoding, isOutage: Bool, keepsJournal: Bool
+    ) throws -> [Double] {
+        try withFolder { folder in
+            let before = try WrittenBytes()
+            var batchBytes: Int64 = 0
+            // The files are written until the outbox closes.
+            do {
+                let outbox = try Outbox(path: folder + "/outbox", encoding: encoding, keepsJournal: keepsJournal)
+                var run = OutboxRun(outbox: outbox, windows: windows)
+                for _ in 0..<Self.hour { try run.window(isConnected: !isOutage) }
+                if isOutage { try run.catchUp(batchesPerWindow: Self.catchUpRate) }
+                try run.stop()
+                batchBytes = run.batchBytes
+            }
+            return try WrittenBytes().ratios(since: before, to: batchBytes)
+        }
+    }
+
+    private func append(_ windows: RecordedWindows, _ encoding: BatchEncoding) throws -> [Double] {
+        try withFolder { folder in
+            let path = folder + "/batches"
+            try Data().write(to: URL(filePath: path))
+            let file = try FileHandle(forWritingTo: URL(filePath: path))
+            let before = try WrittenBytes()
+            var batchBytes: Int64 = 0
+            for second in 0..<Self.hour {
+                let payloads = windows.blocks(of: second).map { block in
+                    Data(encoding.encode(Batch(position: BatchPosition(epoch: .random(), seq: 1), samples: block)))
+                }
+                let window = payloads.reduce(Data(), +)
+                try file.write(contentsOf: window)
+                guard fdatasync(file.fileDescriptor) == 0 else { throw Failure("cannot sync \(path)") }
+                batchBytes += Int64(window.count)
+            }
+            try file.close()
+            return try WrittenBytes().ratios(since: before, to: batchBytes)
+        }
+    }
+}
+
+/// The bytes that this process has written so far.
+private struct WrittenBytes {
+    /// Bytes passed to system calls.
+    let passed: Int64
+    /// Bytes of the pages that the kernel wrote for them.
+    let disk: Int64
+
+    init() throws {
+        var values: [Substring: Int64] = [:]
+        for line in try String(contentsOfFile: "/proc/self/io", encoding: .utf8).split(separator: "\n") {
+            let parts = line.split(separator: " ")
+            values[parts[0]] = parts.last.flatMap { Int64($0) }
+        }
+        guard let passed = values["wchar:"], let disk = values["write_bytes:"] else {
+            throw Failure("/proc/self/io has no number of written bytes")
+        }
+        self.passed = passed
+        self.disk = disk
+    }
+
+    func ratios(since earlier: WrittenBytes, to bytes: Int64) -> [Double] {
+        [passed - earlier.passed, disk - earlier.disk].map { Double($0) / Double(bytes) }
+    }
+}
