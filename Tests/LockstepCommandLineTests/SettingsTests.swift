@@ -123,7 +123,7 @@ struct SettingsErrorTests {
     @Test("an unknown setting is ignored in a file shared with other programs")
     func otherProgram() throws {
         let file = try write("broker: x\nstore: y\n")
-        let settings = try Settings(names: names, file: file, ignoresOthers: true, environment: [:])
+        let settings = try Settings(names: names, file: file, ignoresUnknownKeys: true, environment: [:])
         #expect(try settings.value("broker", nil) { $0 } == "x")
         #expect(try settings.value("store", nil) { $0 } == nil)
     }

@@ -45,7 +45,7 @@ struct StreamSettingsTests {
     @Test("a program without declared streams ignores or rejects the section like any other setting")
     func otherProgram() throws {
         let file = try write("streams:\n  x/a: {columns: {b: {}}}\n")
-        let ignoring = try Settings(names: ["broker"], file: file, ignoresOthers: true, environment: [:])
+        let ignoring = try Settings(names: ["broker"], file: file, ignoresUnknownKeys: true, environment: [:])
         #expect(ignoring.streams == .builtIn)
         let rejected = failure { _ = try Settings(names: ["broker"], file: file, environment: [:]) }
         #expect(rejected?.contains(":1: unknown setting 'streams'") == true)

@@ -88,7 +88,9 @@ extension AgentState {
     /// Handles the PUBACK of a message.
     private mutating func didAcknowledge(_ id: Int32, at boot: Int64) {
         presence.didAcknowledge(id: id)
-        guard let position = delivery.didConfirm(id, at: boot), configuration.acknowledgedBy == .broker else { return }
+        guard let position = delivery.didReceivePuback(id, at: boot), configuration.acknowledgedBy == .broker else {
+            return
+        }
         markRemovable([position.epoch: SequenceSet([position.seq...position.seq])], at: boot)
         delivery.forget(removable)
     }

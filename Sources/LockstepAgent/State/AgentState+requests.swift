@@ -14,14 +14,14 @@ extension AgentState {
     }
 
     mutating func answerRequests() -> [Action] {
-        answersLeft = Self.maxAnswers
+        remainingAnswers = Self.maxAnswers
         return requests.isEmpty ? [] : [.resume(.stage(.nextRequest))]
     }
 
     /// Answers one request, and continues with the next one after the actions for this one.
     mutating func answerNextRequest(at moment: Moment) -> [Action] {
-        guard answersLeft > 0, !requests.isEmpty else { return [] }
-        answersLeft -= 1
+        guard remainingAnswers > 0, !requests.isEmpty else { return [] }
+        remainingAnswers -= 1
         return answer(requests.removeFirst(), at: moment) + [.resume(.stage(.nextRequest))]
     }
 

@@ -71,7 +71,7 @@ extension Fleet {
                 devices[device].delivery.didRefuse(id, at: boot)
             } else {
                 outcome.confirmed += 1
-                _ = devices[device].delivery.didConfirm(id, at: boot)
+                _ = devices[device].delivery.didReceivePuback(id, at: boot)
             }
         case .failed: break
         }

@@ -80,7 +80,7 @@ actor IIOReader {
             }
             for (stream, status) in session.statuses { report(status, of: stream, to: sink) }
         }
-        for block in session.takeRest() { await sink.accept(block, clock: .boot) }
+        for block in session.takeRemainder() { await sink.accept(block, clock: .boot) }
     }
 
     /// Returns the rates that a session is configured for. Equivalent requests of a buffered device have equal rates,
