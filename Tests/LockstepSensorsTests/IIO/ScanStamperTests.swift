@@ -29,7 +29,7 @@ struct ScanStamperTests {
         let stamper = ScanStamper(clock: .init(named: name), startedAt: 0)
         #expect((stamper.note == nil) == isUsed)
         if !isUsed {
-            #expect(stamper.note == "stamped on arrival, because its clock '\(name)' can be stepped")
+            #expect(stamper.note == "stamped on arrival, because the clock '\(name)' can be stepped")
         }
     }
 
@@ -70,7 +70,7 @@ struct ScanStamperTests {
             own: Array(repeating: 8 * second, count: 12), count: 12, at: moment(boot: 9_100_000))
         #expect(stamps.prefix(10).allSatisfy { $0 == .dropped })
         #expect(stamps.suffix(2) == [.time(9_050_000), .time(9_100_000)])
-        #expect(stamper.note == "stamped on arrival, because its own timestamps go backward")
+        #expect(stamper.note == "stamped on arrival, because the sensor's timestamps go backward")
     }
 
     @Test("no scan is dropped if the trigger provides no timestamps")
@@ -81,7 +81,7 @@ struct ScanStamperTests {
         #expect(stamper.note == nil)
         let next = stamper.stamp(own: [0], count: 1, at: moment(boot: 150))
         #expect(next == [.time(150)])
-        #expect(stamper.note == "stamped on arrival, because its trigger provides no timestamps")
+        #expect(stamper.note == "stamped on arrival, because the trigger provides no timestamps")
     }
 
     @Test("only the scan without timestamp is dropped if a single one is missing")
@@ -101,7 +101,7 @@ struct ScanStamperTests {
     func implausible() {
         var stamper = ScanStamper(clock: .boot, startedAt: 99_000_000)
         _ = stamper.stamp(own: Array(repeating: 1, count: 10), count: 10, at: moment(boot: 100_000_000))
-        #expect(stamper.note == "stamped on arrival, because its own timestamps are 100 s off")
+        #expect(stamper.note == "stamped on arrival, because the sensor's timestamps are 100 s off")
     }
 
     @Test("scans that waited during a suspend keep their own times")

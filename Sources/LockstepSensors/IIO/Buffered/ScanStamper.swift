@@ -15,7 +15,7 @@ package struct ScanStamper: Sendable {
             switch name {
             case "boottime": self = .boot
             case "monotonic", "monotonic_coarse": self = .awake
-            default: self = .arrival("stamped on arrival, because its clock '\(name)' can be stepped")
+            default: self = .arrival("stamped on arrival, because the clock '\(name)' can be stepped")
             }
         }
     }
@@ -105,7 +105,7 @@ package struct ScanStamper: Sendable {
     private mutating func countUntimed(_ count: Int) {
         untimed += count
         guard untimed >= Self.maxConsecutiveUntimed else { return }
-        clock = .arrival("stamped on arrival, because its trigger provides no timestamps")
+        clock = .arrival("stamped on arrival, because the trigger provides no timestamps")
     }
 
     /// Converts a scan's own time, in µs, to the boot clock.
@@ -127,7 +127,7 @@ package struct ScanStamper: Sendable {
         implausible += 1
         if implausible >= Self.maxConsecutiveImplausible {
             let fault = isPlausible ? "go backward" : "are \(abs(now - time) / 1_000_000) s off"
-            clock = .arrival("stamped on arrival, because its own timestamps \(fault)")
+            clock = .arrival("stamped on arrival, because the sensor's timestamps \(fault)")
         }
         return .dropped
     }

@@ -111,7 +111,7 @@ actor IIOReader {
                 device: device, buffer: buffer, sensors: usable.filter { $0.access.buffer == buffer },
                 triggers: triggers, tree: tree, rates: group.resolved(rates), linger: linger, proven: proven)
         } catch {
-            // If the driver rejects a trigger or setting, the sensor itself still works.
+            // If the driver refuses a trigger or setting, the sensor itself still works.
             guard error.isBufferProblem else { throw error }
             return try PolledSession(
                 device: device, sensors: device.polling(rates, because: error), rates: rates, linger: linger,
