@@ -41,7 +41,7 @@ public struct Settings: Sendable {
     /// - Parameters:
     ///   - names: the names of all settings.
     ///   - file: the path of the YAML file; nil for the one named by `LOCKSTEP_CONFIG`, if any.
-    ///   - ignoresUnknownKeys: whether to ignore unknown keys in the file instead of rejecting them.
+    ///   - ignoresUnknownKeys: whether to ignore unknown keys in the file instead of refusing them.
     ///   - environment: the environment; nil for that of the process.
     /// - Throws: ``CommandFailure`` for an unreadable file, invalid YAML, or an unknown or repeated key.
     public init(

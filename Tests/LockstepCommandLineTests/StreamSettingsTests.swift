@@ -42,7 +42,7 @@ struct StreamSettingsTests {
     @Test("without declarations, there are only the built-in streams", arguments: ["streams:\n", "broker: x\n"])
     func none(_ text: String) throws { #expect(try settings(text).streams == .builtIn) }
 
-    @Test("a program without declared streams ignores or rejects the section like any other setting")
+    @Test("a program without declared streams ignores or refuses the section like any other setting")
     func otherProgram() throws {
         let file = try write("streams:\n  x/a: {columns: {b: {}}}\n")
         let ignoring = try Settings(names: ["broker"], file: file, ignoresUnknownKeys: true, environment: [:])
@@ -52,7 +52,7 @@ struct StreamSettingsTests {
     }
 
     @Test(
-        "an invalid declaration is rejected with file, line, reason and suggestion",
+        "an invalid declaration is refused with file, line, reason and suggestion",
         arguments: [
             ("[]", 2, "streams: expected 'name: value' pairs"),
             ("x", 2, "streams: expected 'name: value' pairs"),

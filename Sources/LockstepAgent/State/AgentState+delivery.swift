@@ -66,7 +66,7 @@ extension AgentState {
         guard problems.isNew("subscription") else { return [] }
         return [
             .log(
-                .error, "subscription refused",
+                .error, "subscription refused by broker",
                 ["hint": "allow this user to read the topics ack and command of the device"])
         ]
     }
@@ -81,7 +81,9 @@ extension AgentState {
         delivery.didRefuse(id, at: boot)
         guard problems.isNew("refusal") else { return [] }
         return [
-            .log(.error, "message refused", ["error": "\(error)", "hint": "check the access rights of this user"])
+            .log(
+                .error, "message refused by broker",
+                ["error": "\(error)", "hint": "check the access rights of this user"])
         ]
     }
 

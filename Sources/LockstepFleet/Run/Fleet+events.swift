@@ -59,7 +59,7 @@ extension Fleet {
         case .subscribed(_, let isGranted):
             if !isGranted {
                 failure = FleetError(
-                    "the broker rejected a subscription: allow this user to read the ack topics of all devices in the "
+                    "the broker refused a subscription: allow this user to read the ack topics of all devices in the "
                         + "group")
             }
             connection.granted += 1

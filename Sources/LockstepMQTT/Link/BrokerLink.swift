@@ -11,9 +11,9 @@ public final class BrokerLink {
         case disconnected(MQTTError, retryIn: Duration)
         /// An attempt to connect has failed.
         case failed(MQTTError, retryIn: Duration)
-        /// The broker acknowledged or rejected a message with QoS 1, or a message with QoS 0 was written.
+        /// The broker acknowledged or refused a message with QoS 1, or a message with QoS 0 was written.
         case published(id: Int32, refusal: MQTTError?)
-        /// The broker granted or rejected a subscription.
+        /// The broker granted or refused a subscription.
         case subscribed(id: Int32, isGranted: Bool)
     }
 

@@ -67,7 +67,7 @@ public struct AgentReply: Sendable, Hashable {
         case flushed(batches: Int)
         /// The agent returned its configuration and state.
         case described(AgentDescription)
-        /// The request was rejected for this reason.
+        /// The request was refused for this reason.
         case failed(String)
     }
 
