@@ -16,7 +16,7 @@ struct JournalTests {
         return batches
     }
 
-    @Test("the journal has every accepted batch in order, including removed and dropped ones")
+    @Test("the journal has every accepted batch in order, including removed ones")
     func everything() throws {
         do {
             let outbox = try openOutbox(limits: .init(age: 1000), keepsJournal: true)
@@ -35,6 +35,20 @@ struct JournalTests {
             #expect(try read() == expected)
         }
         #expect(try read().count == 4)
+    }
+
+    @Test("a dropped batch stays in the journal, and stays dropped after a restart")
+    func dropped() throws {
+        do {
+            let outbox = try openOutbox(limits: .init(age: 1000), keepsJournal: true)
+            _ = try outbox.commit(appending: [block([1])], at: time(0))
+            let dropped = try outbox.commit(appending: [block([2])], at: time(5000)).dropped
+            #expect(dropped.batches == [outbox.epoch: [1...1]])
+            #expect(outbox.pending() == [outbox.epoch: [2...2]])
+        }
+        let again = try openOutbox()
+        #expect(again.pending() == [again.epoch: [2...2]])
+        #expect(try read().map { $0.position?.seq } == [1, 2])
     }
 
     @Test("the journal is empty if the agent keeps none")
