@@ -41,7 +41,7 @@ struct Bench: ParsableCommand {
     @Option(help: "Durability of commits on all sides that store: normal or full.")
     var sync = "full"
 
-    @Flag(help: "Print one JSON object per comparison.")
+    @Flag(help: "Print one JSON object per comparison, on a line of its own.")
     var json = false
 
     func validate() throws {
@@ -51,31 +51,40 @@ struct Bench: ParsableCommand {
 
     func run() throws {
         for name in names.isEmpty ? Name.allCases : names {
-            for comparison in try comparisons(name) {
-                print(json ? comparison.json : comparison.text, terminator: json ? "" : "\n")
-            }
+            StatusLine.show("\(name.rawValue): preparing")
+            defer { StatusLine.clear() }
+            for part in try parts(of: name) { try part().forEach(report) }
         }
     }
 
-    private func comparisons(_ name: Name) throws -> [Comparison] {
+    /// Writes a comparison to standard output at once. `print` would buffer it unless the output is a terminal.
+    private func report(_ comparison: Comparison) {
+        StatusLine.clear()
+        let text = json ? comparison.json : comparison.text + "\n"
+        FileHandle.standardOutput.write(Data(text.utf8))
+    }
+
+    /// Returns the measurements of a benchmark, each with its comparisons.
+    private func parts(of name: Name) throws -> [() throws -> [Comparison]] {
         let ingest = IngestBenchmarks(
             programs: programs, python: python, scripts: scripts, sync: sync, rounds: rounds)
         let fleet = FleetBenchmarks(programs: programs, sync: sync, rounds: rounds)
         return switch name {
-        case .attitude: try attitude()
-        case .agent: try AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds).run()
-        case .wireSize: try WireSizeBenchmark(batches: try walks()).run()
-        case .codec: try CodecBenchmark(batches: try walks()).run(rounds: rounds)
-        case .scale: try fleet.scale()
-        case .outage: try fleet.outage()
-        case .latency: try LatencyBenchmark(programs: programs, sync: sync, rounds: rounds).run()
-        case .ingestBatches: try ingest.batches()
-        case .ingestSmall: try ingest.small()
-        case .ingestReplay: try ingest.replay()
+        case .attitude: [attitude]
+        case .agent:
+            [AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds).run]
+        case .wireSize: [WireSizeBenchmark(batches: try walks()).run]
+        case .codec: [CodecBenchmark(batches: try walks(), rounds: rounds).run]
+        case .scale: [fleet.scale]
+        case .outage: [fleet.outage]
+        case .latency: [LatencyBenchmark(programs: programs, sync: sync, rounds: rounds).run]
+        case .ingestBatches: [ingest.batches]
+        case .ingestSmall: [ingest.small]
+        case .ingestReplay: [ingest.replay]
         case .query:
-            try QueryBenchmarks(
+            QueryBenchmarks(
                 programs: programs, store: try QueryStore(rows: rows, in: cache), rounds: rounds
-            ).run()
+            ).parts
         }
     }
 

@@ -20,7 +20,10 @@ struct LatencyBenchmark {
         var committed: [[Double]] = []
         var seen: [[Double]] = []
         var stolen: [Double] = []
-        for _ in 0..<rounds {
+        let progress = RoundProgress(of: "latency", rounds: rounds)
+        defer { StatusLine.clear() }
+        for round in 0..<rounds {
+            progress.show(round: round + 1, side: "both sides")
             let run = try StolenTime.during(measure)
             committed.append(run.result.committed)
             seen.append(run.result.seen)
