@@ -35,8 +35,11 @@ struct Bench: ParsableCommand {
     @Option(help: "Rows of the store for the query benchmarks.")
     var rows: Int
 
-    @Option(help: "Rounds per side.")
-    var rounds = 5
+    @Option(name: .customLong("rounds"), help: "Rounds per side (default: 5, or 1 with --quick).")
+    var chosenRounds: Int?
+
+    @Flag(help: "Measure one short round per side.")
+    var quick = false
 
     @Option(help: "Durability of commits on all sides that store: normal or full.")
     var sync = "full"
@@ -44,8 +47,12 @@ struct Bench: ParsableCommand {
     @Flag(help: "Print one JSON object per comparison, on a line of its own.")
     var json = false
 
+    private var rounds: Int { chosenRounds ?? (quick ? 1 : 5) }
+    /// The length of a round, as a fraction of its usual length.
+    private var length: Double { quick ? 0.2 : 1 }
+
     func validate() throws {
-        guard rounds >= 5 else { throw ValidationError("--rounds takes at least 5: fewer rounds are not significant") }
+        guard rounds >= 1 else { throw ValidationError("--rounds takes at least 1") }
         guard ["normal", "full"].contains(sync) else { throw ValidationError("--sync takes normal or full") }
     }
 
@@ -60,24 +67,24 @@ struct Bench: ParsableCommand {
     /// Writes a comparison to standard output at once. `print` would buffer it unless the output is a terminal.
     private func report(_ comparison: Comparison) {
         StatusLine.clear()
-        let text = json ? comparison.json : comparison.text + "\n"
+        let text = json ? comparison.json(isQuick: quick) : comparison.text(isQuick: quick) + "\n"
         FileHandle.standardOutput.write(Data(text.utf8))
     }
 
     /// Returns the measurements of a benchmark, each with its comparisons.
     private func parts(of name: Name) throws -> [() throws -> [Comparison]] {
         let ingest = IngestBenchmarks(
-            programs: programs, python: python, scripts: scripts, sync: sync, rounds: rounds)
-        let fleet = FleetBenchmarks(programs: programs, sync: sync, rounds: rounds)
+            programs: programs, python: python, scripts: scripts, sync: sync, rounds: rounds, length: length)
+        let fleet = FleetBenchmarks(programs: programs, sync: sync, rounds: rounds, length: length)
         return switch name {
         case .attitude: [attitude]
         case .agent:
-            [AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds).run]
+            [AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds, length: length).run]
         case .wireSize: [WireSizeBenchmark(batches: try walks()).run]
         case .codec: [CodecBenchmark(batches: try walks(), rounds: rounds).run]
         case .scale: [fleet.scale]
         case .outage: [fleet.outage]
-        case .latency: [LatencyBenchmark(programs: programs, sync: sync, rounds: rounds).run]
+        case .latency: [LatencyBenchmark(programs: programs, sync: sync, rounds: rounds, length: length).run]
         case .ingestBatches: [ingest.batches]
         case .ingestSmall: [ingest.small]
         case .ingestReplay: [ingest.replay]
