@@ -36,7 +36,7 @@ struct DeviceReader {
         guard single.hasAnyChannel || scans.contains(where: \.elements.hasAnyChannel) else { return nil }
         let scan = scans.first(where: \.elements.isComplete)
         var problem: String?
-        if !single.isComplete, scan == nil { problem = "it lacks some of its channels" }
+        if !single.isComplete, scan == nil { problem = "some of the sensor's channels are missing" }
 
         let access = access(single, scan?.buffer, problem: &problem)
         let isBuffered = access.buffer != nil
@@ -61,7 +61,7 @@ struct DeviceReader {
             let candidates = triggerCandidates
             let refusal = nodeRefusal ?? buffer.controls.refusal("enable", W_OK)
             if candidates?.isEmpty == true {
-                note = "its buffer has no trigger; create one (iio-trig-hrtimer) for exact times"
+                note = "the buffer has no trigger; create one (iio-trig-hrtimer) for exact times"
             } else if let refusal {
                 note = refusal.description
             } else {
@@ -69,7 +69,7 @@ struct DeviceReader {
             }
         }
         if !single.isComplete {
-            problem = problem ?? note ?? "its buffer is incomplete, and it has no attributes to poll"
+            problem = problem ?? note ?? "the sensor's buffer is incomplete, and there are no attributes to poll"
         } else if let refusal = single.files.lazy.compactMap({ folder.refusal($0, R_OK) }).first {
             problem = problem ?? refusal.description
         }

@@ -80,7 +80,7 @@ actor IIOReader {
             }
             for (stream, status) in session.statuses { report(status, of: stream, to: sink) }
         }
-        for block in session.takeRest() { await sink.accept(block, clock: .boot) }
+        for block in session.takeRemainder() { await sink.accept(block, clock: .boot) }
     }
 
     /// Returns the rates that a session is configured for. Equivalent requests of a buffered device have equal rates,
@@ -111,7 +111,7 @@ actor IIOReader {
                 device: device, buffer: buffer, sensors: usable.filter { $0.access.buffer == buffer },
                 triggers: triggers, tree: tree, rates: group.resolved(rates), linger: linger, proven: proven)
         } catch {
-            // If the driver rejects a trigger or setting, the sensor itself still works.
+            // If the driver refuses a trigger or setting, the sensor itself still works.
             guard error.isBufferProblem else { throw error }
             return try PolledSession(
                 device: device, sensors: device.polling(rates, because: error), rates: rates, linger: linger,
