@@ -7,7 +7,7 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures all sides of a comparison in turn. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case attitude, agent, codec, scale, outage, latency, query
+        case attitude, agent, codec, scale, outage, latency, query, writes
         case wireSize = "wire-size"
         case ingestBatches = "ingest-batches"
         case ingestSmall = "ingest-small"
@@ -41,8 +41,12 @@ struct Bench: ParsableCommand {
     @Flag(help: "Measure one short round per side.")
     var quick = false
 
-    @Option(help: "Durability of commits on all sides that store: normal or full.")
-    var sync = "full"
+    @Option(
+        name: .customLong("sync"),
+        help: "Durability of commits on all sides that store: normal or full (default: full; 'writes' measures both).")
+    var chosenSync: String?
+
+    @OptionGroup var writes: WritesOptions
 
     @Flag(help: "Print one JSON object per comparison, on a line of its own.")
     var json = false
@@ -50,6 +54,7 @@ struct Bench: ParsableCommand {
     private var rounds: Int { chosenRounds ?? (quick ? 1 : 5) }
     /// The length of a round, as a fraction of its usual length.
     private var length: Double { quick ? 0.2 : 1 }
+    private var sync: String { chosenSync ?? "full" }
 
     func validate() throws {
         guard rounds >= 1 else { throw ValidationError("--rounds takes at least 1") }
@@ -88,11 +93,21 @@ struct Bench: ParsableCommand {
         case .ingestBatches: [ingest.batches]
         case .ingestSmall: [ingest.small]
         case .ingestReplay: [ingest.replay]
+        // Reports its results itself, run by run.
+        case .writes: [writeBytes]
         case .query:
             QueryBenchmarks(
                 programs: programs, store: try QueryStore(rows: rows, in: cache), rounds: rounds
             ).parts
         }
+    }
+
+    private func writeBytes() throws -> [Comparison] {
+        try WritesBenchmark(
+            programs: programs, syncs: chosenSync.map { [$0] } ?? ["normal", "full"], options: writes,
+            seconds: writes.seconds ?? Int(30 * length), json: json
+        ).run()
+        return []
     }
 
     private func walks() throws -> WalkBatches {
