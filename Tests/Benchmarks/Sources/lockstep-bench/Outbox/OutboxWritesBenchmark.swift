@@ -8,36 +8,43 @@ import LockstepWire
 struct OutboxWritesBenchmark {
     /// The folder of the recordings.
     let recordings: String
+    /// The length of the hour as a fraction of an hour.
+    let length: Double
 
-    private static let hour = 3600
+    private var windowCount: Int { Int(3600 * length) }
     /// The number of batches that are sent and acknowledged in a second after an outage.
     private static let catchUpRate = 300
 
-    func run() throws -> [Comparison] {
-        let full = try RecordedWindows(recordings: recordings)
-        var comparisons: [Comparison] = []
-        for isOutage in [false, true] {
-            for (name, windows, encoding) in [
-                ("JSON", full, BatchEncoding.json), ("CBOR", full, .cbor), ("1 sample/s", full.steps, .json),
-            ] {
-                let label = (isOutage ? "outage, " : "delivery, ") + name
-                comparisons += try compare(
-                    "outbox-writes",
-                    ["written", "on disk"].map { Metric(name: "\(label), \($0)", unit: "bytes/byte", digits: 2) },
-                    // The figures do not depend on other load.
-                    rounds: 1,
-                    [
-                        Contender(name: "outbox") {
-                            try measure(windows, encoding, isOutage: isOutage, keepsJournal: false)
-                        },
-                        Contender(name: "outbox with --journal") {
-                            try measure(windows, encoding, isOutage: isOutage, keepsJournal: true)
-                        },
-                        Contender(name: "appended file") { try append(windows, encoding) },
-                    ])
+    /// A measurement for each kind of samples, with delivery and with an outage.
+    var parts: [() throws -> [Comparison]] {
+        get throws {
+            let windows = try RecordedWindows(recordings: recordings)
+            return [false, true].flatMap { isOutage in
+                [("JSON", windows, BatchEncoding.json), ("CBOR", windows, .cbor), ("1 sample/s", windows.steps, .json)]
+                    .map { name, windows, encoding in
+                        { try measureAll("\(isOutage ? "outage" : "delivery"), \(name)", windows, encoding, isOutage) }
+                    }
             }
         }
-        return comparisons
+    }
+
+    private func measureAll(
+        _ name: String, _ windows: RecordedWindows, _ encoding: BatchEncoding, _ isOutage: Bool
+    ) throws -> [Comparison] {
+        try compare(
+            "outbox-writes",
+            ["written", "on disk"].map { Metric(name: "\(name), \($0)", unit: "bytes/byte", digits: 2) },
+            // The figures do not depend on other load.
+            rounds: 1,
+            [
+                Contender(name: "outbox") {
+                    try measure(windows, encoding, isOutage: isOutage, keepsJournal: false)
+                },
+                Contender(name: "outbox with --journal") {
+                    try measure(windows, encoding, isOutage: isOutage, keepsJournal: true)
+                },
+                Contender(name: "appended file") { try append(windows, encoding) },
+            ])
     }
 
     private func measure(
@@ -50,7 +57,7 @@ struct OutboxWritesBenchmark {
             do {
                 let outbox = try Outbox(path: folder + "/outbox", encoding: encoding, keepsJournal: keepsJournal)
                 var run = OutboxRun(outbox: outbox, windows: windows)
-                for _ in 0..<Self.hour { try run.window(isConnected: !isOutage) }
+                for _ in 0..<windowCount { try run.window(isConnected: !isOutage) }
                 if isOutage { try run.catchUp(batchesPerWindow: Self.catchUpRate) }
                 try run.stop()
                 batchBytes = run.batchBytes
@@ -66,7 +73,7 @@ struct OutboxWritesBenchmark {
             let file = try FileHandle(forWritingTo: URL(filePath: path))
             let before = try WrittenBytes()
             var batchBytes: Int64 = 0
-            for second in 0..<Self.hour {
+            for second in 0..<windowCount {
                 let payloads = windows.blocks(of: second).map { block in
                     Data(encoding.encode(Batch(position: BatchPosition(epoch: .random(), seq: 1), samples: block)))
                 }
