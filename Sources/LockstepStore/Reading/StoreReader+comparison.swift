@@ -33,7 +33,7 @@ extension StoreReader {
 
     /// Returns the id of `device` in the store, or nil if the store does not contain it.
     private func id(of device: DeviceAddress) throws(SQLiteError) -> Int64? {
-        let select = try database.prepare("SELECT device_id FROM devices WHERE group_name = ? AND device = ?")
+        let select = try database.prepare("SELECT device_id FROM merged_devices WHERE group_name = ? AND device = ?")
         try select.bind(device.group.rawValue, at: 1)
         try select.bind(device.device.rawValue, at: 2)
         return try select.step() ? select.int64(at: 0) : nil
@@ -43,7 +43,7 @@ extension StoreReader {
     /// a caller may compare thousands of blocks.
     private func lookup(of stream: SensorStream) throws(SQLiteError) -> SampleLookup? {
         if let known = lookups[stream] { return known }
-        let lookup = try SampleLookup(stream, in: database)
+        let lookup = try SampleLookup(stream, table: stream.table, in: database)
         lookups[stream] = lookup
         return lookup
     }

@@ -65,7 +65,7 @@ public final class StoreReader {
     /// Returns all devices with their ids, ordered by group and device.
     func numberedDevices() throws(SQLiteError) -> [NumberedDevice] {
         let select = try database.prepare(
-            "SELECT group_name, device, device_id FROM devices ORDER BY group_name, device")
+            "SELECT group_name, device, device_id FROM merged_devices ORDER BY group_name, device")
         var devices: [NumberedDevice] = []
         while try select.step() {
             if let address = deviceAddress(select, at: 0) { devices.append((address, select.int64(at: 2))) }
