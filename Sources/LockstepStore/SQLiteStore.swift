@@ -164,6 +164,8 @@ public final class SQLiteStore: SampleStore {
         // SQLite may already have rolled back, for example on a full disk. If this rollback fails, closing the
         // connection rolls back.
         if database.isInTransaction { try? database.execute("ROLLBACK") }
+        // Another device can get the id of a device that was not stored.
+        for device in devices.added { evidence[device] = nil }
         devices.rollBack()
         epochs.rollBack()
         received.rollBack()
