@@ -100,6 +100,11 @@ struct LogIndex {
         body(&devices[device, default: Device()])
     }
 
+    /// Returns whether the log contains rows of one of the tables.
+    func contains(anyOf tables: [Int]) -> Bool {
+        !tables.isEmpty && devices.values.contains { $0.streams.contains { tables.contains($0.table) } }
+    }
+
     /// Keeps the changes of the current transaction.
     mutating func commit() {
         previous.removeAll(keepingCapacity: true)
