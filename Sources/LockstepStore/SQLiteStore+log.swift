@@ -21,10 +21,11 @@ extension SQLiteStore {
     public func performMaintenance() {
         // Ignore errors: the next maintenance tries again, and the next commit reports a full disk.
         if needsCheckpoint {
-            _ = try? database.checkpoint()
-        } else {
-            try? mergeSlice()
+            // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
+            let isComplete = try? database.checkpoint()
+            if isComplete == true { return }
         }
+        try? mergeSlice()
     }
 
     /// Merges the logs if that is worth the writing. The store is not used afterwards.
