@@ -47,6 +47,8 @@ public final class SQLiteStore: SampleStore {
     private var changes: [Int64: DeviceChanges] = [:]
     /// The epochs with received or dropped batches in the current transaction, with the ids of their devices.
     private var changedEpochs: [DeviceEpoch: Int64] = [:]
+    /// Whether a checkpoint was tried since the last commit. The length of the log is only updated by the next commit.
+    private var hasTriedCheckpoint = false
 
     /// Opens the store at `path` for writing, and creates it if it does not exist.
     ///
@@ -115,6 +117,7 @@ public final class SQLiteStore: SampleStore {
             try dropped.flush()
             let result = try result()
             try database.execute("COMMIT")
+            hasTriedCheckpoint = false
             devices.commit()
             received.commit()
             dropped.commit()
@@ -127,12 +130,13 @@ public final class SQLiteStore: SampleStore {
     }
 
     /// Whether the write-ahead log is long enough for a checkpoint.
-    public var needsMaintenance: Bool { database.logPages >= Self.checkpointLogPages }
+    public var needsMaintenance: Bool { database.logPages >= Self.checkpointLogPages && !hasTriedCheckpoint }
 
     /// Copies the write-ahead log into the database (checkpoint). Waits for the disk.
     public func performMaintenance() {
-        // Ignore errors: the next maintenance tries again, and the next commit reports a full disk.
+        // Ignore errors: the maintenance after the next commit tries again, and that commit reports a full disk.
         _ = try? database.checkpoint()
+        hasTriedCheckpoint = true
     }
 
     /// Returns the life-cycle snapshot of every device. A collector restores them when it starts.
