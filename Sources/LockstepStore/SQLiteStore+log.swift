@@ -14,16 +14,17 @@ extension SQLiteStore {
     private static let fullTurns = LogSchema.maxTurns - 1
 
     /// Whether there is maintenance to do: a checkpoint or a merge.
-    public var needsMaintenance: Bool { needsCheckpoint || merge != nil }
+    public var needsMaintenance: Bool { needsCheckpoint || (merge != nil && !hasMergeFailed) }
 
     /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
     /// few milliseconds.
     public func performMaintenance() {
-        // Ignore errors: the next maintenance tries again, and the next commit reports a full disk.
+        // Ignore errors: the maintenance after the next commit tries again, and that commit reports a full disk.
         if needsCheckpoint {
             _ = try? database.checkpoint()
+            hasTriedCheckpoint = true
         } else {
-            try? mergeSlice()
+            do { try mergeSlice() } catch { hasMergeFailed = true }
         }
     }
 
@@ -46,7 +47,7 @@ extension SQLiteStore {
     /// The mean number of rows per device from which a merge at the stop is worth rewriting a page for each device.
     private static let worthwhileRows = 100
 
-    private var needsCheckpoint: Bool { database.logPages >= Self.checkpointLogPages }
+    private var needsCheckpoint: Bool { database.logPages >= Self.checkpointLogPages && !hasTriedCheckpoint }
 
     /// Restores the indexes of logs that were not merged when the store was closed.
     func recoverLogs() throws {
@@ -110,7 +111,10 @@ extension SQLiteStore {
         try database.execute("PRAGMA synchronous = NORMAL")
         defer { try? database.execute("PRAGMA synchronous = \(synchronous)") }
         let end = ContinuousClock.now + Self.maxSlice
+        let pages = database.logPages
         try merge?.runSlice(index, evidence: evidence, ledger: received, in: database) { ContinuousClock.now >= end }
+        // A checkpoint that copied the whole log makes the next writer start it again.
+        if database.logPages < pages { hasTriedCheckpoint = false }
         for device in merge?.lastMerged ?? [] {
             for stream in index.devices[device]?.streams ?? [] {
                 tables[stream.table].didMerge(stream.newest, device: device)

@@ -56,6 +56,10 @@ public final class SQLiteStore: SampleStore {
     private var changes: [Int64: DeviceChanges] = [:]
     /// The epochs with received or dropped batches in the current transaction, with the ids of their devices.
     private var changedEpochs: [DeviceEpoch: Int64] = [:]
+    /// Whether a checkpoint was tried since the last commit. The length of the log is only updated by the next commit.
+    var hasTriedCheckpoint = false
+    /// Whether a slice of a merge has failed since the last commit, for example because the disk is full.
+    var hasMergeFailed = false
 
     /// Opens the store at `path` for writing, and creates it if it does not exist.
     ///
@@ -131,6 +135,8 @@ public final class SQLiteStore: SampleStore {
             try dropped.flush()
             let result = try result()
             try database.execute("COMMIT")
+            hasTriedCheckpoint = false
+            hasMergeFailed = false
             devices.commit()
             epochs.commit()
             received.commit()

@@ -65,7 +65,8 @@ struct TurnMachine {
         case publish(states: Range<Int>, acknowledgements: Bool)
         /// Send the queued packets, including the MQTT acknowledgements of all messages read.
         case flush
-        /// Start the next turn. Before that, let the store do its maintenance if requested.
+        /// Start the next turn. Before that, start the store's maintenance if requested; it continues while the loop is
+        /// idle.
         case endTurn(maintenance: Bool)
     }
 
