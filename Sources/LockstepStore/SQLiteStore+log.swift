@@ -13,6 +13,9 @@ extension SQLiteStore {
     /// while this one is merged.
     private static let fullTurns = LogSchema.maxTurns - 1
 
+    /// The time after which a log is merged, even if it is not full.
+    private static let maxAge = Duration.seconds(600)
+
     /// Whether there is maintenance to do: a checkpoint or a merge.
     public var needsMaintenance: Bool { needsCheckpoint || (merge != nil && !hasMergeFailed) }
 
@@ -28,12 +31,13 @@ extension SQLiteStore {
         }
     }
 
-    /// Merges the logs if that is worth the writing. The store is not used afterwards.
+    /// Merges the logs unless they hold many rows. The store is not used afterwards.
     public func close() {
         guard !database.isInTransaction, let index = logs[activeLog]?.index else { return }
         // If it fails, the rows stay in the log: the next collector merges them.
-        try? finishMerge()
-        if index.rows >= Self.worthwhileRows * index.devices.count { try? mergeLogs() }
+        if index.rows + (merge == nil ? 0 : logs[activeLog.other]?.index.rows ?? 0) <= Self.maxRowsAtStop {
+            try? mergeLogs()
+        }
     }
 
     /// Merges all rows of both logs.
@@ -44,8 +48,8 @@ extension SQLiteStore {
         try finishMerge()
     }
 
-    /// The mean number of rows per device from which a merge at the stop is worth rewriting a page for each device.
-    private static let worthwhileRows = 100
+    /// The maximum number of rows to merge at the stop. Merging more would delay the stop, and readers see all rows anyway.
+    private static let maxRowsAtStop = 20_000
 
     private var needsCheckpoint: Bool { database.logPages >= Self.checkpointLogPages && !hasTriedCheckpoint }
 
@@ -76,7 +80,7 @@ extension SQLiteStore {
     func switchLogsIfFull() {
         guard merge == nil, let log = logs[activeLog] else { return }
         let isFull = log.index.rows >= Self.fullRows(devices: log.index.devices.count) || log.lastTurn >= Self.fullTurns
-        guard isFull else { return }
+        guard isFull || (!log.isEmpty && ContinuousClock.now - logStart >= Self.maxAge) else { return }
         // If it fails, the next commit tries again.
         try? startMerge(of: activeLog)
     }
@@ -84,7 +88,7 @@ extension SQLiteStore {
     /// Returns the number of rows from which a log is merged. A merge rewrites a page per device, so it needs many rows
     /// per device; but the time to merge one device and the memory for the index are limited.
     private static func fullRows(devices: Int) -> Int {
-        min(max(200_000, 100 * devices), 1_000_000, 4000 * devices)
+        min(max(500_000, 100 * devices), 1_000_000, 4000 * devices)
     }
 
     /// Ensures that the active log accepts another turn. Merges the other log first if necessary.
@@ -98,6 +102,7 @@ extension SQLiteStore {
         guard let index = logs[log]?.index else { return }
         merge = try LogMerge(log, index, into: tables, in: database)
         activeLog = log.other
+        logStart = .now
     }
 
     private func finishMerge() throws {

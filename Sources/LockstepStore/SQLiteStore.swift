@@ -47,6 +47,8 @@ public final class SQLiteStore: SampleStore {
     /// The two logs. ``activeLog`` receives new rows.
     var logs: [LogNumber: LogWriter]
     var activeLog = LogNumber.first
+    /// The time at which the active log was chosen.
+    var logStart = ContinuousClock.now
     /// The merge of the other log, if it is not empty.
     var merge: LogMerge?
     /// The times of the newest evidence for the states of devices, in µs since 1970, by device id. A merge writes them.
