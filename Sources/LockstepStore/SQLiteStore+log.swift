@@ -8,7 +8,7 @@ extension SQLiteStore {
     /// saves copying: a page that changes several times before the checkpoint is copied once.
     private static let checkpointLogPages = 8000
     /// The maximum duration of a slice of a merge, apart from its commit.
-    private static let maxSlice = Duration.milliseconds(6)
+    static let maxSlice = Duration.milliseconds(6)
     /// The number of turns from which a log is merged. It is less than the maximum, so that the other log can be filled
     /// while this one is merged.
     private static let fullTurns = LogSchema.maxTurns - 1
@@ -24,11 +24,11 @@ extension SQLiteStore {
     public func performMaintenance() {
         // Ignore errors: the maintenance after the next commit tries again, and that commit reports a full disk.
         if needsCheckpoint {
-            _ = try? database.checkpoint()
             hasTriedCheckpoint = true
-        } else {
-            do { try mergeSlice() } catch { hasMergeFailed = true }
+            // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
+            if (try? database.checkpoint()) == true { return }
         }
+        do { try mergeSlice() } catch { hasMergeFailed = true }
     }
 
     /// Merges the logs unless they hold many rows. The store is not used afterwards.
@@ -55,13 +55,19 @@ extension SQLiteStore {
 
     /// Restores the indexes of logs that were not merged when the store was closed.
     func recoverLogs() throws {
-        var streams: [Int64: Int] = [:]
-        for (index, table) in tables.enumerated() {
-            if let stream = try LogSchema.find(table.stream, in: database) { streams[stream.id] = index }
+        var recoveries = try readLogs()
+        if recoveries.contains(where: { !$0.recovery.unknownStreams.isEmpty }) {
+            try addUndeclaredStreams()
+            recoveries = try readLogs()
+        }
+        guard recoveries.allSatisfy({ $0.recovery.unknownStreams.isEmpty }) else {
+            throw StoreError(
+                .streams,
+                "\(path) contains samples of a stream that this program does not support, and that are not merged yet: "
+                    + "use the version of Lockstep that wrote them")
         }
         var merging: LogNumber?
-        for number in LogNumber.allCases {
-            let recovery = try LogRecovery(number, tables: streams, in: database)
+        for (number, recovery) in recoveries {
             logs[number]?.restore(recovery.index, lastTurn: recovery.lastTurn)
             for (key, entry) in recovery.batches { try received.restore(entry.numbers, of: key, device: entry.device) }
             if recovery.isMerging { merging = number }
@@ -73,6 +79,26 @@ extension SQLiteStore {
             try startMerge(of: merging)
         } else {
             activeLog = isFilled.first ?? .first
+        }
+        // The rows of a stream that has outgrown its shape are written directly, without a look at the logs.
+        let outgrown = tables.indices.filter { tables[$0].logTarget == nil }
+        if logs.values.contains(where: { $0.index.contains(anyOf: outgrown) }) { try mergeLogs() }
+    }
+
+    private func readLogs() throws -> [(number: LogNumber, recovery: LogRecovery)] {
+        var streams: [Int64: Int] = [:]
+        for (index, table) in tables.enumerated() {
+            if let stream = try LogSchema.find(table.stream, in: database) { streams[stream.id] = index }
+        }
+        return try LogNumber.allCases.map { ($0, try LogRecovery($0, tables: streams, in: database)) }
+    }
+
+    /// Adds the tables of streams that the store knows but the catalog of the collector does not: the logs may contain
+    /// rows of them.
+    private func addUndeclaredStreams() throws {
+        let known = Set(tables.map(\.stream))
+        for stream in try StreamTable.catalog(in: database).streams where !known.contains(stream) {
+            if let table = try SampleTable(stream, in: database) { tables.append(table) }
         }
     }
 
@@ -87,7 +113,7 @@ extension SQLiteStore {
 
     /// Returns the number of rows from which a log is merged. A merge rewrites a page per device, so it needs many rows
     /// per device; but the time to merge one device and the memory for the index are limited.
-    private static func fullRows(devices: Int) -> Int {
+    static func fullRows(devices: Int) -> Int {
         min(max(500_000, 100 * devices), 1_000_000, 4000 * devices)
     }
 
@@ -98,7 +124,7 @@ extension SQLiteStore {
         try startMerge(of: activeLog)
     }
 
-    private func startMerge(of log: LogNumber) throws {
+    func startMerge(of log: LogNumber) throws {
         guard let index = logs[log]?.index else { return }
         merge = try LogMerge(log, index, into: tables, in: database)
         activeLog = log.other
@@ -109,13 +135,15 @@ extension SQLiteStore {
         while merge != nil { try mergeSlice() }
     }
 
-    private func mergeSlice() throws {
+    /// Merges the rows of one or more devices, or clears a table of a merged log.
+    /// - Parameter maxDuration: the duration after which the slice ends with the current device.
+    func mergeSlice(maxDuration: Duration = maxSlice) throws {
         guard let log = merge?.log, let index = logs[log]?.index else { return }
         // A merge only moves rows that are already durable, so it does not wait for the disk. The next commit syncs it.
         let synchronous = try database.integer("PRAGMA synchronous")
         try database.execute("PRAGMA synchronous = NORMAL")
         defer { try? database.execute("PRAGMA synchronous = \(synchronous)") }
-        let end = ContinuousClock.now + Self.maxSlice
+        let end = ContinuousClock.now + maxDuration
         let pages = database.logPages
         try merge?.runSlice(index, evidence: evidence, ledger: received, in: database) { ContinuousClock.now >= end }
         // A checkpoint that copied the whole log makes the next writer start it again.

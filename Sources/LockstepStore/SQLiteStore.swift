@@ -172,6 +172,8 @@ public final class SQLiteStore: SampleStore {
         // SQLite may already have rolled back, for example on a full disk. If this rollback fails, closing the
         // connection rolls back.
         if database.isInTransaction { try? database.execute("ROLLBACK") }
+        // Another device can get the id of a device that was not stored.
+        for device in devices.added { evidence[device] = nil }
         devices.rollBack()
         epochs.rollBack()
         received.rollBack()
@@ -218,7 +220,9 @@ public final class SQLiteStore: SampleStore {
         placement.add(run, device: device)
         let target = tables[table].logTarget
         let isDirect = placement.isDirect(run, rowsInLog: logs[activeLog]?.index.devices[device]?.rows ?? 0)
-        if target == nil || (isDirect && !logsMayContain(run.samples.times, of: table, device: device)) {
+        // Nothing is appended for a run without samples, but its batches are recorded.
+        let isEmpty = run.samples.isEmpty
+        if target == nil || isEmpty || (isDirect && !logsMayContain(run.samples.times, of: table, device: device)) {
             return try writeDirectly(run, table: table, device: device)
         }
         guard let target else { return IngestResult.Counts() }
@@ -287,16 +291,17 @@ public final class SQLiteStore: SampleStore {
             let receivedAt = info.receivedAt.microseconds
             let first = rest.first
             rest = rest.drop { $0 < info.end }
-            let key = info.position.map { DeviceEpoch(device: run.device, epoch: $0.epoch) }
+            let position = info.validPosition
+            let key = position.map { DeviceEpoch(device: run.device, epoch: $0.epoch) }
             if let first, first < info.end {
                 let epoch = try key.map { key throws(SQLiteError) in
                     try epochs.id(of: key, device: device, in: database)
                 }
-                marks.append(LogMark(index: first, epoch: epoch, seq: info.position?.seq, receivedAt: receivedAt))
+                marks.append(LogMark(index: first, epoch: epoch, seq: position?.seq, receivedAt: receivedAt))
                 if let key { logs[activeLog]?.updateIndex(of: device) { $0.add(key) } }
             } else {
                 changes[device]?.ledger.recordMessage(at: receivedAt)
-                if let key, let seq = info.position?.seq { changes[device]?.ledger.insert(seq, of: key) }
+                if let key, let seq = position?.seq { changes[device]?.ledger.insert(seq, of: key) }
             }
         }
         return marks

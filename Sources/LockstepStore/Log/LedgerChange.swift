@@ -32,7 +32,7 @@ struct LedgerChange {
         var numbers: (epoch: Epoch, set: SequenceSet)?
         for batch in run.batches {
             recordMessage(at: batch.receivedAt.microseconds)
-            guard let position = batch.position else { continue }
+            guard let position = batch.validPosition else { continue }
             if let open = numbers, open.epoch != position.epoch {
                 batches[DeviceEpoch(device: run.device, epoch: open.epoch), default: SequenceSet()].formUnion(open.set)
                 numbers = nil

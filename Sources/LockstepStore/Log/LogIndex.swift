@@ -36,7 +36,7 @@ struct LogIndex {
         /// The number of rows of samples.
         fileprivate(set) var rows = 0
         /// The epochs whose batch numbers the log contains.
-        private(set) var epochs: [DeviceEpoch] = []
+        fileprivate(set) var epochs: [DeviceEpoch] = []
         fileprivate(set) var streams: [Stream] = []
 
         mutating func add(_ epoch: DeviceEpoch) {
@@ -76,8 +76,14 @@ struct LogIndex {
     private(set) var rows = 0
     /// The number of rows before the current transaction.
     private var committedRows = 0
-    /// The figures before the current transaction of the devices that it has changed.
-    private var previous: [Int64: (figures: Figures, rows: Int)] = [:]
+    /// The state before the current transaction of the devices that it has changed, or nil if they were not in the log.
+    private var previous: [Int64: Previous?] = [:]
+
+    fileprivate struct Previous {
+        let figures: Figures
+        let rows: Int
+        let epochs: Int
+    }
 
     var isEmpty: Bool { devices.isEmpty }
 
@@ -94,6 +100,11 @@ struct LogIndex {
         body(&devices[device, default: Device()])
     }
 
+    /// Returns whether the log contains rows of one of the tables.
+    func contains(anyOf tables: [Int]) -> Bool {
+        !tables.isEmpty && devices.values.contains { $0.streams.contains { tables.contains($0.table) } }
+    }
+
     /// Keeps the changes of the current transaction.
     mutating func commit() {
         previous.removeAll(keepingCapacity: true)
@@ -102,10 +113,10 @@ struct LogIndex {
 
     /// Reverts the changes of the current transaction, whose rows have the number `turn`.
     ///
-    /// Epochs are not removed: an epoch without batch numbers has no effect.
+    /// Nothing of a new device may remain: another device can get its id.
     mutating func rollBack(turn: Int64?) {
-        for (device, (figures, rows)) in previous {
-            devices[device]?.revert(to: figures, rows: rows, without: turn)
+        for (device, state) in previous {
+            if let state { devices[device]?.revert(to: state, without: turn) } else { devices[device] = nil }
         }
         previous.removeAll(keepingCapacity: true)
         rows = committedRows
@@ -113,7 +124,8 @@ struct LogIndex {
 
     private mutating func keepPrevious(_ device: Int64) {
         guard previous[device] == nil else { return }
-        previous[device] = (devices[device]?.figures ?? Figures(), devices[device]?.rows ?? 0)
+        let state = devices[device].map { Previous(figures: $0.figures, rows: $0.rows, epochs: $0.epochs.count) }
+        previous.updateValue(state, forKey: device)
     }
 }
 
@@ -130,9 +142,10 @@ extension LogIndex.Device {
         streams[stream].newest = max(streams[stream].newest, segment.last)
     }
 
-    fileprivate mutating func revert(to figures: LogIndex.Figures, rows: Int, without turn: Int64?) {
-        self.figures = figures
-        self.rows = rows
+    fileprivate mutating func revert(to previous: LogIndex.Previous, without turn: Int64?) {
+        figures = previous.figures
+        rows = previous.rows
+        epochs.removeSubrange(previous.epochs...)
         guard let turn else { return }
         for stream in streams.indices { streams[stream].segments.removeAll { $0.turn == turn } }
     }

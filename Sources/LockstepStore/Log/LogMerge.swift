@@ -24,7 +24,7 @@ struct LogMerge {
     private let mergeRows: [SQLiteStatement?]
     private let streamIDs: [Int64]
     private let updateDevice: SQLiteStatement
-    private let setFirstDevice: SQLiteStatement
+    private let raiseFirstDevice: SQLiteStatement
 
     /// - Parameters:
     ///   - index: the content of the log. It must not change until the merge is done.
@@ -58,8 +58,8 @@ struct LogMerge {
                 rests_on = ifnull(?8, rests_on)
             WHERE device_id = ?1
             """, persistent: true)
-        setFirstDevice = try database.prepare(
-            "UPDATE logs SET first_device = ? WHERE log = \(log.rawValue)", persistent: true)
+        raiseFirstDevice = try database.prepare(
+            "UPDATE logs SET first_device = max(first_device, ?) WHERE log = \(log.rawValue)", persistent: true)
     }
 
     var isDone: Bool { step == .done }
@@ -90,10 +90,11 @@ struct LogMerge {
                     position += 1
                     if isOver() { break }
                 }
-                // At least 1, so that the next start of the collector resumes the merge.
+                // At least 1, so that the next start of the collector resumes the merge. It is never lowered: if the
+                // collector was killed while it cleared the tables, they still contain merged rows.
                 let firstDevice: Int64 = position == 0 ? 1 : devices[position - 1] + 1
-                try setFirstDevice.bind(firstDevice, at: 1)
-                try setFirstDevice.run()
+                try raiseFirstDevice.bind(firstDevice, at: 1)
+                try raiseFirstDevice.run()
                 return position
             }
             lastMerged = devices[next..<merged]
@@ -107,8 +108,7 @@ struct LogMerge {
                 // Without a condition, SQLite frees the pages and does not read the rows.
                 try database.execute("DELETE FROM \(tables[position])")
                 guard isLast else { return }
-                try setFirstDevice.bind(Int64(0), at: 1)
-                try setFirstDevice.run()
+                try database.execute("UPDATE logs SET first_device = 0 WHERE log = \(log.rawValue)")
             }
             step = isLast ? .done : .clearing(position + 1)
         case .done: break

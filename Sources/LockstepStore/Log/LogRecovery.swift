@@ -8,6 +8,8 @@ struct LogRecovery {
     private(set) var lastTurn: Int64 = 0
     /// The batch numbers in the log.
     private(set) var batches: [DeviceEpoch: (device: Int64, numbers: SequenceSet)] = [:]
+    /// The numbers of streams with rows in the log that are not in `tables`.
+    private(set) var unknownStreams: Set<Int64> = []
     /// Whether some devices of the log are already merged.
     let isMerging: Bool
 
@@ -35,8 +37,12 @@ struct LogRecovery {
             """)
         var open: (stream: Int64, device: Int64, segment: LogIndex.Segment, count: Int)?
         func close() {
-            guard let row = open, let table = tables[row.stream] else { return }
-            index.add(row.segment, count: row.count, of: table, device: row.device)
+            guard let row = open else { return }
+            if let table = tables[row.stream] {
+                index.add(row.segment, count: row.count, of: table, device: row.device)
+            } else {
+                unknownStreams.insert(row.stream)
+            }
         }
         while try select.step() {
             let (turn, stream, device, time) = (

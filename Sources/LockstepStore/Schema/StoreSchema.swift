@@ -23,29 +23,35 @@ enum StoreSchema {
     /// Migrates schema 3, in which each row was written to the table of its stream at once.
     private static func addLogs(to database: SQLiteDatabase) throws {
         // Renaming a table would also rename it in views, but those of users must show the new views of the same names.
-        let views = try names(in: database, where: "type = 'view'").map { ($0, try storedSQL(of: $0, in: database)) }
-        for (view, _) in views { try database.execute("DROP VIEW \"\(view)\"") }
+        // Dropping a view also drops its triggers.
+        let isView = "type = 'view'"
+        let isTrigger = "type = 'trigger' AND tbl_name IN (SELECT name FROM sqlite_schema WHERE \(isView))"
+        let views = try values("sql", in: database, where: isView) + values("sql", in: database, where: isTrigger)
+        for view in try values("name", in: database, where: isView) { try database.execute("DROP VIEW \"\(view)\"") }
         let builtIn = [
             "accelerometer", "gyroscope", "magnetometer", "device_motion", "orientation", "steps", "location",
             "pressure", "altitude", "heading", "battery",
         ]
         let list = builtIn.map { "'\($0)'" }.joined(separator: ", ")
-        let tables = try names(
-            in: database, where: "type = 'table' AND (name IN (\(list)) OR name IN (SELECT table_name FROM streams))")
+        let tables = try values(
+            "name", in: database,
+            where: "type = 'table' AND (name IN (\(list)) OR name IN (SELECT table_name FROM streams))")
         for table in ["devices", "batches"] + tables {
             try database.execute("ALTER TABLE \(table) RENAME TO merged_\(table)")
         }
         for statement in LogSchema.create { try database.execute(statement) }
-        for case (_, let sql?) in views { try database.execute(sql) }
+        for sql in views { try database.execute(sql) }
     }
 
-    private static func names(in database: SQLiteDatabase, where condition: String) throws(SQLiteError) -> [String] {
-        let select = try database.prepare("SELECT name FROM sqlite_schema WHERE \(condition)")
-        var names: [String] = []
+    private static func values(
+        _ column: String, in database: SQLiteDatabase, where condition: String
+    ) throws(SQLiteError) -> [String] {
+        let select = try database.prepare("SELECT \(column) FROM sqlite_schema WHERE \(condition)")
+        var values: [String] = []
         while try select.step() {
-            if let name = select.text(at: 0) { names.append(name) }
+            if let value = select.text(at: 0) { values.append(value) }
         }
-        return names
+        return values
     }
 
     /// Checks that a database is empty, or a store with a schema that this program supports.
