@@ -13,27 +13,31 @@ extension SQLiteStore {
     /// while this one is merged.
     private static let fullTurns = LogSchema.maxTurns - 1
 
+    /// The time after which a log is merged, even if it is not full.
+    private static let maxAge = Duration.seconds(600)
+
     /// Whether there is maintenance to do: a checkpoint or a merge.
-    public var needsMaintenance: Bool { needsCheckpoint || merge != nil }
+    public var needsMaintenance: Bool { needsCheckpoint || (merge != nil && !hasMergeFailed) }
 
     /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
     /// few milliseconds.
     public func performMaintenance() {
-        // Ignore errors: the next maintenance tries again, and the next commit reports a full disk.
+        // Ignore errors: the maintenance after the next commit tries again, and that commit reports a full disk.
         if needsCheckpoint {
+            hasTriedCheckpoint = true
             // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
-            let isComplete = try? database.checkpoint()
-            if isComplete == true { return }
+            if (try? database.checkpoint()) == true { return }
         }
-        try? mergeSlice()
+        do { try mergeSlice() } catch { hasMergeFailed = true }
     }
 
-    /// Merges the logs if that is worth the writing. The store is not used afterwards.
+    /// Merges the logs unless they hold many rows. The store is not used afterwards.
     public func close() {
         guard !database.isInTransaction, let index = logs[activeLog]?.index else { return }
         // If it fails, the rows stay in the log: the next collector merges them.
-        try? finishMerge()
-        if index.rows >= Self.worthwhileRows * index.devices.count { try? mergeLogs() }
+        if index.rows + (merge == nil ? 0 : logs[activeLog.other]?.index.rows ?? 0) <= Self.maxRowsAtStop {
+            try? mergeLogs()
+        }
     }
 
     /// Merges all rows of both logs.
@@ -44,10 +48,10 @@ extension SQLiteStore {
         try finishMerge()
     }
 
-    /// The mean number of rows per device from which a merge at the stop is worth rewriting a page for each device.
-    private static let worthwhileRows = 100
+    /// The maximum number of rows to merge at the stop. Merging more would delay the stop, and readers see all rows anyway.
+    private static let maxRowsAtStop = 20_000
 
-    private var needsCheckpoint: Bool { database.logPages >= Self.checkpointLogPages }
+    private var needsCheckpoint: Bool { database.logPages >= Self.checkpointLogPages && !hasTriedCheckpoint }
 
     /// Restores the indexes of logs that were not merged when the store was closed.
     func recoverLogs() throws {
@@ -102,7 +106,7 @@ extension SQLiteStore {
     func switchLogsIfFull() {
         guard merge == nil, let log = logs[activeLog] else { return }
         let isFull = log.index.rows >= Self.fullRows(devices: log.index.devices.count) || log.lastTurn >= Self.fullTurns
-        guard isFull else { return }
+        guard isFull || (!log.isEmpty && ContinuousClock.now - logStart >= Self.maxAge) else { return }
         // If it fails, the next commit tries again.
         try? startMerge(of: activeLog)
     }
@@ -110,7 +114,7 @@ extension SQLiteStore {
     /// Returns the number of rows from which a log is merged. A merge rewrites a page per device, so it needs many rows
     /// per device; but the time to merge one device and the memory for the index are limited.
     static func fullRows(devices: Int) -> Int {
-        min(max(200_000, 100 * devices), 1_000_000, 4000 * devices)
+        min(max(500_000, 100 * devices), 1_000_000, 4000 * devices)
     }
 
     /// Ensures that the active log accepts another turn. Merges the other log first if necessary.
@@ -124,6 +128,7 @@ extension SQLiteStore {
         guard let index = logs[log]?.index else { return }
         merge = try LogMerge(log, index, into: tables, in: database)
         activeLog = log.other
+        logStart = .now
     }
 
     private func finishMerge() throws {
@@ -139,7 +144,10 @@ extension SQLiteStore {
         try database.execute("PRAGMA synchronous = NORMAL")
         defer { try? database.execute("PRAGMA synchronous = \(synchronous)") }
         let end = ContinuousClock.now + maxDuration
+        let pages = database.logPages
         try merge?.runSlice(index, evidence: evidence, ledger: received, in: database) { ContinuousClock.now >= end }
+        // A checkpoint that copied the whole log makes the next writer start it again.
+        if database.logPages < pages { hasTriedCheckpoint = false }
         for device in merge?.lastMerged ?? [] {
             for stream in index.devices[device]?.streams ?? [] {
                 tables[stream.table].didMerge(stream.newest, device: device)

@@ -47,6 +47,8 @@ public final class SQLiteStore: SampleStore {
     /// The two logs. ``activeLog`` receives new rows.
     var logs: [LogNumber: LogWriter]
     var activeLog = LogNumber.first
+    /// The time at which the active log was chosen.
+    var logStart = ContinuousClock.now
     /// The merge of the other log, if it is not empty.
     var merge: LogMerge?
     /// The times of the newest evidence for the states of devices, in µs since 1970, by device id. A merge writes them.
@@ -56,6 +58,10 @@ public final class SQLiteStore: SampleStore {
     private var changes: [Int64: DeviceChanges] = [:]
     /// The epochs with received or dropped batches in the current transaction, with the ids of their devices.
     private var changedEpochs: [DeviceEpoch: Int64] = [:]
+    /// Whether a checkpoint was tried since the last commit. The length of the log is only updated by the next commit.
+    var hasTriedCheckpoint = false
+    /// Whether a slice of a merge has failed since the last commit, for example because the disk is full.
+    var hasMergeFailed = false
 
     /// Opens the store at `path` for writing, and creates it if it does not exist.
     ///
@@ -131,6 +137,8 @@ public final class SQLiteStore: SampleStore {
             try dropped.flush()
             let result = try result()
             try database.execute("COMMIT")
+            hasTriedCheckpoint = false
+            hasMergeFailed = false
             devices.commit()
             epochs.commit()
             received.commit()

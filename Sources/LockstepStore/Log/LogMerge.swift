@@ -141,8 +141,8 @@ struct LogMerge {
     }
 
     private static func mergeSQL(_ stream: SensorStream, _ logStream: LogStream, _ log: LogNumber) -> String {
-        let columns = stream.columns.filter { logStream.valueColumn(of: $0.name) != nil }
-        let values = columns.map { logStream.valueColumn(of: $0.name) ?? "NULL" }
+        let columns = stream.columns
+        let values = columns.map(logStream.value)
         return """
             INSERT INTO \(stream.mergedTable) (\((["device_id", "t"] + columns.map(\.name)).joined(separator: ", ")))
             SELECT \((["device_id", "t"] + values).joined(separator: ", "))

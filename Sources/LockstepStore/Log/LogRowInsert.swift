@@ -53,11 +53,15 @@ struct LogRowInsert {
             }
             parameter += Self.leading
             for slot in 0..<shape.values {
-                if let column = target.slots[slot] {
-                    try target.kinds[column].bind(
-                        block.columns[column][index], to: statement, at: parameter + slot)
-                } else {
+                guard let column = target.slots[slot] else {
                     try statement.bindNull(at: parameter + slot)
+                    continue
+                }
+                let value = block.columns[column][index]
+                if target.isReal[column], let number = LogDecimal.millionths(value) {
+                    try statement.bind(number, at: parameter + slot)
+                } else {
+                    try target.kinds[column].bind(value, to: statement, at: parameter + slot)
                 }
             }
             parameter += shape.values

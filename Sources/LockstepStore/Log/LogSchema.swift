@@ -71,7 +71,8 @@ enum LogSchema {
             statements.append(
                 """
                 CREATE TABLE \(log.changesTable) (
-                    -- Changes that the samples of the log do not show.
+                    -- Changes that the samples of the log do not show. An append to a table without a key of its own
+                    -- changes the fewest pages.
                     turn INTEGER NOT NULL, -- number of the commit, from 1
                     device_id INTEGER NOT NULL,
                     epoch_id INTEGER NOT NULL, -- epoch of the batch numbers first to last; 0 without numbers
@@ -81,9 +82,8 @@ enum LogSchema {
                     last_t INTEGER, -- time of the newest sample written to a table directly
                     samples INTEGER, -- samples written to a table directly
                     duplicates INTEGER,
-                    conflicts INTEGER,
-                    PRIMARY KEY (turn, device_id, epoch_id, first)
-                ) WITHOUT ROWID
+                    conflicts INTEGER
+                )
                 """)
         }
         return statements

@@ -53,8 +53,17 @@ struct LogStream: Equatable {
     /// The names of the stream's columns in the order of the value columns.
     var columns: [String]
 
-    /// Returns the value column of a column of the stream, or nil if the logs do not contain it.
-    func valueColumn(of name: String) -> String? { columns.firstIndex(of: name).map { "v\($0 + 1)" } }
+    /// Returns the SQL expression of a column's value with the type of the column, or NULL if the logs do not contain it.
+    ///
+    /// The type is necessary: without it, SQLite copies all rows of a view before it applies a condition.
+    func value(of column: SensorStream.Column) -> String {
+        let type = column.kind.sqlType
+        guard let index = columns.firstIndex(of: column.name) else { return "CAST(NULL AS \(type))" }
+        let name = "v\(index + 1)"
+        guard column.kind == .real else { return "CAST(\(name) AS \(type))" }
+        return
+            "CAST(CASE typeof(\(name)) WHEN 'integer' THEN \(name) / \(LogDecimal.scaleSQL) ELSE \(name) END AS REAL)"
+    }
 }
 
 /// The place of a stream's values in a log, for writing.
@@ -64,6 +73,8 @@ struct LogTarget {
     let slots: [Int?]
     /// The kind of each of the stream's columns.
     let kinds: [SensorStream.Kind]
+    /// Whether the kind of each column is `real`. A separate array avoids the reference counting of reading the kinds.
+    let isReal: [Bool]
 
     /// Returns nil if the log lacks a column of the stream: its rows are then written to its table directly.
     init?(_ stream: SensorStream, _ logStream: LogStream?) {
@@ -74,5 +85,6 @@ struct LogTarget {
             return stream.columns.firstIndex { $0.name == logStream.columns[slot] }
         }
         kinds = stream.columns.map(\.kind)
+        isReal = kinds.map { $0 == .real }
     }
 }

@@ -27,13 +27,8 @@ extension SensorStream {
         return View(name: table, select: selects.joined(separator: "\nUNION ALL\n"))
     }
 
-    /// The rows of one log. The casts give the columns the types of the merged table: without them, SQLite would copy
-    /// all rows before it applies a condition.
     private func logSelect(_ log: LogNumber, _ logStream: LogStream) -> String {
-        let values = columns.map { column in
-            logStream.valueColumn(of: column.name).map { "CAST(\($0) AS \(column.kind.sqlType))" }
-                ?? "CAST(NULL AS \(column.kind.sqlType))"
-        }
+        let values = columns.map(logStream.value)
         let table = logStream.shape.table(of: log)
         return """
             SELECT sample.device_id, sample.t, \(values.joined(separator: ", "))

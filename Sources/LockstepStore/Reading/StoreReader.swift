@@ -13,6 +13,8 @@ public final class StoreReader {
     let database: SQLiteDatabase
     /// The cached lookups of ``compare(_:of:)``.
     var lookups: [SensorStream: SampleLookup] = [:]
+    /// The cached rows of ``compare(_:of:)``.
+    var recent: RecentRows?
 
     /// Opens the store at `path`.
     /// - Throws: ``StoreError`` if the file does not exist, is not a store, or has another schema version.

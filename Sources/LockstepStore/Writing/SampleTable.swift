@@ -34,7 +34,7 @@ struct SampleTable {
         var selects: [LogNumber: SQLiteStatement] = [:]
         for log in LogNumber.allCases {
             guard let logStream, logTarget != nil else { continue }
-            let values = stream.columns.map { logStream.valueColumn(of: $0.name) ?? "NULL" }
+            let values = stream.columns.map(logStream.value)
             selects[log] = try database.prepare(
                 """
                 SELECT t, \(values.joined(separator: ", ")) FROM \(logStream.shape.table(of: log))

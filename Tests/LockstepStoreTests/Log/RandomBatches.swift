@@ -34,7 +34,8 @@ struct RandomBatches {
         groups += 1
         var group = IngestGroup()
         for _ in 0..<Int.random(in: 1...6, using: &random) {
-            let batch = chance(15) ? sent.randomElement(using: &random) ?? batch() : batch()
+            var batch = chance(15) ? sent.randomElement(using: &random) ?? batch() : batch()
+            batch.receivedAt = receivedAt
             sent.append(batch)
             group.append(batch)
         }
