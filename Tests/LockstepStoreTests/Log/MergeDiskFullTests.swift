@@ -39,7 +39,7 @@ struct MergeDiskFullTests {
             try #require(try work.difference == nil, "\(limit) pages")
             limit += 1
         }
-        #expect(failedSlices > 5 && failedCommits > 2)
+        #expect(failedSlices > 5 && failedCommits > 0)
         try work.store.database.execute("PRAGMA max_page_count = 1000000")
         try work.write()
         try work.repeatAll()

@@ -16,10 +16,10 @@ struct RowPlacementTests {
     }
 
     @Test(
-        "runs of three pages and runs of devices with many rows in the log are written directly",
+        "runs of two pages and runs of devices with many rows in the log are written directly",
         arguments: [
-            (.accelerometer, 1, 0, false), (.accelerometer, 273, 0, false), (.accelerometer, 274, 0, true),
-            (.deviceMotion, 68, 0, false), (.deviceMotion, 69, 0, true), (.accelerometer, 1, 7999, false),
+            (.accelerometer, 1, 0, false), (.accelerometer, 182, 0, false), (.accelerometer, 183, 0, true),
+            (.deviceMotion, 45, 0, false), (.deviceMotion, 46, 0, true), (.accelerometer, 1, 7999, false),
             (.accelerometer, 1, 8000, true), (.accelerometer, 0, 0, false),
         ] as [(SensorStream, Int, Int, Bool)])
     func size(stream: SensorStream, count: Int, rowsInLog: Int, expected: Bool) {
