@@ -72,15 +72,11 @@ struct JournalCheck {
 
     private static func split(_ specification: String) throws -> (device: DeviceAddress?, path: String) {
         guard let equals = specification.firstIndex(of: "=") else { return (nil, specification) }
-        let parts = specification[..<equals].split(separator: "/", omittingEmptySubsequences: false)
         let path = String(specification[specification.index(after: equals)...])
-        guard parts.count <= 2, !path.isEmpty,
-            let group = parts.count == 2 ? GroupID(rawValue: String(parts[0])) : .standard,
-            let device = parts.last.flatMap({ DeviceID(rawValue: String($0)) })
-        else {
+        guard !path.isEmpty, let device = try? DeviceArgument(parsing: String(specification[..<equals])) else {
             throw CommandFailure("--journal \(specification): use GROUP/DEVICE=PATH, DEVICE=PATH or PATH")
         }
-        return (DeviceAddress(group: group, device: device), path)
+        return (device.address, path)
     }
 
     private static func epochs(in path: String, _ streams: StreamCatalog) throws -> Set<Epoch> {
