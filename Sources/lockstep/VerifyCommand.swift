@@ -11,13 +11,19 @@ struct VerifyCommand: ParsableCommand {
         discussion: """
             Checks the file, and lists received, missing and dropped batches of each device. An agent that runs with \
             --journal keeps every accepted batch in its outbox. If such an outbox is given with --journal, each of \
-            its samples is looked up in the store and compared.
+            its samples is looked up in the store and compared. With --device, only the given devices are verified; \
+            the file is always checked as a whole.
 
             The exit status is 1 if the store is incomplete: a missing or dropped batch, a sample of a journal that is \
             not stored or has another value, or a damaged file.
             """)
 
     @OptionGroup var options: StoreOptions
+
+    @Option(
+        help: "Only this device, as [GROUP/]DEVICE; without a group, in any group. May be repeated.",
+        transform: DeviceArgument.init(parsing:))
+    var device: [DeviceArgument] = []
 
     @Option(help: "Outbox of an agent, as [[GROUP/]DEVICE=]OUTBOX; may be repeated.")
     var journal: [String] = []
@@ -29,9 +35,12 @@ struct VerifyCommand: ParsableCommand {
         let reader = try options.reader()
         var report = VerifyReport(findings: try reader.integrityCheck())
         do {
-            report.devices = try reader.verification()
+            let selection = device.isEmpty ? nil : try device.addresses(among: reader.devices().map(\.address))
+            report.devices = try reader.verification(devices: selection)
             report.journals = try journal.map {
-                try JournalCheck(specification: $0, devices: report.devices, streams: reader.catalog()).run(reader)
+                try JournalCheck(
+                    specification: $0, devices: report.devices, selection: selection, streams: reader.catalog()
+                ).run(reader)
             }
         } catch {
             guard !report.findings.isEmpty else { throw error }

@@ -84,6 +84,7 @@ struct ReadingCommandTests {
             (["query", "steps", "--device", "lab/right", "--group", "default"], "is not in the group 'default'"),
             (["query", "steps", "--device", "a/b/c"], "'a/b/c' is not a device: use [GROUP/]DEVICE"),
             (["query", "steps", "--device", "a b"], "'a b' is not a device id"),
+            (["verify", "--device", "nobody"], "no device 'nobody' in the store"),
             (["query", "steps", "--limit", "-1"], "--limit"),
             (["query", "steps", "--from", "now", "--to", "-5m"], "is after --to"),
             (["query", "steps", "--group", "attic"], "no group 'attic' in the store; known groups: default, lab"),
