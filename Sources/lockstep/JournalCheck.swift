@@ -79,8 +79,12 @@ struct JournalCheck {
         return outcome
     }
 
+    /// Splits a specification at its first "=", which a device cannot contain. A device does not start with "/", so an
+    /// absolute path may contain "=".
     private static func split(_ specification: String) throws -> (device: DeviceAddress?, path: String) {
-        guard let equals = specification.firstIndex(of: "=") else { return (nil, specification) }
+        guard !specification.hasPrefix("/"), let equals = specification.firstIndex(of: "=") else {
+            return (nil, specification)
+        }
         let path = String(specification[specification.index(after: equals)...])
         guard !path.isEmpty, let device = try? DeviceArgument(parsing: String(specification[..<equals])) else {
             throw CommandFailure("--journal \(specification): use GROUP/DEVICE=PATH, DEVICE=PATH or PATH")

@@ -25,7 +25,11 @@ struct VerifyCommand: ParsableCommand {
         transform: DeviceArgument.init(parsing:))
     var device: [DeviceArgument] = []
 
-    @Option(help: "Outbox of an agent, as [[GROUP/]DEVICE=]OUTBOX; may be repeated.")
+    @Option(
+        help: """
+            Outbox of an agent, as [[GROUP/]DEVICE=]OUTBOX; may be repeated. A relative path that contains '=' requires \
+            the device.
+            """)
     var journal: [String] = []
 
     @Flag(help: "Print one JSON object.")

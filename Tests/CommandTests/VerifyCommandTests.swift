@@ -73,6 +73,21 @@ struct VerifyCommandTests {
         }
     }
 
+    @Test("the path of a journal may contain an equals sign")
+    func equalsSign() async throws {
+        try await withJournal(named: "run=1=a.outbox") { path, blocks, position, store in
+            try write(
+                IngestGroup(batches: [
+                    received(blocks[0], "left", position(1)), received(blocks[1], "left", position(2)),
+                ]), to: store)
+            for journal in ["default/left=\(path)", "left=\(path)", path] {
+                let run = try await lockstep(["verify", "--journal", journal], store)
+                #expect(run.status == 0, "\(journal): \(run.text)")
+                #expect(run.text.contains("journal of default/left: 3 samples accepted, 3 stored once"), "\(run.text)")
+            }
+        }
+    }
+
     @Test("a store with all samples of a journal is complete, and the device is found by its epochs")
     func complete() async throws {
         try await withJournal { outbox, blocks, position, store in
@@ -202,10 +217,11 @@ struct VerifyCommandTests {
     /// Creates an outbox with a journal of two batches. The body also receives the batches, a function that returns
     /// their positions, and the path for a new store.
     private func withJournal(
+        named name: String = "agent.outbox",
         _ body: (String, [SampleBlock], (Int64) -> BatchPosition, String) async throws -> Void
     ) async throws {
         try await withTemporaryFolder { folder in
-            let outbox = folder + "/agent.outbox"
+            let outbox = folder + "/" + name
             let blocks = [block([1000, 2000], x: [1, 2]), block([3000], x: [3])]
             let open = try Outbox(path: outbox, keepsJournal: true)
             _ = try open.commit(appending: blocks, at: Timestamp(microseconds: 5000))
