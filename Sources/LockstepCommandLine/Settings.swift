@@ -41,11 +41,11 @@ public struct Settings: Sendable {
     /// - Parameters:
     ///   - names: the names of all settings.
     ///   - file: the path of the YAML file; nil for the one named by `LOCKSTEP_CONFIG`, if any.
-    ///   - ignoresOthers: whether to ignore unknown keys in the file instead of rejecting them.
+    ///   - ignoresUnknownKeys: whether to ignore unknown keys in the file instead of refusing them.
     ///   - environment: the environment; nil for that of the process.
     /// - Throws: ``CommandFailure`` for an unreadable file, invalid YAML, or an unknown or repeated key.
     public init(
-        names: [String], file path: String?, ignoresOthers: Bool = false, environment: [String: String]? = nil
+        names: [String], file path: String?, ignoresUnknownKeys: Bool = false, environment: [String: String]? = nil
     ) throws {
         let environment = environment ?? ProcessInfo.processInfo.environment
         for name in names where name != StreamSettings.key {
@@ -56,7 +56,7 @@ public struct Settings: Sendable {
         }
         let defaultPath = environment["LOCKSTEP_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
         if let path = path ?? defaultPath {
-            try read(path, names: names, ignoresOthers: ignoresOthers)
+            try read(path, names: names, ignoresUnknownKeys: ignoresUnknownKeys)
         }
     }
 
@@ -104,7 +104,7 @@ public struct Settings: Sendable {
         do { return try parse(text) } catch { throw CommandFailure("\(origin): \(error)") }
     }
 
-    private mutating func read(_ path: String, names: [String], ignoresOthers: Bool) throws {
+    private mutating func read(_ path: String, names: [String], ignoresUnknownKeys: Bool) throws {
         let text: String
         do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
             throw CommandFailure("cannot read the configuration file \(path): check that it exists and is UTF-8")
@@ -124,7 +124,7 @@ public struct Settings: Sendable {
                 throw CommandFailure("\(location): '\(name)' is set twice; the first is on line \(line)")
             }
             guard names.contains(name) else {
-                if ignoresOthers { continue }
+                if ignoresUnknownKeys { continue }
                 throw CommandFailure(
                     "\(location): unknown setting '\(name)'; known settings: \(names.joined(separator: ", "))")
             }

@@ -57,8 +57,8 @@ private func request(
     case "off": return (stream, SensorRequest(rate: 0))
     case "source": return (stream, .everything)
     default:
-        guard let rate = Double(String(parts[1])), RateLease.rates.contains(rate) else {
-            let range = "\(RateLease.rates.lowerBound) to \(RateLease.rates.upperBound)"
+        guard let rate = Double(String(parts[1])), RateLease.validRates.contains(rate) else {
+            let range = "\(RateLease.validRates.lowerBound) to \(RateLease.validRates.upperBound)"
             throw CommandFailure("'\(parts[1])' is not a rate: use \(range) samples per second, off or source")
         }
         return (stream, SensorRequest(rate: rate))

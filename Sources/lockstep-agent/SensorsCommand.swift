@@ -22,7 +22,7 @@ struct SensorsCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let settings = try Settings(names: SourceSelection.names, file: config, ignoresOthers: true)
+        let settings = try Settings(names: SourceSelection.names, file: config, ignoresUnknownKeys: true)
         let sources = try selection.sources(settings, standard: "iio")
         let sensors = sources.flatMap { $0.sensors() }
         let failures = sources.compactMap { ($0 as? IIOSource)?.failure }

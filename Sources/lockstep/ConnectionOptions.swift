@@ -17,7 +17,7 @@ struct ConnectionOptions: ParsableArguments {
     /// Reads the settings of the connection and of the command.
     /// - Parameter names: the names of the settings that only this command has.
     func settings(including names: [String] = []) throws -> Settings {
-        try Settings(names: BrokerOptions.names + ["root", "streams"] + names, file: config, ignoresOthers: true)
+        try Settings(names: BrokerOptions.names + ["root", "streams"] + names, file: config, ignoresUnknownKeys: true)
     }
 
     /// Returns the topic prefix, with the streams that the settings declare.

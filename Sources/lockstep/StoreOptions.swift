@@ -17,7 +17,7 @@ struct StoreOptions: ParsableArguments {
     /// Opens the store.
     func reader() throws -> StoreReader {
         // All programs on a machine may share one settings file, so ignore the settings of other programs.
-        let settings = try Settings(names: Self.names, file: config, ignoresOthers: true)
+        let settings = try Settings(names: Self.names, file: config, ignoresUnknownKeys: true)
         guard let path = try settings.value("store", store, parse: sqlitePath) else {
             throw CommandFailure("no store specified: use --store sqlite:PATH")
         }

@@ -14,7 +14,7 @@ struct VerifyReport {
     var problems: [String] {
         var problems: [String] = []
         func add(_ count: Int64, _ one: String, _ many: String) {
-            if count > 0 { problems.append("\(count) \(count == 1 ? one : many)") }
+            if count > 0 { problems.append(counted(count, one, many)) }
         }
         add(Int64(findings.count), "integrity error", "integrity errors")
         let epochs = devices.flatMap(\.epochs)
@@ -51,13 +51,14 @@ struct VerifyReport {
                 lines.append("  \(name)  \(padding)\(count) \(sample.count == 1 ? "sample" : "samples")")
             }
             if device.conflicts > 0 {
-                let noun = device.conflicts == 1 ? "conflict" : "conflicts"
-                lines.append(terminal.styled("  \(device.conflicts) \(noun): see the view v_conflicts", .yellow))
+                let conflicts = counted(device.conflicts, "conflict")
+                lines.append(terminal.styled("  \(conflicts): see the view v_conflicts", .yellow))
             }
         }
         for journal in journals {
             lines.append(
-                "journal of \(journal.device): \(journal.accepted) samples accepted, \(journal.stored) stored once")
+                "journal of \(journal.device): \(counted(journal.accepted, "sample")) accepted, "
+                    + "\(journal.stored) stored once")
             if !devices.contains(where: { $0.address == journal.device }) {
                 lines.append(terminal.styled("  no device \(journal.device) in the store", .red))
             }
@@ -73,9 +74,11 @@ struct VerifyReport {
             return terminal.styled("incomplete: " + problems.joined(separator: ", "), .red)
         }
         let accepted = journals.reduce(0) { $0 + $1.accepted }
-        let suffix = journals.isEmpty ? "" : ", including all \(accepted) accepted samples"
+        let suffix =
+            journals.isEmpty
+            ? "" : ", including " + (accepted == 1 ? "the accepted sample" : "all \(accepted) accepted samples")
         return terminal.styled(
-            "complete: \(sampleCount) samples of \(devices.count) \(devices.count == 1 ? "device" : "devices")\(suffix)",
+            "complete: \(counted(sampleCount, "sample")) of \(counted(devices.count, "device"))\(suffix)",
             .green)
     }
 
@@ -87,7 +90,9 @@ struct VerifyReport {
                 "  \(problem): \(finding.times.count) of \(finding.stream), batch \(finding.seq), from "
                     + Timestamp(microseconds: finding.times[0]).description, .red)
         }
-        if findings.count > limit { lines.append("  … and in \(findings.count - limit) more batches") }
+        if findings.count > limit {
+            lines.append("  … and in \(counted(findings.count - limit, "more batch", "more batches"))")
+        }
         return lines
     }
 

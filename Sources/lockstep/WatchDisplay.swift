@@ -86,7 +86,9 @@ struct WatchDisplay {
             var notes = device.sourceProblems
             let backlog = device.backlogRate(at: moment.boot)
             if backlog > 0 { notes.append("backlog \(Self.rateText(backlog))/s") }
-            if let dropped = device.presence?.droppedSamples, dropped > 0 { notes.append("\(dropped) samples dropped") }
+            if let dropped = device.presence?.droppedSamples, dropped > 0 {
+                notes.append(counted(dropped, "sample") + " dropped")
+            }
             return notes.map { terminal.styled("\(address)  \($0)".printable, .yellow) }
         }
     }

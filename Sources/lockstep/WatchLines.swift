@@ -37,7 +37,8 @@ struct WatchLines {
             let samples = batch.samples
             let from = Timestamp(microseconds: samples.times.first ?? 0)
             let text =
-                "\(samples.stream): \(samples.count) samples from \(from)" + (batch.isLive ? "" : ", backlog")
+                "\(samples.stream): \(counted(samples.count, "sample")) from \(from)"
+                + (batch.isLive ? "" : ", backlog")
             return line("batch", .device(device), now, text) { object in
                 object.member("stream", samples.stream.name)
                 object.member("batch") { $0.members(of: batch) }

@@ -118,7 +118,7 @@ struct AnalyzeAttitudeTests {
         #expect(rejected.status != 0 && rejected.text.contains("--frame trueNorth requires --declination"))
     }
 
-    @Test("invalid options and recordings are rejected with a suggestion")
+    @Test("invalid options and recordings are refused with a suggestion")
     func rejected() async throws {
         let unknown = try await analyze(recording(), ["--frame", "moon"])
         #expect(unknown.status != 0)

@@ -104,7 +104,7 @@ struct AnalyzeOrientationTests {
         #expect(json.text == "{\"samples\":200,\"intervals\":[]}\n")
     }
 
-    @Test("an invalid recording is rejected with the reason")
+    @Test("an invalid recording is refused with the reason")
     func mistakes() async throws {
         let cases: [(String, [String], String)] = [
             ("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n", [], "held.csv: no three-axis accelerometer"),

@@ -90,7 +90,7 @@ struct AnalyzeStepsTests {
         #expect(json.text == "{\"samples\":525,\"duration\":10.48,\"steps\":0,\"walks\":[]}\n")
     }
 
-    @Test("invalid recordings and options are rejected with the reason")
+    @Test("invalid recordings and options are refused with the reason")
     func mistakes() async throws {
         let rest = "t_us,x_g,y_g,z_g\n0,0,0,-1\n"
         let cases: [(String, [String], String)] = [

@@ -81,7 +81,7 @@ struct InstallationTests {
     }
 
     @Test(
-        "invalid arguments are rejected with the reason",
+        "invalid arguments are refused with the reason",
         arguments: [
             ("install", ["--prefix"], "--prefix takes a value"), ("install", ["everything"], "unknown argument"),
             ("install", ["--binaries", "/nowhere", "--destdir", "/nowhere"], "/nowhere/lockstep-agent is missing"),

@@ -62,7 +62,7 @@ struct QueryDetailCommandTests {
     }
 
     @Test(
-        "invalid options are rejected with a suggestion",
+        "invalid options are refused with a suggestion",
         arguments: [
             (["--last", "--every", "1m"], "use either --last or --every, not both"),
             (["--every", "often"], "'often' is not a duration: use 250ms, 30s, 5m, 2h or 7d"),

@@ -48,7 +48,7 @@ struct ReadingCommandTests {
     }
 
     @Test(
-        "invalid options are rejected with a suggestion",
+        "invalid options are refused with a suggestion",
         arguments: [
             (["query", "thermometer"], "unknown stream 'thermometer'; known streams: motion/accelerometer"),
             (["query", "steps", "--from", "yesterday"], "'yesterday' is not a time: use 2026-"),

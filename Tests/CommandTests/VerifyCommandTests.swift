@@ -105,7 +105,7 @@ struct VerifyCommandTests {
         }
     }
 
-    @Test("an empty journal is rejected, even if the device is specified")
+    @Test("an empty journal is refused, even if the device is specified")
     func emptyJournal() async throws {
         try await withStore { store in
             let outbox = store + ".outbox"
@@ -123,7 +123,7 @@ struct VerifyCommandTests {
     }
 
     @Test(
-        "an invalid --journal option is rejected with the reason",
+        "an invalid --journal option is refused with the reason",
         arguments: ["a/b/c=store.db", "left=", "a b=store.db"])
     func wrongSpecification(_ journal: String) async throws {
         try await withStore { store in

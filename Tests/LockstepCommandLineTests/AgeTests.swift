@@ -41,7 +41,7 @@ struct AgeTests {
         #expect(try time(text, now: now).microseconds == microseconds)
     }
 
-    @Test("an invalid time is rejected with examples of valid ones", arguments: ["", "yesterday", "-", "-5x", "+5m"])
+    @Test("an invalid time is refused with examples of valid ones", arguments: ["", "yesterday", "-", "-5x", "+5m"])
     func rejected(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try time(text, now: now) }
         #expect(

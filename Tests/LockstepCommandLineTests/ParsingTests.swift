@@ -15,7 +15,7 @@ struct DurationTests {
     }
 
     @Test(
-        "an invalid duration is rejected with examples of valid ones",
+        "an invalid duration is refused with examples of valid ones",
         arguments: [
             "", "s", "ms", "-5s", "+5s", "5 s", "5S", "5min", "1e3", "1..5s", "1.2.3", ".", "٣s", "½s", "5s ", "nan",
             "inf",
@@ -46,7 +46,7 @@ struct ByteCountTests {
     }
 
     @Test(
-        "an invalid size is rejected with examples of valid ones",
+        "an invalid size is refused with examples of valid ones",
         arguments: [
             "", "K", "-1", "+1", "1.5M", "64KB", "64 K", "6T", "٣", "99999999999999999999", "99999999999G", "1e6",
         ])
@@ -63,7 +63,7 @@ struct WholeNumberTests {
         #expect(try wholeNumber(text, in: 1...65_535) == number)
     }
 
-    @Test("any other text is rejected with the bounds", arguments: ["", "0", "65536", "-1", "1.0", "x", " 1", "1e2"])
+    @Test("any other text is refused with the bounds", arguments: ["", "0", "65536", "-1", "1.0", "x", " 1", "1e2"])
     func rejected(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try wholeNumber(text, in: 1...65_535) }
         #expect(error?.description == "'\(text)' is not a whole number from 1 to 65535")
@@ -80,7 +80,7 @@ struct StoreAddressTests {
     }
 
     @Test(
-        "any other text is rejected with the valid form",
+        "any other text is refused with the valid form",
         arguments: ["", "sqlite:", "a.db", "SQLITE:a", "clickhouse:x"])
     func rejected(_ text: String) {
         let error = #expect(throws: CommandFailure.self) { try sqlitePath(text) }

@@ -33,7 +33,7 @@ struct SecretTests {
         }
     }
 
-    @Test("a secret in a file that other users can access is rejected", arguments: [0o640, 0o604, 0o620, 0o644, 0o777])
+    @Test("a secret in a file that other users can access is refused", arguments: [0o640, 0o604, 0o620, 0o644, 0o777])
     func mode(_ mode: UInt32) throws {
         let path = try secret("s3cret\n", mode: mode)
         let reason =
@@ -45,7 +45,7 @@ struct SecretTests {
         #expect(failure { _ = try key.tls(try settings()) } == "--key-file: " + reason)
     }
 
-    @Test("a password on the command line is rejected, because other users can read it")
+    @Test("a password on the command line is refused, because other users can read it")
     func commandLine() throws {
         let options = try BrokerOptions.parse(["--broker", "mqtt://me:s3cret@host"])
         #expect(
@@ -54,7 +54,7 @@ struct SecretTests {
                 + "with --password-file or LOCKSTEP_PASSWORD")
     }
 
-    @Test("a password that is missing, empty, set twice or without a user is rejected")
+    @Test("a password that is missing, empty, set twice or without a user is refused")
     func wrong() throws {
         let path = try secret("\n", mode: 0o600)
         let full = try secret("x", mode: 0o600, name: "full")

@@ -103,7 +103,7 @@ struct SettingsErrorTests {
                 == "backlog-rate in \(file):4: \(reason("much"))")
     }
 
-    @Test("a list for a setting with one value is rejected")
+    @Test("a list for a setting with one value is refused")
     func listForOne() throws {
         let file = try write("broker: [a, b]\n")
         let settings = try Settings(names: names, file: file, environment: [:])
@@ -112,7 +112,7 @@ struct SettingsErrorTests {
                 == "broker in \(file):1: expects one value, not a list")
     }
 
-    @Test("an unknown setting is rejected")
+    @Test("an unknown setting is refused")
     func unknownName() throws {
         let file = try write("broker: x\nbrokre: y\n")
         #expect(
@@ -123,13 +123,13 @@ struct SettingsErrorTests {
     @Test("an unknown setting is ignored in a file shared with other programs")
     func otherProgram() throws {
         let file = try write("broker: x\nstore: y\n")
-        let settings = try Settings(names: names, file: file, ignoresOthers: true, environment: [:])
+        let settings = try Settings(names: names, file: file, ignoresUnknownKeys: true, environment: [:])
         #expect(try settings.value("broker", nil) { $0 } == "x")
         #expect(try settings.value("store", nil) { $0 } == nil)
     }
 
     @Test(
-        "a setting that is neither a value nor a list is rejected",
+        "a setting that is neither a value nor a list is refused",
         arguments: ["broker: {a: b}\n", "broker: []\n", "broker:\n  a: b\n"])
     func nested(_ text: String) throws {
         let file = try write(text)
@@ -138,14 +138,14 @@ struct SettingsErrorTests {
                 == "\(file):1: 'broker' expects a value or a list of values")
     }
 
-    @Test("a list that contains a mapping is rejected")
+    @Test("a list that contains a mapping is refused")
     func nestedInList() throws {
         let file = try write("broker: [a, {b: c}]\n")
         let error = failure { _ = try Settings(names: names, file: file, environment: [:]) }
         #expect(error == "\(file):1: 'broker' expects a value or a list of values")
     }
 
-    @Test("a file that is not a mapping is rejected", arguments: ["just a text\n", "- a\n- b\n", "42\n"])
+    @Test("a file that is not a mapping is refused", arguments: ["just a text\n", "- a\n- b\n", "42\n"])
     func noMapping(_ text: String) throws {
         let file = try write(text)
         #expect(
@@ -163,7 +163,7 @@ struct SettingsErrorTests {
         #expect(error?.hasPrefix("\(file):") == true)
     }
 
-    @Test("a setting that appears twice in the file is rejected")
+    @Test("a setting that appears twice in the file is refused")
     func twice() throws {
         let file = try write("broker: a\n\nbroker: b\n")
         let error = failure { _ = try Settings(names: names, file: file, environment: [:]) }

@@ -42,17 +42,17 @@ struct StreamSettingsTests {
     @Test("without declarations, there are only the built-in streams", arguments: ["streams:\n", "broker: x\n"])
     func none(_ text: String) throws { #expect(try settings(text).streams == .builtIn) }
 
-    @Test("a program without declared streams ignores or rejects the section like any other setting")
+    @Test("a program without declared streams ignores or refuses the section like any other setting")
     func otherProgram() throws {
         let file = try write("streams:\n  x/a: {columns: {b: {}}}\n")
-        let ignoring = try Settings(names: ["broker"], file: file, ignoresOthers: true, environment: [:])
+        let ignoring = try Settings(names: ["broker"], file: file, ignoresUnknownKeys: true, environment: [:])
         #expect(ignoring.streams == .builtIn)
         let rejected = failure { _ = try Settings(names: ["broker"], file: file, environment: [:]) }
         #expect(rejected?.contains(":1: unknown setting 'streams'") == true)
     }
 
     @Test(
-        "an invalid declaration is rejected with file, line, reason and suggestion",
+        "an invalid declaration is refused with file, line, reason and suggestion",
         arguments: [
             ("[]", 2, "streams: expected 'name: value' pairs"),
             ("x", 2, "streams: expected 'name: value' pairs"),

@@ -10,15 +10,15 @@ struct MQTTErrorTests {
         arguments: [
             (1, .three, .unsupportedVersion, "the broker does not support MQTT 3.1.1"),
             (132, .five, .unsupportedVersion, "the broker does not support MQTT 5"),
-            (2, .three, .refused, "the broker rejected the client id"),
-            (133, .five, .refused, "the broker rejected the client id"),
-            (3, .three, .refused, "the broker rejected the connection: "),
-            (136, .five, .refused, "the broker rejected the connection: "),
-            (4, .three, .badCredentials, "the broker rejected the user name or password"),
-            (134, .five, .badCredentials, "the broker rejected the user name or password"),
+            (2, .three, .refused, "the broker refused the client id"),
+            (133, .five, .refused, "the broker refused the client id"),
+            (3, .three, .refused, "the broker refused the connection: "),
+            (136, .five, .refused, "the broker refused the connection: "),
+            (4, .three, .badCredentials, "the broker refused the user name or password"),
+            (134, .five, .badCredentials, "the broker refused the user name or password"),
             (5, .three, .notAuthorized, "the broker denied access: check user name, password and access rights"),
             (135, .five, .notAuthorized, "the broker denied access: check user name, password and access rights"),
-            (138, .five, .refused, "the broker rejected the connection: "),
+            (138, .five, .refused, "the broker refused the connection: "),
         ] as [(Int32, MQTTVersion, MQTTError.Code, String)])
     func connectReasons(_ reason: Int32, _ version: MQTTVersion, _ code: MQTTError.Code, _ text: String) {
         let error = MQTTError(connectReason: reason, version: version)

@@ -33,7 +33,7 @@ struct VersionChoiceTests {
         #expect(choice.version == .five)
     }
 
-    @Test("the version does not change if the broker cannot be reached or rejects the user, or if it is fixed")
+    @Test("the version does not change if the broker cannot be reached or refuses the user, or if it is fixed")
     func unchanged() {
         var choice = VersionChoice(nil)
         choice.didFail(.unreachable)

@@ -29,7 +29,7 @@ struct StreamDeclarationTests {
     }
 
     @Test(
-        "an invalid stream name is rejected",
+        "an invalid stream name is refused",
         arguments: [
             "", "co2", "x", "x/", "X/co2", "x/CO2", "x//co2", "x/co2/", "x/a/b/c/d/e", "x/co-2", "x/co 2", "x/+", "x/#",
             "x/ä", "motion/x", "x/" + String(repeating: "a", count: 63),
@@ -44,7 +44,7 @@ struct StreamDeclarationTests {
     }
 
     @Test(
-        "a column with an invalid or reserved name is rejected",
+        "a column with an invalid or reserved name is refused",
         arguments: [
             ("", "is not a valid column name"), ("2nd", "is not a valid column name"),
             ("_a", "is not a valid column name"), ("Ppm", "is not a valid column name"),
@@ -59,7 +59,7 @@ struct StreamDeclarationTests {
         #expect(reason?.contains(expected) == true, "\(reason ?? "accepted")")
     }
 
-    @Test("a stream without columns, with too many columns or with repeated columns is rejected")
+    @Test("a stream without columns, with too many columns or with repeated columns is refused")
     func columnCount() throws {
         func reason(_ columns: [Column]) -> String? {
             Self.reason { () throws(StreamDeclarationError) in
@@ -73,7 +73,7 @@ struct StreamDeclarationTests {
         #expect(reason([columns[0], columns[1], columns[0]])?.hasPrefix("the column 'c1' is declared twice") == true)
     }
 
-    @Test("texts that could end an SQL comment in the schema are rejected")
+    @Test("texts that could end an SQL comment in the schema are refused")
     func texts() {
         for text in ["a\nb", "a\u{0}", "a */ b", "a\u{2028}b", String(repeating: "a", count: 300)] {
             let reasons = [
@@ -91,7 +91,7 @@ struct StreamDeclarationTests {
         }
     }
 
-    @Test("a choice with invalid words or an aggregate is rejected")
+    @Test("a choice with invalid words or an aggregate is refused")
     func choices() {
         func reason(_ words: [String], _ aggregate: SensorStream.Aggregate? = nil) -> String? {
             Self.reason { () throws(StreamDeclarationError) in
@@ -138,7 +138,7 @@ struct StreamCatalogTests {
         #expect(StreamCatalog.builtIn.stream(named: "x/b") == nil)
     }
 
-    @Test("two streams with the same name or table are rejected")
+    @Test("two streams with the same name or table are refused")
     func collisions() throws {
         let same = #expect(throws: StreamDeclarationError.self) {
             try StreamCatalog(declared: [stream("x/a"), stream("x/a")])

@@ -77,7 +77,7 @@ struct BatchRejectionTests {
             (#"{"t":1,"x":[1],"y":[1]}"#, "'z' is missing"),
             (#"{"t":1,"x":null,"y":[1],"z":[1]}"#, "'x' is not an array"),
             (#"{"t":1,"x":[],"y":[],"z":[]}"#, "the batch has no samples"),
-            (#"{"t":1,"dt":1,"x":[1,2],"y":[1],"z":[1,2]}"#, "'y' has 1 values, but another column has 2"),
+            (#"{"t":1,"dt":1,"x":[1,2],"y":[1],"z":[1,2]}"#, "'y' has 1 value, but another column has 2"),
             (#"{"t":1,"dt":1,"x":[1,null],"y":[1,2],"z":[1,2]}"#, "'x' contains null"),
         ])
     func incomplete(_ payload: String, _ reason: String) {
@@ -119,7 +119,7 @@ struct BatchTimeRejectionTests {
             (#""t":9007199254740992,"dt":1"#, "'t' is 9007199254740992: it must be a time in µs since 1970"),
             (#""t":1"#, "'dt' is missing"),
             (#""t":1,"dt":null"#, "'dt' is not an array"),
-            (#""t":1,"dt":[1]"#, "'dt' has 1 intervals for 3 samples: expected 2"),
+            (#""t":1,"dt":[1]"#, "'dt' has 1 interval for 3 samples: expected 2"),
             (#""t":1,"dt":[]"#, "'dt' has 0 intervals for 3 samples: expected 2"),
             (#""t":1,"dt":[1,2,3]"#, "'dt' has 3 intervals for 3 samples: expected 2"),
             (#""t":1,"dt":0"#, "'dt' contains 0: times must strictly increase"),

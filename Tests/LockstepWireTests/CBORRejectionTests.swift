@@ -66,7 +66,7 @@ struct CBORRejectionTests {
             ("80", "the batch has no samples"),
             ("8201f6", "'x' contains null"), ("81f97e00", "'x' contains a value that is not finite"),
             ("8161 31", "'x' contains a value that is not a number"), ("f6", "'x' contains null"),
-            ("820102", "'y' has 1 values, but another column has 2"),
+            ("820102", "'y' has 1 value, but another column has 2"),
             ("81 81 01", "'x' contains a value that is not a number"),
             ("d840 4101", "'x' has an unsupported tag"),
             ("d856 01", "'x' has an unsupported tag"),

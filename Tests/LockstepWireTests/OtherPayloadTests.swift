@@ -7,7 +7,8 @@ import Testing
 struct AcknowledgementJSONTests {
     @Test("an acknowledgement is encoded as specified and survives a round trip")
     func roundTrip() throws {
-        let ack = Acknowledgement(epoch: epoch, through: 40, missing: [42...44, 50...50], highest: 60, held: 98_000)
+        let ack = Acknowledgement(
+            epoch: epoch, through: 40, missing: [42...44, 50...50], highest: 60, holdTime: 98_000)
         #expect(
             text(AcknowledgementJSON.encode(ack))
                 == #"{"epoch":"e1","through":40,"missing":[[42,44],[50,50]],"highest":60,"held":98000}"#)

@@ -153,7 +153,7 @@ struct SimulateTests {
             try await expectEventually { try reader.devices().count == 5 }
             await collector.stop(SIGKILL)
             #expect(await simulation.waitForExit() == 1)
-            #expect(simulation.text.contains("\nlost ") && simulation.text.contains("samples are not stored"))
+            #expect(simulation.text.contains("\nlost ") && simulation.text.contains("samples not stored"))
         }
     }
 

@@ -130,7 +130,7 @@ public struct Delivery: Sendable {
     /// Handles the PUBACK of message `id`.
     /// - Parameter boot: the current time in µs of the boot clock, if known.
     /// - Returns: the batch, or nil if the message was not a batch.
-    public mutating func didConfirm(_ id: Int32, at boot: Int64? = nil) -> BatchPosition? {
+    public mutating func didReceivePuback(_ id: Int32, at boot: Int64? = nil) -> BatchPosition? {
         guard let position = inFlight.removeValue(forKey: id) else { return nil }
         if let boot { window.confirm(position, at: boot) }
         awaiting[awaiting.count - 1].batches.insert(position)
@@ -170,7 +170,7 @@ public struct Delivery: Sendable {
     public mutating func handle(_ ack: Acknowledgement, at boot: Int64) {
         let before = pendingCount(of: ack.epoch)
         let stored = ack.stored
-        window.acknowledge(stored, held: ack.held, of: ack.epoch, at: boot)
+        window.acknowledge(stored, holdTime: ack.holdTime, of: ack.epoch, at: boot)
         unsent.formUnion(neverStored.release(by: stored, of: ack.epoch))
         remove(stored, of: ack.epoch)
         inFlight = inFlight.filter { $0.value.epoch != ack.epoch || !stored.contains($0.value.seq) }

@@ -56,8 +56,8 @@ struct InFlightWindow: Sendable {
     /// Handles the acknowledgement of a collector.
     /// - Parameters:
     ///   - stored: the numbers of the stored batches.
-    ///   - held: the time by which the collector delayed the acknowledgement, in µs, or nil if unknown.
-    mutating func acknowledge(_ stored: SequenceSet, held: Int64?, of epoch: Epoch, at boot: Int64) {
+    ///   - holdTime: the time by which the collector delayed the acknowledgement, in µs, or nil if unknown.
+    mutating func acknowledge(_ stored: SequenceSet, holdTime: Int64?, of epoch: Epoch, at boot: Int64) {
         let arrived = inFlight.filter { $0.key.epoch == epoch && stored.contains($0.key.seq) }
         guard let newest = arrived.values.lazy.map(\.at).max() else { return }
         let before = backlogInFlight
@@ -65,7 +65,7 @@ struct InFlightWindow: Sendable {
         let backlog = before - backlogInFlight
         // Live batches alone are no evidence for the size of the window.
         guard backlog > 0 else { return }
-        let delay = boot - newest - (network.minimum ?? 0) - (held ?? Self.defaultHoldTime)
+        let delay = boot - newest - (network.minimum ?? 0) - (holdTime ?? Self.defaultHoldTime)
         if delay > Self.highDelay {
             hasBeenLate = true
             size = max(Self.minSize, size / 2)

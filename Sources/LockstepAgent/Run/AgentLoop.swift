@@ -124,7 +124,7 @@ final class AgentLoop {
     /// The status line for the supervisor.
     private var summary: String {
         (link.isUp ? "connected to \(configuration.broker)" : "no connection to \(configuration.broker)")
-            + "; \(state.delivery.unsentCount) batches of backlog"
+            + "; backlog of " + counted(state.delivery.unsentCount, "batch", "batches")
     }
 
     /// Reports progress during an action that may take long.

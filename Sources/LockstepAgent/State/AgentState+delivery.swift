@@ -66,7 +66,7 @@ extension AgentState {
         guard problems.isNew("subscription") else { return [] }
         return [
             .log(
-                .error, "subscription refused",
+                .error, "subscription refused by broker",
                 ["hint": "allow this user to read the topics ack and command of the device"])
         ]
     }
@@ -81,14 +81,18 @@ extension AgentState {
         delivery.didRefuse(id, at: boot)
         guard problems.isNew("refusal") else { return [] }
         return [
-            .log(.error, "message refused", ["error": "\(error)", "hint": "check the access rights of this user"])
+            .log(
+                .error, "message refused by broker",
+                ["error": "\(error)", "hint": "check the access rights of this user"])
         ]
     }
 
     /// Handles the PUBACK of a message.
     private mutating func didAcknowledge(_ id: Int32, at boot: Int64) {
         presence.didAcknowledge(id: id)
-        guard let position = delivery.didConfirm(id, at: boot), configuration.acknowledgedBy == .broker else { return }
+        guard let position = delivery.didReceivePuback(id, at: boot), configuration.acknowledgedBy == .broker else {
+            return
+        }
         markRemovable([position.epoch: SequenceSet([position.seq...position.seq])], at: boot)
         delivery.forget(removable)
     }

@@ -14,14 +14,14 @@ extension AgentState {
     }
 
     mutating func answerRequests() -> [Action] {
-        answersLeft = Self.maxAnswers
+        remainingAnswers = Self.maxAnswers
         return requests.isEmpty ? [] : [.resume(.stage(.nextRequest))]
     }
 
     /// Answers one request, and continues with the next one after the actions for this one.
     mutating func answerNextRequest(at moment: Moment) -> [Action] {
-        guard answersLeft > 0, !requests.isEmpty else { return [] }
-        answersLeft -= 1
+        guard remainingAnswers > 0, !requests.isEmpty else { return [] }
+        remainingAnswers -= 1
         return answer(requests.removeFirst(), at: moment) + [.resume(.stage(.nextRequest))]
     }
 
@@ -29,14 +29,18 @@ extension AgentState {
         do {
             return perform(try RequestJSON.decode(payload, streams: configuration.root.streams), at: moment)
         } catch {
-            return reply(.failed("\(error)"), to: RequestJSON.id(of: payload))
+            return reply(.failed("\(error)"), to: RequestJSON.id(of: payload), failure: "request rejected")
         }
     }
 
-    private mutating func reply(_ outcome: AgentReply.Outcome, to id: String?) -> [Action] {
+    /// Replies to a request.
+    /// - Parameter failure: the event to log if the outcome is a failure.
+    private mutating func reply(
+        _ outcome: AgentReply.Outcome, to id: String?, failure: Logger.Message = "request refused"
+    ) -> [Action] {
         let reply = Action.reply(AgentReply(id: id, outcome: outcome))
         guard case .failed(let reason) = outcome, problems.isNew("request") else { return [reply] }
-        return [.log(.warning, "request refused", ["error": "\(reason)"]), reply]
+        return [.log(.warning, failure, ["error": "\(reason)"]), reply]
     }
 
     private mutating func perform(_ request: AgentRequest, at moment: Moment) -> [Action] {

@@ -80,7 +80,7 @@ struct AgentState {
     /// The payloads of unanswered requests.
     var requests: [Data] = []
     /// The number of requests that may still be answered in this turn.
-    var answersLeft = 0
+    var remainingAnswers = 0
 
     var problems = ProblemLog()
     /// Whether the loop ends after this turn.

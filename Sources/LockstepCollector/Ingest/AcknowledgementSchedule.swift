@@ -46,7 +46,7 @@ struct AcknowledgementSchedule {
         while let (_, key) = queue.popExpired(at: boot) {
             guard let received = pending.removeValue(forKey: key) else { continue }
             let ack = Acknowledgement(
-                epoch: key.epoch, received: received.batches, held: boot - received.committedAt)
+                epoch: key.epoch, received: received.batches, holdTime: boot - received.committedAt)
             expired.append((key.device, ack))
             sentAt[key] = boot
         }

@@ -53,7 +53,7 @@ extension CollectorLoop {
         case .reportFailure: logger.warning("cannot connect to broker, retrying", metadata: metadata)
         case .reportRefusedSubscription:
             logger.error(
-                "subscription refused by broker, retrying",
+                "subscription refused by broker",
                 metadata: ["hint": "allow this user to read '\(configuration.root)/#'"])
         case .tryCommit: return tryCommit()
         }

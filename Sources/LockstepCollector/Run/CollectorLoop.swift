@@ -96,7 +96,7 @@ final class CollectorLoop {
     /// The collector's status in one line, for the supervisor.
     var summary: String {
         (link.isUp ? "connected to \(configuration.broker)" : "no connection to \(configuration.broker)")
-            + "; \(registry.deviceCount) devices"
+            + "; " + counted(registry.deviceCount, "device")
             + (report.isStalled ? "; the store cannot be written" : "")
     }
 

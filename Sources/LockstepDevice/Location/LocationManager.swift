@@ -10,13 +10,15 @@ import Synchronization
 /// the device are reported with their reason, and the manager continues.
 public final class LocationManager: Sendable {
     let hub: SensorHub
-    private let state = Mutex(LocationFilter.Settings())
+    /// The value of ``settings``.
+    private let lockedSettings = Mutex(LocationFilter.Settings())
     /// The value of ``headingFilter``.
-    private let headingState = Mutex(1.0)
-    private let latest = LatestValue<Known>()
+    private let lockedHeadingFilter = Mutex(1.0)
+    private let latest = LatestValue<Snapshot>()
     let latestHeading = LatestValue<Heading>()
 
-    private struct Known: Sendable {
+    /// The values that polling returns.
+    private struct Snapshot: Sendable {
         var current: LocationFix?
         var previous: LocationFix?
         var error: LocationError?
@@ -30,24 +32,24 @@ public final class LocationManager: Sendable {
 
     /// The settings that select the fixes to pass on. Changes apply to sequences and polling that start later.
     public var settings: LocationFilter.Settings {
-        get { state.withLock { $0 } }
-        set { state.withLock { $0 = newValue } }
+        get { lockedSettings.withLock { $0 } }
+        set { lockedSettings.withLock { $0 = newValue } }
     }
     /// The worst accepted accuracy in m; nil accepts all.
     public var desiredAccuracy: Double? {
         get { settings.desiredAccuracy }
-        set { state.withLock { $0.desiredAccuracy = newValue } }
+        set { lockedSettings.withLock { $0.desiredAccuracy = newValue } }
     }
     /// The distance in m that the device must move before the next fix is passed on; 0 passes all.
     public var distanceFilter: Double {
         get { settings.distanceFilter }
-        set { state.withLock { $0.distanceFilter = newValue } }
+        set { lockedSettings.withLock { $0.distanceFilter = newValue } }
     }
 
     /// The change of the heading in degrees after which it is passed on; 0 passes all headings. The default is 1.
     public var headingFilter: Double {
-        get { headingState.withLock { $0 } }
-        set { headingState.withLock { $0 = newValue } }
+        get { lockedHeadingFilter.withLock { $0 } }
+        set { lockedHeadingFilter.withLock { $0 = newValue } }
     }
 
     /// The latest location since the start, or nil before the first. It is kept when it becomes old; see
@@ -70,17 +72,17 @@ public final class LocationManager: Sendable {
                 hub.updates(for: [.location: .everything])
             } makeTransform: {
                 var receiver = LocationReceiver(settings)
-                var known = Known()
+                var snapshot = Snapshot()
                 return { update in
                     let updates = receiver.receive(update)
                     for update in updates {
                         switch update {
                         case .location(let current, let previous):
-                            known = Known(current: current, previous: previous)
-                        case .failed(let error): known.error = error
+                            snapshot = Snapshot(current: current, previous: previous)
+                        case .failed(let error): snapshot.error = error
                         }
                     }
-                    return updates.isEmpty ? [] : [known]
+                    return updates.isEmpty ? [] : [snapshot]
                 }
             })
     }

@@ -2,12 +2,12 @@ public import LockstepModel
 public import LockstepMotion
 import LockstepSensors
 
-/// Steps, distance, pace and cadence: live from a start time, or for a past interval.
+/// Reports the steps, distance, pace and cadence of the person who carries this device: live, or for a past interval.
 ///
-/// Past steps come from a ``/LockstepModel/SampleHistory``: the store of a collector, or the outbox of this device's
-/// agent. Without a history only the steps during a sequence of updates are counted.
+/// Past steps are read from a ``/LockstepModel/SampleHistory``: the store of a collector, or the outbox of this
+/// device's agent. Without a history, updates include only the steps taken after they were started.
 public final class Pedometer: Sendable {
-    /// How far, in µs, a row that overlaps an interval may extend beyond its end.
+    /// The maximum duration of a row of steps, in µs. A row that overlaps an interval may end this much later.
     private static let maxRowDuration: Int64 = 60_000_000
 
     private let hub: SensorHub
@@ -15,13 +15,13 @@ public final class Pedometer: Sendable {
     private let latest = LatestValue<PedometerData>()
 
     /// Creates a pedometer without subscriptions.
-    /// - Parameter history: The past samples of this device; nil if there are none.
+    /// - Parameter history: The past samples of this device; nil if they are not available.
     public init(hub: SensorHub, history: (any SampleHistory)? = nil) {
         self.hub = hub
         self.history = history
     }
 
-    /// Whether steps can be counted, with an accelerometer or a hardware step counter.
+    /// Whether steps are available. They need an accelerometer or a hardware step counter.
     public var isStepCountingAvailable: Bool { hub.streams.contains(.steps) }
     /// Whether distances are available. A hardware step counter does not provide them.
     public var isDistanceAvailable: Bool { isStepCountingAvailable && !isHardware }
@@ -32,7 +32,7 @@ public final class Pedometer: Sendable {
     /// Whether a hardware step counter provides the steps.
     private var isHardware: Bool { hub.sensors().contains { $0.stream == .steps && $0.problem == nil } }
 
-    /// The latest update since the start; nil before the first.
+    /// The latest update; nil before the first one.
     public var pedometerData: PedometerData? { latest.value }
     /// The error that ended the updates of ``pedometerData``; nil after a stop.
     public var error: (any Error)? { latest.error }
@@ -44,8 +44,9 @@ public final class Pedometer: Sendable {
     /// Stops the updates and keeps the latest value.
     public func stopUpdates() { latest.stop() }
 
-    /// Returns the totals since `start`: first those from the history, if it has any steps, then new totals after each
-    /// row of live steps.
+    /// Returns a sequence of totals since `start`.
+    ///
+    /// The first total includes the steps in the history. Each new row of live steps gives another total.
     /// - Parameter start: The time from which steps are counted, now or in the past.
     public func updates(from start: Timestamp) -> SensorUpdates<PedometerData> {
         let (hub, history) = (hub, history)
@@ -74,8 +75,9 @@ public final class Pedometer: Sendable {
         }
     }
 
-    /// Returns the totals from `start` to `end`, from the history.
-    /// - Throws: ``PedometerError``, or the error of reading the history.
+    /// Returns the totals of the past interval from `start` to `end`.
+    /// - Throws: ``PedometerError`` if there is no history or the interval is empty, or an error if the history cannot
+    ///   be read.
     public func data(from start: Timestamp, to end: Timestamp) throws -> PedometerData {
         guard let history else { throw PedometerError.noHistory }
         let rows = try history.samples(of: .steps, from: start, to: end + Self.maxRowDuration)
@@ -86,14 +88,14 @@ public final class Pedometer: Sendable {
     }
 }
 
-/// The error of a query of past steps.
+/// An error of a query for past steps.
 public enum PedometerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The pedometer has no history.
     case noHistory
     /// The end of the interval is not after its start.
     case emptyInterval(Timestamp, Timestamp)
 
-    /// The problem, with advice.
+    /// A description of the problem, with advice.
     public var description: String {
         switch self {
         case .noHistory:

@@ -59,7 +59,7 @@ extension Fleet {
         case .subscribed(_, let isGranted):
             if !isGranted {
                 failure = FleetError(
-                    "the broker rejected a subscription: allow this user to read the ack topics of all devices in the "
+                    "the broker refused a subscription: allow this user to read the ack topics of all devices in the "
                         + "group")
             }
             connection.granted += 1
@@ -71,7 +71,7 @@ extension Fleet {
                 devices[device].delivery.didRefuse(id, at: boot)
             } else {
                 outcome.confirmed += 1
-                _ = devices[device].delivery.didConfirm(id, at: boot)
+                _ = devices[device].delivery.didReceivePuback(id, at: boot)
             }
         case .failed: break
         }

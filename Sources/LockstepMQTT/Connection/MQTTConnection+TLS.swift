@@ -19,10 +19,10 @@ extension MQTTConnection {
         }
     }
 
-    /// Completes the TLS handshake and waits until the broker has accepted or rejected the client certificate.
+    /// Completes the TLS handshake and waits until the broker has accepted or refused the client certificate.
     ///
     /// With TLS 1.3, the handshake is complete on the client before the broker has verified the client certificate. The
-    /// broker then sends session tickets, or an alert with the reason of the rejection, and closes the connection. If
+    /// broker then sends session tickets, or an alert with the reason of the refusal, and closes the connection. If
     /// the client writes before it has read the alert, the error is only "connection lost". Some brokers send no
     /// tickets, so the wait is limited to the time that connecting took so far, at least 0.2 s and at most 1 s.
     /// - Parameter start: the time at which connecting started.

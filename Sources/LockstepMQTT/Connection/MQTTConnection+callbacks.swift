@@ -81,7 +81,7 @@ extension MQTTConnection {
             ? nil
             : MQTTError(
                 reason == 135 ? .notAuthorized : reason == 149 ? .tooLarge : .refused,
-                "the broker rejected a message: \(String(cString: mosquitto_reason_string(reason)))")
+                "the broker refused a message: \(String(cString: mosquitto_reason_string(reason)))")
         record(.published(id: id, refusal: refusal))
     }
 

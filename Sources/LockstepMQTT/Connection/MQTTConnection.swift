@@ -14,9 +14,9 @@ public final class MQTTConnection {
     public enum Event: Sendable {
         /// The broker accepted the connection.
         case connected(sessionPresent: Bool)
-        /// The broker acknowledged or rejected a message with QoS 1, or a message with QoS 0 was written.
+        /// The broker acknowledged or refused a message with QoS 1, or a message with QoS 0 was written.
         case published(id: Int32, refusal: MQTTError?)
-        /// The broker granted or rejected a subscription.
+        /// The broker granted or refused a subscription.
         case subscribed(id: Int32, isGranted: Bool)
         /// The connection has ended, or was not accepted.
         case ended(MQTTError)
@@ -41,7 +41,7 @@ public final class MQTTConnection {
     var lastProblem: String?
     /// The cause of a TLS failure, if it is known more precisely than from libmosquitto's return value.
     var tlsCause: String?
-    /// Whether the broker has accepted or rejected the client certificate, as far as the client can know.
+    /// Whether the broker has accepted or refused the client certificate, as far as the client can know.
     var hasCertificateDecision = false
     /// Whether the broker accepted the connection.
     var isAccepted = false
@@ -66,7 +66,7 @@ public final class MQTTConnection {
     /// Connects, and blocks until TCP and TLS are established.
     ///
     /// The broker's answer arrives later as an event. Call ``read(limit:while:)`` before the first ``write()``, so that
-    /// the reason of a rejected client certificate is read before a write fails.
+    /// the reason of a refused client certificate is read before a write fails.
     /// - Throws: ``MQTTError`` if the broker cannot be reached or TLS fails.
     public func connect() throws(MQTTError) {
         let start = ContinuousClock.now

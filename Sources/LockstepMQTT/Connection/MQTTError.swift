@@ -9,13 +9,13 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
         case unreachable
         /// The TLS handshake failed because of a certificate, a CA or a host name.
         case tls
-        /// The broker rejected user name or password.
+        /// The broker refused user name or password.
         case badCredentials
         /// The broker denied access.
         case notAuthorized
         /// The broker does not support this version of MQTT.
         case unsupportedVersion
-        /// The broker rejected the connection or a message for another reason.
+        /// The broker refused the connection or a message for another reason.
         case refused
         /// Another client connected with the same client id.
         case takenOver
@@ -75,16 +75,16 @@ extension MQTTError {
         switch (version, reason) {
         case (_, 132), (.three, 1):
             self.init(.unsupportedVersion, "the broker does not support MQTT \(version.rawValue)")
-        case (.three, 4), (.five, 134): self.init(.badCredentials, "the broker rejected the user name or password")
+        case (.three, 4), (.five, 134): self.init(.badCredentials, "the broker refused the user name or password")
         case (.three, 5), (.five, 135):
             self.init(.notAuthorized, "the broker denied access: check user name, password and access rights")
-        case (.three, 2), (.five, 133): self.init(.refused, "the broker rejected the client id")
+        case (.three, 2), (.five, 133): self.init(.refused, "the broker refused the client id")
         case (.three, _):
             self.init(
-                .refused, "the broker rejected the connection: \(String(cString: mosquitto_connack_string(reason)))")
+                .refused, "the broker refused the connection: \(String(cString: mosquitto_connack_string(reason)))")
         case (.five, _):
             self.init(
-                .refused, "the broker rejected the connection: \(String(cString: mosquitto_reason_string(reason)))")
+                .refused, "the broker refused the connection: \(String(cString: mosquitto_reason_string(reason)))")
         }
     }
 

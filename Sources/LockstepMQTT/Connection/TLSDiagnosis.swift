@@ -17,24 +17,24 @@ enum TLSDiagnosis {
         if text.contains("certificate verify failed") {
             return verification(session.map(TLSLibrary.verification(of:)) ?? 0)
         }
-        return rejections.first { text.contains($0.pattern) }?.cause
+        return refusals.first { text.contains($0.pattern) }?.cause
     }
 
     /// The causes of alerts from the broker and of errors of libmosquitto, by a part of the logged text.
-    private static let rejections: [(pattern: String, cause: String)] = [
+    private static let refusals: [(pattern: String, cause: String)] = [
         (
             "alert certificate required",
             "the broker requires a client certificate: add --cert-file and --key-file"
         ),
         (
             "alert handshake failure",
-            "the broker rejected the TLS handshake: check whether it requires a client certificate (--cert-file, --key-file)"
+            "the broker refused the TLS handshake: check whether it requires a client certificate (--cert-file, --key-file)"
         ),
         ("alert unknown ca", "the broker does not trust the CA of the client certificate"),
         ("alert certificate expired", "the client certificate has expired: renew the one in --cert-file"),
         ("alert certificate revoked", "the client certificate was revoked"),
-        ("alert bad certificate", "the broker rejected the client certificate"),
-        ("alert certificate unknown", "the broker rejected the client certificate"),
+        ("alert bad certificate", "the broker refused the client certificate"),
+        ("alert certificate unknown", "the broker refused the client certificate"),
         ("alert unsupported certificate", "the client certificate is not valid for client authentication"),
         ("alert protocol version", "the broker does not support this version of TLS"),
         ("unsupported protocol", "the broker does not support this version of TLS"),

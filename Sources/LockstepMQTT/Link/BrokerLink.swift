@@ -11,9 +11,9 @@ public final class BrokerLink {
         case disconnected(MQTTError, retryIn: Duration)
         /// An attempt to connect has failed.
         case failed(MQTTError, retryIn: Duration)
-        /// The broker acknowledged or rejected a message with QoS 1, or a message with QoS 0 was written.
+        /// The broker acknowledged or refused a message with QoS 1, or a message with QoS 0 was written.
         case published(id: Int32, refusal: MQTTError?)
-        /// The broker granted or rejected a subscription.
+        /// The broker granted or refused a subscription.
         case subscribed(id: Int32, isGranted: Bool)
     }
 
@@ -231,7 +231,7 @@ public final class BrokerLink {
     /// Handles the end of an established connection.
     private func lose(_ error: MQTTError) -> Event {
         choice.didLose()
-        let error = interpreted(error)
+        let error = classifyLoss(error)
         // After a takeover, wait for the maximum delay: otherwise two clients with the same id would disconnect each
         // other several times per second.
         let delay = error.code == .takenOver ? backoff.maximum : backoff.next(using: &generator)
@@ -239,8 +239,8 @@ public final class BrokerLink {
         return .disconnected(error, retryIn: delay)
     }
 
-    /// Returns the error, or a takeover if another client with the same id has ended the connection.
-    private func interpreted(_ error: MQTTError) -> MQTTError {
+    /// Records the lost connection, and returns its error: a takeover if another client with the same id has ended it.
+    private func classifyLoss(_ error: MQTTError) -> MQTTError {
         if ContinuousClock.now - upSince >= TakeoverDetector.maxDuration { backoff.reset() }
         let isTakenOver = takeover.didLose(
             error.code, isListening: probesBroker && peer?.isListening() ?? false, at: .now)

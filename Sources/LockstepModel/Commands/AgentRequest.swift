@@ -30,9 +30,9 @@ public struct AgentRequest: Sendable, Hashable {
 /// A request for a minimum publishing rate of one stream for a limited time.
 public struct RateLease: Sendable, Hashable {
     /// The valid rates, in samples per second. A rate of 0 is also valid and ends the client's lease.
-    public static let rates = 0.001...10_000.0
+    public static let validRates = 0.001...10_000.0
     /// The valid durations, in seconds.
-    public static let durations = 1.0...86_400.0
+    public static let validDurations = 1.0...86_400.0
 
     /// The leased stream.
     public var stream: SensorStream
@@ -67,7 +67,7 @@ public struct AgentReply: Sendable, Hashable {
         case flushed(batches: Int)
         /// The agent returned its configuration and state.
         case described(AgentDescription)
-        /// The request was rejected for this reason.
+        /// The request was refused for this reason.
         case failed(String)
     }
 

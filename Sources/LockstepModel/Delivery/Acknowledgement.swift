@@ -14,17 +14,17 @@ public struct Acknowledgement: Hashable, Sendable {
     ///
     /// Acknowledgements are coalesced. An agent subtracts the hold time when it measures the round trip of a batch, as
     /// with QUIC's ACK Delay (RFC 9000, section 13.2.5).
-    public let held: Int64?
+    public let holdTime: Int64?
 
     /// Creates an acknowledgement. `highest` is raised to `through` if it is lower or nil.
     public init(
-        epoch: Epoch, through: Int64, missing: [ClosedRange<Int64>] = [], highest: Int64? = nil, held: Int64? = nil
+        epoch: Epoch, through: Int64, missing: [ClosedRange<Int64>] = [], highest: Int64? = nil, holdTime: Int64? = nil
     ) {
         self.epoch = epoch
         self.through = through
         self.missing = missing
         self.highest = max(through, highest ?? through)
-        self.held = held
+        self.holdTime = holdTime
     }
 
     /// Creates an acknowledgement of all `received` batches.
@@ -32,7 +32,7 @@ public struct Acknowledgement: Hashable, Sendable {
     /// If there are more than `limit` gaps, the lowest gaps are combined into one. Gaps that never close therefore
     /// cannot block the acknowledgement of newer batches.
     /// - Parameter limit: the maximum number of gaps. The default limits the JSON form to about 16 KB.
-    public init(epoch: Epoch, received: SequenceSet, held: Int64? = nil, limit: Int = 800) {
+    public init(epoch: Epoch, received: SequenceSet, holdTime: Int64? = nil, limit: Int = 800) {
         var gaps = received.gaps.ranges
         let excess = gaps.count - limit
         if excess > 0 {
@@ -40,7 +40,7 @@ public struct Acknowledgement: Hashable, Sendable {
                 0...excess, with: CollectionOfOne(gaps[0].lowerBound...gaps[excess].upperBound))
         }
         self.init(
-            epoch: epoch, through: received.watermark, missing: gaps, highest: received.last ?? 0, held: held)
+            epoch: epoch, through: received.watermark, missing: gaps, highest: received.last ?? 0, holdTime: holdTime)
     }
 
     /// The acknowledged batches, which are on disk.

@@ -39,7 +39,7 @@ extension SensorStream {
     /// Changes of the orientation of the device, such as portrait or face up.
     public static let orientation = SensorStream(
         name: "orientation", table: "orientation",
-        summary: "Orientation of the device from this time on",
+        summary: "Orientation of the device from time t on",
         columns: [
             Column(
                 name: "value",
@@ -51,7 +51,7 @@ extension SensorStream {
     /// Steps with distance, pace and cadence, in intervals that do not overlap.
     public static let steps = SensorStream(
         name: "steps", table: "steps",
-        summary: "Steps taken in the interval (start, t]; intervals are disjoint",
+        summary: "Steps taken after start, up to t; intervals do not overlap",
         columns: [
             Column(
                 name: "start", kind: .integer, unit: "µs since 1970", isRequired: true, summary: "Start of the interval"
@@ -70,7 +70,7 @@ extension SensorStream {
     /// Position fixes.
     public static let location = SensorStream(
         name: "location", table: "location",
-        summary: "Position fix, WGS 84; without position if the receiver has no fix",
+        summary: "Position fix (WGS 84); the position is null while the receiver has no fix",
         columns: [
             Column(name: "lat", kind: .real, unit: "°", isRequired: false, summary: "Latitude, north positive"),
             Column(
@@ -88,7 +88,7 @@ extension SensorStream {
                 summary: "Dimensions of the fix: 2 or 3; 1 without a fix"),
             Column(
                 name: "at", kind: .integer, unit: "µs since 1970", isRequired: false,
-                summary: "The receiver's own time of the fix; t - at is its age"),
+                summary: "Time of the fix by the receiver's clock; t - at is the age of the fix"),
         ], background: .distance(500), resampling: .firstOfInterval)
 
     /// Air pressure in hPa.
@@ -98,14 +98,14 @@ extension SensorStream {
         columns: [Column(name: "pressure", kind: .real, unit: "hPa", isRequired: true, summary: "Air pressure")],
         background: .rate(0.1))
 
-    /// Altitude in m relative to the start of the measurement.
+    /// Altitude in m above the starting point of the measurement, from air pressure.
     public static let altitude = SensorStream(
         name: "altitude", table: "altitude",
-        summary: "Altitude relative to where the measurement started, from air pressure",
+        summary: "Altitude above the starting point of the measurement, from air pressure",
         columns: [
             Column(
                 name: "altitude", kind: .real, unit: "m", isRequired: true,
-                summary: "Altitude above the start of the measurement")
+                summary: "Altitude above the starting point")
         ], background: .rate(0.1), resampling: .nearest)
 
     /// Magnetic and true heading in degrees.
@@ -122,19 +122,19 @@ extension SensorStream {
                 aggregate: Aggregate.none),
             Column(
                 name: "accuracy", kind: .real, unit: "°", isRequired: false,
-                summary: "Largest expected error; null while the magnetic field is not calibrated"),
+                summary: "Maximum expected error; null while the magnetic field is not calibrated"),
         ], pausesInBackground: true, defaultRate: 10)
 
     /// Charge and state of the battery.
     public static let battery = SensorStream(
         name: "battery", table: "battery",
-        summary: "Charge of the battery, on change and at least every five minutes",
+        summary: "Charge and state of the battery, on every change and at least every five minutes",
         columns: [
             Column(name: "level", kind: .real, unit: "", isRequired: false, summary: "Charge, from 0 to 1"),
             Column(
                 name: "state",
                 kind: .choice(["unknown", "charging", "discharging", "notCharging", "full"]), unit: "",
-                isRequired: true, summary: "State of charging"),
+                isRequired: true, summary: "Charging state"),
         ], resampling: .everySample)
 
     /// All built-in streams.

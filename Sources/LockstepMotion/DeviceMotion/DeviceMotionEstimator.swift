@@ -85,7 +85,7 @@ public struct DeviceMotionEstimator: Sendable {
         }
         merger.append(samples)
         var motions: [DeviceMotion] = []
-        while let moment = merger.next() { process(moment, into: &motions) }
+        while let sample = merger.next() { process(sample, into: &motions) }
         return motions
     }
 
@@ -93,7 +93,7 @@ public struct DeviceMotionEstimator: Sendable {
     /// magnetic calibration and the declination are kept.
     public mutating func finish() -> [DeviceMotion] {
         var motions: [DeviceMotion] = []
-        while let moment = merger.nextWithoutWaiting() { process(moment, into: &motions) }
+        while let sample = merger.nextWithoutWaiting() { process(sample, into: &motions) }
         if fusion == nil { startFusion(into: &motions) }
         let (before, declination) = (fusion, declination)
         self = DeviceMotionEstimator(options: options, sensors: sensors)
@@ -102,57 +102,57 @@ public struct DeviceMotionEstimator: Sendable {
         return motions
     }
 
-    private mutating func process(_ moment: MotionMerger.Moment, into motions: inout [DeviceMotion]) {
-        if let last, moment.time - last > Self.maxGap {
+    private mutating func process(_ sample: MotionMerger.MergedSample, into motions: inout [DeviceMotion]) {
+        if let last, sample.time - last > Self.maxGap {
             if fusion == nil { startFusion(into: &motions) }
             before = fusion
             fusion = nil
             intervalEstimator = IntervalEstimator()
         }
-        last = moment.time
+        last = sample.time
         guard fusion == nil else {
-            if let motion = fusion?.update(moment) { motions.append(motion) }
+            if let motion = fusion?.update(sample) { motions.append(motion) }
             return
         }
-        if intervalEstimator.add(moment) { startFusion(into: &motions) }
+        if intervalEstimator.add(sample) { startFusion(into: &motions) }
     }
 
-    /// Starts fusion, and processes the moments from which the interval was estimated.
+    /// Starts fusion, and processes the merged samples from which the interval was estimated.
     private mutating func startFusion(into motions: inout [DeviceMotion]) {
         var fusion = MotionFusion(options: options, interval: intervalEstimator.interval, before: before)
         fusion.declination = declination.declination
         before = nil
-        for moment in intervalEstimator.moments {
-            if let motion = fusion.update(moment) { motions.append(motion) }
+        for sample in intervalEstimator.samples {
+            if let motion = fusion.update(sample) { motions.append(motion) }
         }
         self.fusion = fusion
         intervalEstimator = IntervalEstimator()
     }
 }
 
-/// Collects the first moments until the sample interval, for which the filters are designed, can be estimated.
+/// Collects the first merged samples until the sample interval, for which the filters are designed, can be estimated.
 private struct IntervalEstimator: Sendable {
     /// The number of gyroscope samples that suffices for an estimate.
     private static let sampleCount = 16
     /// The time after which fewer samples suffice, in µs.
     private static let maxDuration: Int64 = 500_000
 
-    private(set) var moments: [MotionMerger.Moment] = []
+    private(set) var samples: [MotionMerger.MergedSample] = []
 
-    /// Adds a moment.
+    /// Adds a merged sample.
     ///
-    /// - Returns: whether there are enough moments.
-    mutating func add(_ moment: MotionMerger.Moment) -> Bool {
-        moments.append(moment)
-        return moments.count(where: { $0.gyroscope != nil }) >= Self.sampleCount
-            || moment.time - moments[0].time >= Self.maxDuration
+    /// - Returns: whether there are enough samples.
+    mutating func add(_ sample: MotionMerger.MergedSample) -> Bool {
+        samples.append(sample)
+        return samples.count(where: { $0.gyroscope != nil }) >= Self.sampleCount
+            || sample.time - samples[0].time >= Self.maxDuration
     }
 
     /// The median interval of the gyroscope in s, or of the accelerometer if there is no gyroscope; 0.01 if there are
     /// too few samples.
     var interval: Double {
-        let gyroscope = moments.filter { $0.gyroscope != nil }.map(\.time)
-        let times = gyroscope.count > 1 ? gyroscope : moments.filter { $0.accelerometer != nil }.map(\.time)
+        let gyroscope = samples.filter { $0.gyroscope != nil }.map(\.time)
+        let times = gyroscope.count > 1 ? gyroscope : samples.filter { $0.accelerometer != nil }.map(\.time)
         let intervals = zip(times.dropFirst(), times).map { $0 - $1 }.sorted()
         return intervals.isEmpty ? 0.01 : Double(intervals[intervals.count / 2]) / 1e6
     }

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// Computes device motion from moments in order of time, without a long gap between them.
+/// Computes device motion from merged samples in order of time, without a long gap between them.
 struct MotionFusion: Sendable {
     /// The time without samples after which a sensor counts as missing, in µs.
     private static let sensorTimeout: Int64 = 1_000_000
@@ -47,17 +47,17 @@ struct MotionFusion: Sendable {
         if let before { calibrator = before.calibrator.restarted }
     }
 
-    /// Processes a moment.
+    /// Processes a merged sample.
     ///
-    /// - Returns: device motion if the moment has a sample of the accelerometer.
-    mutating func update(_ moment: MotionMerger.Moment) -> DeviceMotion? {
-        var moment = moment
+    /// - Returns: device motion if it includes an accelerometer sample.
+    mutating func update(_ sample: MotionMerger.MergedSample) -> DeviceMotion? {
+        var sample = sample
         // Exact zeros come only from a broken sensor and contain no direction of gravity.
-        if moment.accelerometer == SIMD3(0, 0, 0) { moment.accelerometer = nil }
-        if let rate = moment.gyroscope { process(gyroscope: rate, at: moment.time) }
-        if let acceleration = moment.accelerometer { process(accelerometer: acceleration, at: moment.time) }
-        if let field = moment.magnetometer { process(magnetometer: field, at: moment.time) }
-        return moment.accelerometer.map { motion(acceleration: $0, at: moment.time) }
+        if sample.accelerometer == SIMD3(0, 0, 0) { sample.accelerometer = nil }
+        if let rate = sample.gyroscope { process(gyroscope: rate, at: sample.time) }
+        if let acceleration = sample.accelerometer { process(accelerometer: acceleration, at: sample.time) }
+        if let field = sample.magnetometer { process(magnetometer: field, at: sample.time) }
+        return sample.accelerometer.map { motion(acceleration: $0, at: sample.time) }
     }
 
     private mutating func process(gyroscope rate: SIMD3<Double>, at time: Int64) {

@@ -3,11 +3,11 @@ import LockstepModel
 /// Merges samples of accelerometer, gyroscope and magnetometer, which arrive in blocks of one sensor each, in order of
 /// time.
 ///
-/// A moment is emitted when every sensor has delivered samples up to its time or counts as missing. A sensor counts as
-/// missing after two seconds without samples, the accelerometer after ten seconds.
+/// A merged sample is emitted when every sensor has delivered samples up to its time or counts as missing. A sensor
+/// counts as missing after two seconds without samples, the accelerometer after ten seconds.
 struct MotionMerger: Sendable {
     /// The samples of all sensors at one time.
-    struct Moment: Sendable {
+    struct MergedSample: Sendable {
         var time: Int64
         var accelerometer: SIMD3<Double>?
         var gyroscope: SIMD3<Double>?
@@ -52,12 +52,12 @@ struct MotionMerger: Sendable {
     /// The time of the first sample after the last gap, in µs. The waiting times are measured from here.
     private var startTime: Int64?
     private var newest: Int64 = .min
-    /// The time of the last moment emitted. Earlier samples are ignored.
+    /// The time of the last merged sample emitted. Earlier samples are ignored.
     private var lastOutputTime: Int64 = .min
 
     init(sensors: Set<SensorStream>) { self.sensors = sensors }
 
-    /// Adds samples. Samples that are not later than the sensor's previous one, or earlier than the last moment
+    /// Adds samples. Samples that are not later than the sensor's previous one, or earlier than the last merged sample
     /// emitted, are ignored.
     mutating func append(_ samples: SampleBlock) {
         switch samples.stream {
@@ -68,16 +68,16 @@ struct MotionMerger: Sendable {
         }
     }
 
-    /// Returns the next moment, or nil while a sensor may still deliver an earlier sample.
-    mutating func next() -> Moment? {
+    /// Returns the next merged sample, or nil while a sensor may still deliver an earlier sample.
+    mutating func next() -> MergedSample? {
         guard let time = earliest, isReady(accelerometer, .accelerometer, to: time),
             isReady(gyroscope, .gyroscope, to: time), isReady(magnetometer, .magnetometer, to: time)
         else { return nil }
         return take(at: time)
     }
 
-    /// Returns the next moment without waiting for any sensor, or nil if there is none.
-    mutating func nextWithoutWaiting() -> Moment? { earliest.map { take(at: $0) } }
+    /// Returns the next merged sample without waiting for any sensor, or nil if there is none.
+    mutating func nextWithoutWaiting() -> MergedSample? { earliest.map { take(at: $0) } }
 
     /// The number of samples in memory, including emitted ones.
     var bufferedSamples: Int { accelerometer.samples.count + gyroscope.samples.count + magnetometer.samples.count }
@@ -98,9 +98,9 @@ struct MotionMerger: Sendable {
         return newest - max(queue.newest ?? .min, startTime ?? newest) > maxWait
     }
 
-    private mutating func take(at time: Int64) -> Moment {
+    private mutating func take(at time: Int64) -> MergedSample {
         lastOutputTime = time
-        return Moment(
+        return MergedSample(
             time: time, accelerometer: accelerometer.take(at: time), gyroscope: gyroscope.take(at: time),
             magnetometer: magnetometer.take(at: time))
     }

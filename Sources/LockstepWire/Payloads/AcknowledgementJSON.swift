@@ -11,7 +11,7 @@ public enum AcknowledgementJSON {
         object.member("through", ack.through)
         object.member("missing", ranges: ack.missing)
         object.member("highest", ack.highest)
-        object.member("held", ifPresent: ack.held)
+        object.member("held", ifPresent: ack.holdTime)
         return object.finish()
     }
 
@@ -30,10 +30,10 @@ public enum AcknowledgementJSON {
                 throw PayloadError("'through' and 'highest' must be batch numbers")
             }
             // The hold time is optional: ignore an invalid value instead of rejecting the acknowledgement.
-            let held = wire.held.flatMap { (0..<1 << 53).contains($0) ? $0 : nil }
+            let holdTime = wire.held.flatMap { (0..<1 << 53).contains($0) ? $0 : nil }
             return Acknowledgement(
                 epoch: try Epoch(validating: wire.epoch), through: wire.through, missing: missing,
-                highest: wire.highest, held: held)
+                highest: wire.highest, holdTime: holdTime)
         } catch let error as IdentifierError {
             throw PayloadError(error.description)
         } catch {

@@ -180,7 +180,8 @@ private struct BatchMembers {
     ) throws(PayloadError) -> [Double] {
         let size = type == .float32 ? 4 : 8
         guard bytes.count.isMultiple(of: size) else {
-            throw PayloadError("'\(column.name)' has \(bytes.count) bytes, which is not a multiple of \(size)")
+            throw PayloadError(
+                "'\(column.name)' has \(counted(bytes.count, "byte")), which is not a multiple of \(size)")
         }
         try BatchRules.checkSampleCount(bytes.count / size, limits: limits)
         return stride(from: 0, to: bytes.count, by: size).map { offset in

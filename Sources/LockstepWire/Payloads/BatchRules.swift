@@ -63,7 +63,8 @@ enum BatchRules {
         }
         for (column, values) in zip(stream.columns, columns) {
             if let values, values.count != count {
-                throw PayloadError("'\(column.name)' has \(values.count) values, but another column has \(count)")
+                throw PayloadError(
+                    "'\(column.name)' has \(counted(values.count, "value")), but another column has \(count)")
             }
         }
         guard let first else { throw PayloadError("'t' is missing") }
@@ -75,7 +76,8 @@ enum BatchRules {
 
     private static func times(first: Int64, intervals: [Int64], count: Int) throws(PayloadError) -> [Int64] {
         guard intervals.count == count - 1 else {
-            throw PayloadError("'dt' has \(intervals.count) intervals for \(count) samples: expected \(count - 1)")
+            let (has, needed) = (counted(intervals.count, "interval"), counted(count, "sample"))
+            throw PayloadError("'dt' has \(has) for \(needed): expected \(count - 1)")
         }
         var times = [first]
         times.reserveCapacity(count)

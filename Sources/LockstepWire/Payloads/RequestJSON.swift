@@ -103,18 +103,16 @@ public enum RequestJSON {
             guard let stream = streams.stream(named: rate.stream) else {
                 throw PayloadError(streams.unknownStreamMessage(for: rate.stream))
             }
-            guard rate.hz == 0 || RateLease.rates.contains(rate.hz) else {
-                throw PayloadError(
-                    "'hz' must be from \(RateLease.rates.lowerBound) to \(RateLease.rates.upperBound), or 0 to end a lease"
-                )
+            guard rate.hz == 0 || RateLease.validRates.contains(rate.hz) else {
+                let (low, high) = (RateLease.validRates.lowerBound, RateLease.validRates.upperBound)
+                throw PayloadError("'hz' must be from \(low) to \(high), or 0 to end a lease")
             }
-            guard let duration = rate.lease ?? (rate.hz == 0 ? RateLease.durations.lowerBound : nil) else {
+            guard let duration = rate.lease ?? (rate.hz == 0 ? RateLease.validDurations.lowerBound : nil) else {
                 throw PayloadError("'rate.lease_s' is missing")
             }
-            guard RateLease.durations.contains(duration) else {
-                throw PayloadError(
-                    "'lease_s' must be from \(RateLease.durations.lowerBound) to \(RateLease.durations.upperBound) seconds"
-                )
+            guard RateLease.validDurations.contains(duration) else {
+                let (low, high) = (RateLease.validDurations.lowerBound, RateLease.validDurations.upperBound)
+                throw PayloadError("'lease_s' must be from \(low) to \(high) seconds")
             }
             return RateLease(stream: stream, rate: rate.hz, duration: duration)
         }

@@ -35,7 +35,8 @@ struct AttitudeReport {
             let others = motions.count { $0.referenceFrame != requestedFrame }
             if others > 0 {
                 notes.append(
-                    "\(others) samples have a frame other than \(requestedFrame.rawValue): see the column 'frame'")
+                    counted(others, "sample has", "samples have")
+                        + " a frame other than \(requestedFrame.rawValue): see the column 'frame'")
             }
         }
         return notes
@@ -57,7 +58,7 @@ struct AttitudeReport {
             let degrees = { (angle: Double) in fixed(angle * 180 / .pi, 2) + "°" }
             lines += [
                 ("error", "\(degrees(error.total)) total, \(degrees(error.inclination)) inclination (RMS)"),
-                ("", "\(error.count) rows, heading offset \(degrees(error.headingOffset))"),
+                ("", counted(error.count, "row") + ", heading offset \(degrees(error.headingOffset))"),
             ]
         }
         lines += notes.map { ("note", $0) }

@@ -13,7 +13,7 @@ struct OrientationReport {
 
     func text(for terminal: Terminal) -> String {
         guard !intervals.isEmpty else {
-            return "no orientation detected in \(samples.count) samples over \(fixed(seconds, 2)) s\n"
+            return "no orientation detected in \(counted(samples.count, "sample")) over \(fixed(seconds, 2)) s\n"
         }
         let times = RecordingTimes(start: start)
         var table = Table([

@@ -13,7 +13,7 @@ struct StepReport {
 
     func text(for terminal: Terminal) -> String {
         guard let total = WalkingInterval.total(walks) else {
-            return "no steps in \(samples.count) samples over \(fixed(seconds, 2)) s\n"
+            return "no steps in \(counted(samples.count, "sample")) over \(fixed(seconds, 2)) s\n"
         }
         let times = RecordingTimes(start: start)
         let titles = [
@@ -28,7 +28,7 @@ struct StepReport {
             ])
         }
         let summary =
-            "\(total.steps) steps, \(fixed(total.distance, 1)) m in \(fixed(total.seconds, 2)) s of walking"
+            counted(total.steps, "step") + ", \(fixed(total.distance, 1)) m in \(fixed(total.seconds, 2)) s of walking"
             + " (\(fixed(total.pace, 2)) s/m, \(fixed(total.cadence, 2)) steps/s); \(fixed(seconds, 2)) s recorded"
         return table.lines(for: terminal).joined(separator: "\n") + "\n" + summary + "\n"
     }

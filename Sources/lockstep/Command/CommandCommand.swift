@@ -91,10 +91,10 @@ private func deviceAddress(_ text: String) throws -> DeviceAddress {
 /// - Parameter duration: the duration of the lease, in µs.
 private func rateLease(_ text: String, for duration: Int64) throws -> RateLease {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, let rate = Double(String(parts[1])), rate == 0 || RateLease.rates.contains(rate) else {
+    guard parts.count == 2, let rate = Double(String(parts[1])), rate == 0 || RateLease.validRates.contains(rate) else {
         throw CommandFailure(
-            "--rate: '\(text)' is not a rate: use STREAM=HZ with \(RateLease.rates.lowerBound) to "
-                + "\(RateLease.rates.upperBound) Hz, or 0 to end a lease")
+            "--rate: '\(text)' is not a rate: use STREAM=HZ with \(RateLease.validRates.lowerBound) to "
+                + "\(RateLease.validRates.upperBound) Hz, or 0 to end a lease")
     }
     // Accept any name below x/: only the agent knows which of these streams are declared.
     guard let stream = StreamCatalog.builtIn.reference(named: String(parts[0])) else {
@@ -103,7 +103,7 @@ private func rateLease(_ text: String, for duration: Int64) throws -> RateLease 
                 + SensorStream.builtIn.map(\.name).joined(separator: ", "))
     }
     let seconds = Double(duration) / 1e6
-    guard RateLease.durations.contains(seconds) else { throw CommandFailure("--lease must be from 1s to 1d") }
+    guard RateLease.validDurations.contains(seconds) else { throw CommandFailure("--lease must be from 1s to 1d") }
     return RateLease(stream: stream, rate: rate, duration: seconds)
 }
 

@@ -7,7 +7,7 @@ func text(of reply: AgentReply) -> String {
     case .leased(let stream, let rate, let until):
         "\(stream) is published at \(text(ofRate: rate))\(until.map { ", leased until \($0.iso8601Seconds)" } ?? "")\n"
     case .phase(let phase): "the agent is in phase \(phase.rawValue)\n"
-    case .flushed(let batches): "\(batches) \(batches == 1 ? "batch" : "batches") written to the outbox and published\n"
+    case .flushed(let batches): "\(counted(batches, "batch", "batches")) written to the outbox and published\n"
     case .failed(let reason): "\(reason)\n"
     case .described(let description): text(of: description)
     }
@@ -17,7 +17,7 @@ private func text(of description: AgentDescription) -> String {
     var facts = Table([.init("PHASE"), .init("EPOCH"), .init("OUTBOX"), .init("DROPPED", isRightAligned: true)])
     facts.rows.append([
         .init(description.phase.rawValue, .bold), .init("\(description.epoch)"),
-        .init("\(description.outboxBatches) batches, \(description.outboxBytes) B"),
+        .init(counted(description.outboxBatches, "batch", "batches") + ", \(description.outboxBytes) B"),
         .init("\(description.droppedSamples)", description.droppedSamples > 0 ? .red : .plain),
     ])
     var streams = Table([.init("STREAM"), .init("RATE"), .init("UNITS")])

@@ -35,7 +35,7 @@ struct Diagnosis {
             ? Finding(.ok, "broker", text)
             : Finding(
                 .warning, "broker", text,
-                "use a broker with MQTT 5: only MQTT 5 reports the reason for a rejection")
+                "use a broker with MQTT 5: only MQTT 5 reports the reason for a refusal")
     }
 
     private var collectors: [Finding] {
@@ -78,8 +78,9 @@ struct Diagnosis {
         case .online:
             return Finding(
                 health.rejected > 0 ? .warning : .ok, subject,
-                "online; \(health.devices) devices, \(health.stored) samples stored, \(health.duplicates) "
-                    + "duplicates, \(health.conflicts) conflicts, \(health.rejected) rejected"
+                "online; \(counted(health.devices, "device")), \(counted(health.stored, "sample")) stored, "
+                    + "\(counted(health.duplicates, "duplicate")), \(counted(health.conflicts, "conflict")), "
+                    + "\(health.rejected) rejected"
                     + ((health.dropped ?? 0) > 0 ? ", \(health.dropped ?? 0) dropped by agents" : ""),
                 health.rejected > 0 ? "show the reasons: SELECT reason, topic FROM rejected in its store" : nil)
         }
@@ -110,7 +111,7 @@ struct Diagnosis {
             Finding(
                 .warning, "messages",
                 "invalid message on '\(first.key.printable)': \(first.value.printable)"
-                    + (others > 0 ? "; invalid messages on \(others) more topic\(others == 1 ? "" : "s")" : ""),
+                    + (others > 0 ? "; invalid messages on " + counted(others, "more topic") : ""),
                 "find its sender; collectors keep such messages in the table 'rejected'")
         ]
     }

@@ -59,7 +59,7 @@ struct Observations {
             return
         }
         if topic == Self.probeTopic(root) {
-            // The echo of the test message. Brokers without MQTT 5 do not report a rejection.
+            // The echo of the test message. Brokers without MQTT 5 do not report a refusal.
             canWriteAsDevice = true
             return
         }

@@ -21,7 +21,8 @@ struct FleetReport {
         let streams = plan.streams.map(\.name).joined(separator: ", ")
         var lines = [
             terminal.styled(
-                "\(plan.devices) devices, \(outcome.connections) connections, \(fixed(seconds, 0)) s", .bold),
+                counted(plan.devices, "device") + ", " + counted(outcome.connections, "connection")
+                    + ", \(fixed(seconds, 0)) s", .bold),
             "\(streams) at \(fixed(plan.rate, 1)) Hz, window \(fixed(Double(plan.window) / 1e6, 2)) s", "",
         ]
         lines += amounts(terminal, counts) + [""] + lags(terminal) + [""] + memory(terminal) + [""]
@@ -103,12 +104,12 @@ struct FleetReport {
 
     private func verdict(_ terminal: Terminal) -> String {
         guard !isComplete else {
-            return terminal.styled("complete: all \(outcome.acknowledged.samples) samples are stored", .green)
+            return terminal.styled("complete: \(counted(outcome.acknowledged.samples, "sample")) stored", .green)
         }
         return terminal.styled(
             """
-            incomplete: \(outcome.lost.samples) samples are not stored. Check the collector with 'lockstep doctor'; if \
-            it is only slow, increase --patience or send less data
+            incomplete: \(counted(outcome.lost.samples, "sample")) not stored. Check the collector with \
+            'lockstep doctor'; if it is only slow, increase --patience or send less data
             """, .red)
     }
 }

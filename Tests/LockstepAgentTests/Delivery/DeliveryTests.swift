@@ -11,7 +11,7 @@ extension Delivery {
     mutating func deliver(_ numbers: ClosedRange<Int64>) {
         for number in numbers {
             didPublish(at(number), as: Int32(number))
-            _ = didConfirm(Int32(number))
+            _ = didReceivePuback(Int32(number))
         }
     }
 
@@ -39,7 +39,7 @@ struct DeliveryTests {
         #expect(delivery.backlog == [1])
         delivery.didPublish(at(1), as: 7)
         #expect(!delivery.hasBacklog && delivery.inFlightCount == 1 && !delivery.isEmpty)
-        #expect(delivery.didConfirm(7) == at(1))
+        #expect(delivery.didReceivePuback(7) == at(1))
         #expect(delivery.inFlightCount == 0 && !delivery.isEmpty)
         delivery.handle(Acknowledgement(epoch: epoch, through: 1), at: 0)
         #expect(delivery.isEmpty)
@@ -48,7 +48,7 @@ struct DeliveryTests {
     @Test("the PUBACK of a message without a batch is ignored")
     func unknownMessage() {
         var delivery = Delivery(pending: [:])
-        #expect(delivery.didConfirm(7) == nil)
+        #expect(delivery.didReceivePuback(7) == nil)
         delivery.didRefuse(7, at: 0)
         #expect(delivery.isEmpty)
     }
@@ -58,10 +58,10 @@ struct DeliveryTests {
         var delivery = Delivery(pending: [epoch: [1...3]])
         delivery.didPublish(at(2), as: 2)
         delivery.didPublish(at(3), as: 3)
-        _ = delivery.didConfirm(3)
+        _ = delivery.didReceivePuback(3)
         delivery.handle(Acknowledgement(epoch: epoch, through: 3), at: 0)
         #expect(delivery.isEmpty)
-        #expect(delivery.didConfirm(2) == nil)
+        #expect(delivery.didReceivePuback(2) == nil)
         #expect(delivery.isEmpty)
     }
 
@@ -71,7 +71,7 @@ struct DeliveryTests {
         var delivery = Delivery(pending: [epoch: [1...2], other: [1...2]])
         delivery.didPublish(at(1, other), as: 1)
         delivery.didPublish(at(2, other), as: 2)
-        _ = delivery.didConfirm(2)
+        _ = delivery.didReceivePuback(2)
         delivery.handle(Acknowledgement(epoch: epoch, through: 9), at: 0)
         #expect(!delivery.hasBacklog && delivery.inFlightCount == 1 && !delivery.isEmpty)
         delivery.handle(Acknowledgement(epoch: other, through: 2), at: 0)
@@ -113,7 +113,7 @@ struct DeliveryTests {
     func forget() {
         var delivery = Delivery(pending: [epoch: [1...3]])
         delivery.didPublish(at(1), as: 1)
-        _ = delivery.didConfirm(1)
+        _ = delivery.didReceivePuback(1)
         delivery.forget([epoch: [1...2]])
         #expect(delivery.backlog == [3])
         delivery.forget([epoch: [3...3]])

@@ -9,14 +9,15 @@ struct InFlightWindowTests {
 
     /// Fills the window, and acknowledges it after a queueing delay of `delay` µs and the hold time of the collector.
     /// - Returns: the number of batches.
-    private func fillAndAcknowledge(_ window: inout InFlightWindow, delay: Int64, held: Int64? = 700_000) -> Int64 {
+    private func fillAndAcknowledge(_ window: inout InFlightWindow, delay: Int64, holdTime: Int64? = 700_000) -> Int64 {
         var count: Int64 = 0
         while window.isOpen {
             count += 1
             window.didPublish(BatchPosition(epoch: epoch, seq: count), isBacklog: true, at: 0)
         }
         window.acknowledge(
-            SequenceSet([1...count]), held: held, of: epoch, at: delay + (held ?? InFlightWindow.defaultHoldTime))
+            SequenceSet([1...count]), holdTime: holdTime, of: epoch,
+            at: delay + (holdTime ?? InFlightWindow.defaultHoldTime))
         return count
     }
 
@@ -30,15 +31,15 @@ struct InFlightWindowTests {
     }
 
     @Test("the window halves when delays are long, down to its minimum", arguments: [nil, 0, 900_000])
-    func shrinks(held: Int64?) {
+    func shrinks(holdTime: Int64?) {
         var window = InFlightWindow()
-        for _ in 0..<40 { _ = fillAndAcknowledge(&window, delay: 200_000, held: held) }
-        let counts = (0..<20).map { _ in fillAndAcknowledge(&window, delay: 800_000, held: held) }
+        for _ in 0..<40 { _ = fillAndAcknowledge(&window, delay: 200_000, holdTime: holdTime) }
+        let counts = (0..<20).map { _ in fillAndAcknowledge(&window, delay: 800_000, holdTime: holdTime) }
         #expect(counts[1] == Int64(InFlightWindow.maxSize / 2))
         #expect(counts.last == Int64(InFlightWindow.minSize))
-        let after = (0..<8).map { _ in fillAndAcknowledge(&window, delay: 200_000, held: held) }
+        let after = (0..<8).map { _ in fillAndAcknowledge(&window, delay: 200_000, holdTime: holdTime) }
         #expect(after == [4, 5, 6, 7, 8, 10, 12, 15], "the window grows more slowly than at the start")
-        let between = (0..<3).map { _ in fillAndAcknowledge(&window, delay: 400_000, held: held) }
+        let between = (0..<3).map { _ in fillAndAcknowledge(&window, delay: 400_000, holdTime: holdTime) }
         #expect(Set(between).count == 1, "the window does not change for medium delays")
     }
 
@@ -51,14 +52,14 @@ struct InFlightWindowTests {
         for seq in 1...8 as ClosedRange<Int64> { publish(seq, isBacklog: true, at: 0) }
         #expect(!window.isOpen)
         publish(9, isBacklog: false, at: 1_000_000)
-        window.acknowledge(SequenceSet([1...9]), held: 100_000, of: epoch, at: 1_200_000)
+        window.acknowledge(SequenceSet([1...9]), holdTime: 100_000, of: epoch, at: 1_200_000)
         #expect(window.size == 16 && window.isOpen)
         for seq in 11...26 as ClosedRange<Int64> { publish(seq, isBacklog: true, at: 2_000_000) }
         publish(27, isBacklog: false, at: 2_000_000)
-        window.acknowledge(SequenceSet([1...27]), held: 100_000, of: epoch, at: 2_900_000)
+        window.acknowledge(SequenceSet([1...27]), holdTime: 100_000, of: epoch, at: 2_900_000)
         #expect(window.size == 8)
         publish(28, isBacklog: false, at: 3_000_000)
-        window.acknowledge(SequenceSet([1...28]), held: 0, of: epoch, at: 3_900_000)
+        window.acknowledge(SequenceSet([1...28]), holdTime: 0, of: epoch, at: 3_900_000)
         #expect(window.size == 8, "live batches alone do not change the window")
     }
 
@@ -69,7 +70,7 @@ struct InFlightWindowTests {
         let size = window.size
         for seq in 1001...1010 as ClosedRange<Int64> {
             window.didPublish(BatchPosition(epoch: epoch, seq: seq), isBacklog: true, at: 0)
-            window.acknowledge(SequenceSet([1...seq]), held: 0, of: epoch, at: 1)
+            window.acknowledge(SequenceSet([1...seq]), holdTime: 0, of: epoch, at: 1)
         }
         #expect(size == 128 && window.size == size)
     }
@@ -95,7 +96,7 @@ struct InFlightWindowTests {
             delivery.tick(at: boot)
             while delivery.canSendBacklog, let next = delivery.nextBacklog(limit: 1).first {
                 delivery.didPublishBacklog(next, as: Int32(next.seq), at: boot)
-                _ = delivery.didConfirm(Int32(next.seq), at: boot)
+                _ = delivery.didReceivePuback(Int32(next.seq), at: boot)
                 if next.epoch == other { stored.insert(next.seq...next.seq) }
             }
             if !stored.isEmpty {
@@ -111,12 +112,12 @@ struct InFlightWindowTests {
         var delivery = Delivery(pending: [epoch: SequenceSet([1...1000])])
         while delivery.canSendBacklog, let next = delivery.nextBacklog(limit: 1).first {
             delivery.didPublishBacklog(next, as: Int32(next.seq), at: 0)
-            _ = delivery.didConfirm(Int32(next.seq), at: 0)
+            _ = delivery.didReceivePuback(Int32(next.seq), at: 0)
         }
         var isOpen: [Bool] = []
         for second in 1...6 as ClosedRange<Int64> {
             delivery.didPublish(BatchPosition(epoch: live, seq: second), as: 2000)
-            _ = delivery.didConfirm(2000)
+            _ = delivery.didReceivePuback(2000)
             let ack = Acknowledgement(epoch: live, received: SequenceSet([1...second]))
             delivery.handle(ack, at: second * 1_000_000)
             delivery.tick(at: second * 1_000_000)
@@ -131,7 +132,7 @@ struct InFlightWindowTests {
         for _ in 0..<100 {
             guard delivery.canSendBacklog, let next = delivery.nextBacklog(limit: 1).first else { break }
             delivery.didPublishBacklog(next, as: Int32(next.seq), at: 0)
-            _ = delivery.didConfirm(Int32(next.seq), at: 0)
+            _ = delivery.didReceivePuback(Int32(next.seq), at: 0)
         }
         #expect(!delivery.hasBacklog)
     }
@@ -143,13 +144,13 @@ struct InFlightWindowTests {
         func send() {
             while delivery.canSendBacklog, let next = delivery.nextBacklog(limit: 1).first {
                 delivery.didPublishBacklog(next, as: Int32(next.seq), at: 0)
-                #expect(delivery.didConfirm(Int32(next.seq)) == next)
+                #expect(delivery.didReceivePuback(Int32(next.seq)) == next)
                 sent.append(next)
             }
         }
         send()
         #expect(sent.count == InFlightWindow.initialSize)
-        delivery.handle(Acknowledgement(epoch: epoch, received: SequenceSet([1...4]), held: 0), at: 100_000)
+        delivery.handle(Acknowledgement(epoch: epoch, received: SequenceSet([1...4]), holdTime: 0), at: 100_000)
         send()
         #expect(sent.count > InFlightWindow.initialSize && sent.count <= 3 * InFlightWindow.initialSize)
         let before = sent.count

@@ -107,7 +107,7 @@ private struct World {
                 delivery.didRefuse(sent.id, at: boot)
             } else {
                 broker.append(sent.position)
-                _ = delivery.didConfirm(sent.id)
+                _ = delivery.didReceivePuback(sent.id)
             }
         }
     }

@@ -26,7 +26,7 @@ struct LostBatchTests {
         var delivery = Delivery(pending: [:])
         for first in [1, 4, 7] as [Int64] {
             for number in first...(first + 2) { delivery.didPublish(at(number), as: Int32(number)) }
-            for number in first...(first + 2) { _ = delivery.didConfirm(Int32(number)) }
+            for number in first...(first + 2) { _ = delivery.didReceivePuback(Int32(number)) }
         }
         delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...1, 4...5], highest: 9), at: 0)
         #expect(delivery.backlog == [1, 4, 5])
@@ -37,8 +37,8 @@ struct LostBatchTests {
         var delivery = Delivery(pending: [epoch: [5...5]])
         delivery.didPublish(at(10), as: 10)
         delivery.didPublish(at(5), as: 5)
-        _ = delivery.didConfirm(10)
-        _ = delivery.didConfirm(5)
+        _ = delivery.didReceivePuback(10)
+        _ = delivery.didReceivePuback(5)
         delivery.handle(Acknowledgement(epoch: epoch, through: 4, missing: [5...9], highest: 10), at: 0)
         #expect(!delivery.hasBacklog && !delivery.isEmpty)
         delivery.deliver(11...11)
@@ -50,7 +50,7 @@ struct LostBatchTests {
     func laterNotStored() {
         var delivery = Delivery(pending: [epoch: [1...2]])
         for number in 1...2 as ClosedRange<Int64> { delivery.didPublish(at(number), as: Int32(number)) }
-        for number in 1...2 as ClosedRange<Int64> { _ = delivery.didConfirm(Int32(number)) }
+        for number in 1...2 as ClosedRange<Int64> { _ = delivery.didReceivePuback(Int32(number)) }
         delivery.deliver(3...3)
         delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...1], highest: 2), at: 0)
         #expect(!delivery.hasBacklog && !delivery.isEmpty)

@@ -89,7 +89,7 @@ struct ConnectionTests {
         loop.connect()
         loop.turn(after: 5_000_000)
         let connected = loop.take()
-        #expect(refused == ["error: subscription refused"] && again.isEmpty)
+        #expect(refused == ["error: subscription refused by broker"] && again.isEmpty)
         #expect(!early.contains("subscribe") && retried.contains("subscribe") && !once.contains("subscribe"))
         #expect(!disconnected.contains("subscribe"))
         #expect(connected.filter { $0 == "subscribe" }.count == 1, "the connection has subscribed already")
@@ -102,7 +102,7 @@ struct ConnectionTests {
         loop.disconnect()
         loop.connect()
         loop.subscribed(isGranted: false)
-        #expect(loop.take().filter { $0 == "error: subscription refused" }.count == 2)
+        #expect(loop.take().filter { $0 == "error: subscription refused by broker" }.count == 2)
     }
 
     @Test("a granted subscription is not retried")
@@ -125,7 +125,7 @@ struct ConnectionTests {
             loop.send(.link(.published(id: id, refusal: MQTTError(.notAuthorized, "test")), packetLimit: nil))
         }
         let logged = loop.take()
-        #expect(logged == ["error: message refused"])
+        #expect(logged == ["error: message refused by broker"])
         #expect(loop.state.delivery.inFlightCount == 0 && !loop.state.delivery.isEmpty)
     }
 

@@ -45,13 +45,13 @@ struct RequestTests {
         #expect(loop.take().isEmpty)
     }
 
-    @Test("an invalid request is refused with the reason and its id, and logged once")
+    @Test("an invalid request is rejected with the reason and its id, and logged once")
     mutating func invalid() {
         loop.request(#"{"id":"a","dance":true}"#)
         loop.request("{")
         loop.turn()
         let actions = loop.take()
-        #expect(actions == ["warning: request refused", "reply", "reply"])
+        #expect(actions == ["warning: request rejected", "reply", "reply"])
         #expect(loop.replies.map(\.id) == ["a", nil])
         #expect(loop.replies.allSatisfy { if case .failed = $0.outcome { true } else { false } })
     }

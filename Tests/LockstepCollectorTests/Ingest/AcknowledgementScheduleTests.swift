@@ -40,7 +40,7 @@ struct AcknowledgementScheduleTests {
         let (at, acks) = next(&schedule, from: begin + 100_000)
         #expect(at <= begin + 200_000)
         #expect(acks.map(\.device) == [device])
-        #expect(acks.map(\.ack) == [Acknowledgement(epoch: epoch, through: 2, held: at - begin - 60_000)])
+        #expect(acks.map(\.ack) == [Acknowledgement(epoch: epoch, through: 2, holdTime: at - begin - 60_000)])
         #expect(schedule.nextDeadline == nil)
     }
 
@@ -72,7 +72,7 @@ struct AcknowledgementScheduleTests {
             schedule.schedule(key, received: SequenceSet([1...window + 1]), at: now)
             _ = schedule.takeExpired(at: now)
             let acks = schedule.takeExpired(at: now + 150_000)
-            #expect(acks.map(\.ack.held) == [150_000], "window \(window)")
+            #expect(acks.map(\.ack.holdTime) == [150_000], "window \(window)")
         }
     }
 
@@ -100,11 +100,11 @@ struct AcknowledgementScheduleTests {
         #expect(
             acks.map(\.ack) == [
                 Acknowledgement(
-                    epoch: later.epoch, through: 1, missing: [2...2], highest: 3, held: at - begin - 300_000)
+                    epoch: later.epoch, through: 1, missing: [2...2], highest: 3, holdTime: at - begin - 300_000)
             ])
         let (then, rest) = next(&schedule, from: at)
         #expect(then - begin >= AcknowledgementSchedule.minInterval)
-        #expect(rest.map(\.ack) == [Acknowledgement(epoch: epoch, through: 2, held: then - begin - 300_000)])
+        #expect(rest.map(\.ack) == [Acknowledgement(epoch: epoch, through: 2, holdTime: then - begin - 300_000)])
     }
 
     /// Takes acknowledgements at the deadlines of the schedule until there are some.

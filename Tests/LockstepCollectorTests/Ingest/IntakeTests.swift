@@ -2,6 +2,7 @@ import LockstepModel
 import LockstepSensors
 import LockstepStore
 import LockstepWire
+import SensorTestSupport
 import Testing
 
 @testable import LockstepCollector
@@ -96,8 +97,7 @@ struct IntakeTests {
         "the transitions equal those of a life cycle that receives each message individually, in any order and grouping"
     )
     mutating func equivalence() {
-        let seed = UInt64.random(in: 0...9999)
-        var random = SeededGenerator(seed: seed, lane: 0, index: 0)
+        var (random, seed) = seeded("intake")
         var machine = LifecycleMachine(at: moment(0))
         var transitions: [LifecycleTransition] = []
         var reported: [LifecycleTransition] = []

@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepStore
+import SensorTestSupport
 import Testing
 
 @testable import LockstepCollector
@@ -141,19 +142,21 @@ struct LifecycleRegistryTests {
 
     @Test("the transitions equal those of individual state machines, across commits and rollbacks")
     func manyDevices() {
+        var (random, seed) = seeded("many devices")
         let devices = (0..<20).map { DeviceAddress(group: device.group, device: DeviceID(unchecked: "d\($0)")) }
         var machines = Dictionary(uniqueKeysWithValues: devices.map { ($0, LifecycleMachine(at: moment(0))) })
         var registry = makeRegistry()
         var seconds = 0.0
         for _ in 0..<4000 {
-            seconds += .random(in: 0...3)
+            seconds += .random(in: 0...3, using: &random)
             let now = moment(seconds)
-            let sender = devices[.random(in: 0..<20)]
-            let event = [presence(.foreground, seconds), presence(.background, seconds), live(seconds)].randomElement()
+            let sender = devices[.random(in: 0..<20, using: &random)]
+            let event = [presence(.foreground, seconds), presence(.background, seconds), live(seconds)].randomElement(
+                using: &random)
             var group = IngestGroup()
             if let event { registry.handle(event, of: sender, at: now, into: &group) }
             registry.tick(at: now, into: &group)
-            guard Int.random(in: 0..<4) > 0 else {
+            guard Int.random(in: 0..<4, using: &random) > 0 else {
                 registry.rollback()
                 continue
             }
@@ -166,7 +169,7 @@ struct LifecycleRegistryTests {
                     }
                 }
             }
-            #expect(Set(group.transitions) == Set(expected))
+            #expect(Set(group.transitions) == Set(expected), "seed \(seed)")
         }
     }
 }

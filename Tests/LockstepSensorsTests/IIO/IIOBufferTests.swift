@@ -135,7 +135,7 @@ struct IIOBufferTests {
                     await sink.wait {
                         $0.statuses.last
                             == .degraded(
-                                "iio:device0 (bmi160): stamped on arrival, because its clock 'realtime' can be stepped")
+                                "iio:device0 (bmi160): stamped on arrival, because the clock 'realtime' can be stepped")
                     })
             }
         }

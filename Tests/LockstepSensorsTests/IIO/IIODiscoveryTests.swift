@@ -124,12 +124,12 @@ struct IIODiscoveryTests {
             let words = fake.source.sensors().first?.problem ?? ""
             #expect(words.hasSuffix("/in_accel_scale: 'one' is not a number"))
             try fake.remove("iio:device0", "in_accel_z_raw")
-            #expect(fake.source.sensors().first?.problem == "iio:device0: it lacks some of its channels")
+            #expect(fake.source.sensors().first?.problem == "iio:device0: some of the sensor's channels are missing")
             let failure = fake.source.failure?.description
             #expect(
                 failure
                     == "no IIO sensor can be used: motion/accelerometer of lis3dh: iio:device0: "
-                    + "it lacks some of its channels")
+                    + "some of the sensor's channels are missing")
         }
     }
 
@@ -149,7 +149,7 @@ struct IIODiscoveryTests {
         try await withFakeIIO { fake in
             try fake.addBuffered(["accel"], more: ["trigger/current_trigger": ""])
             _ = try fake.makeNode("iio:device0")
-            let reason = "its buffer has no trigger; create one (iio-trig-hrtimer) for exact times"
+            let reason = "the buffer has no trigger; create one (iio-trig-hrtimer) for exact times"
             #expect(fake.source.sensors().map(\.access) == ["polled: \(reason)"])
             try fake.add("trigger0", ["name": "sysfstrig0"])
             #expect(fake.source.sensors().map(\.access) == ["buffered, \(fake.dev)/iio:device0"])

@@ -40,7 +40,7 @@ struct IIORecoveryTests {
                 try await fake.wait(device, "buffer/enable", for: "1")
                 try fake.set(device, "buffer/enable", "0")
                 let reason =
-                    "unavailable: iio:device0 (bmi160): another program disabled its buffer; stop that program"
+                    "unavailable: iio:device0 (bmi160): another program disabled the sensor's buffer; stop that program"
                 #expect(await sink.wait { $0.statuses.last?.description == reason })
                 try await fake.wait(device, "buffer/enable", for: "1")
             }

@@ -36,7 +36,7 @@ struct ForeignTopicTests {
             // MQTT 3.1.1 cannot report refused messages.
             #expect(device.refusals.count == (version == .five ? Self.forbidden.count : 0))
             for refusal in device.refusals {
-                #expect(refusal == MQTTError(.notAuthorized, "the broker rejected a message: Not authorized"))
+                #expect(refusal == MQTTError(.notAuthorized, "the broker refused a message: Not authorized"))
             }
         }
     }

@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// The steps and distance walked in an interval of time. Every value except the count may be unknown.
+/// The steps taken and the distance walked in an interval of time. All values except the step count are nil if unknown.
 public struct PedometerData: Sendable, Hashable {
     /// The start of the interval.
     public var startDate: Timestamp
@@ -17,7 +17,7 @@ public struct PedometerData: Sendable, Hashable {
     /// The cadence at the end of the interval, in steps/s; nil if the walk had already ended.
     public var currentCadence: Double?
 
-    /// Creates data from known values.
+    /// Creates data from its values.
     public init(
         startDate: Timestamp, endDate: Timestamp, numberOfSteps: Int, distance: Double? = nil,
         currentPace: Double? = nil, averageActivePace: Double? = nil, currentCadence: Double? = nil
@@ -33,16 +33,16 @@ public struct PedometerData: Sendable, Hashable {
 }
 
 extension PedometerData {
-    /// The maximum time from the last row to the end of the interval, in µs, for which its pace and cadence are
-    /// current.
+    /// The maximum time, in µs, from the last row to the end of the interval. If the last row is older, its pace and
+    /// cadence are not current.
     private static let maxCurrentAge: Int64 = 3_000_000
 
-    /// Summarises rows of the `steps` stream over the interval (from, to].
+    /// Summarises rows of the `steps` stream over the interval after `from`, up to `to`.
     ///
-    /// A row that lies partly within the interval contributes in proportion to time. Of `steps` over (start, t] the
-    /// interval gets round(steps · share up to `to`) − round(steps · share up to `from`), so the counts of adjacent
-    /// intervals add up to the count of the whole. Distance and walked time are shared without rounding. The distance
-    /// is unknown if that of a contributing row is unknown.
+    /// A row that lies partly within the interval contributes in proportion to the time it overlaps. Its steps in the
+    /// interval are round(steps · fraction up to `to`) − round(steps · fraction up to `from`), so that the counts of
+    /// adjacent intervals add up to the count of both. Distance and walking time are not rounded. The distance is nil
+    /// if the distance of a contributing row is unknown.
     ///
     /// - Parameter rows: in any order. Rows outside of the interval are ignored.
     /// - Returns: nil if `to` is not later than `from`.

@@ -42,7 +42,7 @@ struct BufferSession: IIOSession {
             let result = try setup.configure(rates)
             rate = result.rate
             layout = result.layout
-            stamper = ScanStamper(clock: result.clock, began: Moment.now().boot, rate: result.rate)
+            stamper = ScanStamper(clock: result.clock, startedAt: Moment.now().boot, rate: result.rate)
             for sensor in sensors {
                 let stream = sensor.quantity.stream
                 var monitor = ReadingMonitor(
@@ -62,7 +62,7 @@ struct BufferSession: IIOSession {
         checkAt = now + Self.checkPeriod
     }
 
-    mutating func takeRest() -> [SampleBlock] {
+    mutating func takeRemainder() -> [SampleBlock] {
         guard let bytes = try? file.read() else { return [] }
         return take(bytes)
     }

@@ -27,7 +27,7 @@ struct BufferSetup {
 
     /// Configures clock, channels, trigger, rates and size, and leaves the buffer disabled.
     /// - Parameter rates: The requested rates in samples/s.
-    /// - Throws: ``IIOError`` if the device is gone or rejects a setting.
+    /// - Throws: ``IIOError`` if the device is gone or refuses a setting.
     func configure(_ rates: [SensorStream: Double]) throws(IIOError) -> Result {
         // A killed agent leaves its buffer enabled, and an enabled buffer cannot be configured.
         try buffer.controls.write("enable", "0")
@@ -61,12 +61,12 @@ struct BufferSetup {
         setSize(rate: fastest)
         return Result(
             layout: layout,
-            clock: isTimed ? clock : .arrival("stamped on arrival, because its scans have no timestamps"),
+            clock: isTimed ? clock : .arrival("stamped on arrival, because the scans have no timestamps"),
             rate: fastest, notes: notes)
     }
 
     /// Enables the buffer.
-    /// - Throws: ``IIOError`` if the driver rejects the configuration.
+    /// - Throws: ``IIOError`` if the driver refuses the configuration.
     func enable() throws(IIOError) { try buffer.controls.write("enable", "1") }
 
     /// Disables the buffer if the device still exists.
@@ -79,7 +79,7 @@ struct BufferSetup {
             throw IIOError("the sensor is gone: \(buffer.controls["enable"]) no longer exists")
         }
         guard state == "1" else {
-            throw IIOError("another program disabled its buffer; stop that program")
+            throw IIOError("another program disabled the sensor's buffer; stop that program")
         }
     }
 
@@ -159,7 +159,7 @@ struct BufferSetup {
         return min(requested.max() ?? RateControl.defaultRate, measured ?? .infinity)
     }
 
-    /// Sets length and watermark. A buffer of fixed length rejects the length, which is harmless: the watermark follows
+    /// Sets length and watermark. A buffer of fixed length refuses the length, which is harmless: the watermark follows
     /// from the actual length.
     private func setSize(rate: Double?) {
         let size = BufferSize(

@@ -15,7 +15,7 @@ package struct ScanStamper: Sendable {
             switch name {
             case "boottime": self = .boot
             case "monotonic", "monotonic_coarse": self = .awake
-            default: self = .arrival("stamped on arrival, because its clock '\(name)' can be stepped")
+            default: self = .arrival("stamped on arrival, because the clock '\(name)' can be stepped")
             }
         }
     }
@@ -41,7 +41,7 @@ package struct ScanStamper: Sendable {
     /// The clock in use.
     package private(set) var clock: Clock
     /// The time at which the buffer was enabled, in µs of the boot clock.
-    private let began: Int64
+    private let startedAt: Int64
     /// The longest interval between scans that are stamped on arrival, in µs.
     private let maxStep: Int64
     private var last: Int64?
@@ -53,14 +53,14 @@ package struct ScanStamper: Sendable {
     private var lastRead: (awake: Int64, ahead: Int64)?
 
     /// - Parameters:
-    ///   - began: The time at which the buffer was enabled, in µs of the boot clock.
+    ///   - startedAt: The time at which the buffer was enabled, in µs of the boot clock.
     ///   - rate: The expected rate of scans in 1/s; nil if unknown.
-    package init(clock: Clock, began: Int64, rate: Double? = nil) {
+    package init(clock: Clock, startedAt: Int64, rate: Double? = nil) {
         self.clock = clock
         // Twice the nominal interval: a sensor may be slower than stated, but scans after a pause must not be spread
         // over the pause.
         maxStep = rate.map { Int64(2e6 / max($0, 1e-3)) } ?? .max
-        self.began = began
+        self.startedAt = startedAt
     }
 
     /// Whether no scan has arrived yet.
@@ -105,7 +105,7 @@ package struct ScanStamper: Sendable {
     private mutating func countUntimed(_ count: Int) {
         untimed += count
         guard untimed >= Self.maxConsecutiveUntimed else { return }
-        clock = .arrival("stamped on arrival, because its trigger provides no timestamps")
+        clock = .arrival("stamped on arrival, because the trigger provides no timestamps")
     }
 
     /// Converts a scan's own time, in µs, to the boot clock.
@@ -118,7 +118,7 @@ package struct ScanStamper: Sendable {
 
     /// Stamps one scan with its own time if it is plausible, in µs of the boot clock.
     private mutating func stamp(_ time: Int64, at now: Int64) -> Stamp {
-        let isPlausible = time > began - Self.maxBeforeStart && time < now + Self.maxAhead
+        let isPlausible = time > startedAt - Self.maxBeforeStart && time < now + Self.maxAhead
         if isPlausible, time > last ?? .min {
             implausible = 0
             last = time
@@ -127,7 +127,7 @@ package struct ScanStamper: Sendable {
         implausible += 1
         if implausible >= Self.maxConsecutiveImplausible {
             let fault = isPlausible ? "go backward" : "are \(abs(now - time) / 1_000_000) s off"
-            clock = .arrival("stamped on arrival, because its own timestamps \(fault)")
+            clock = .arrival("stamped on arrival, because the sensor's timestamps \(fault)")
         }
         return .dropped
     }
@@ -135,7 +135,7 @@ package struct ScanStamper: Sendable {
     /// Spreads scans evenly over the time since the last scan, at intervals of at most ``maxStep``.
     private mutating func stampArrivals(_ count: Int, at now: Int64) -> [Stamp] {
         guard count > 0 else { return [] }
-        let last = last ?? began
+        let last = last ?? startedAt
         let span = max(now - last, Int64(count))
         let taken = max(Int64(count), span / Int64(count) > maxStep ? maxStep * Int64(count) : span)
         let end = last + span

@@ -37,7 +37,7 @@ struct DeviceReader {
         let scan = scans.first(where: \.elements.isComplete)
         let (access, refusal) = access(single, scan?.buffer)
         var problem = refusal
-        if !single.isComplete, scan == nil { problem = IIOError("it lacks some of its channels") }
+        if !single.isComplete, scan == nil { problem = IIOError("some of the sensor's channels are missing") }
         let isBuffered = access.buffer != nil
         var conversion = UnitConversion(
             scale: .one, offset: .zero, mount: nil, factor: quantity.factor, channelCount: quantity.channels.count)
@@ -62,7 +62,7 @@ struct DeviceReader {
             let refusal = nodeRefusal ?? buffer.controls.refusal("enable", W_OK)
             if candidates?.isEmpty == true {
                 obstacle = IIOError(
-                    "its buffer has no trigger; create one (iio-trig-hrtimer) for exact times", isAccessProblem: true)
+                    "the buffer has no trigger; create one (iio-trig-hrtimer) for exact times", isAccessProblem: true)
             } else if let refusal {
                 // Also if the node does not exist yet.
                 obstacle = IIOError(refusal.description, isAccessProblem: true)
@@ -73,7 +73,7 @@ struct DeviceReader {
         let access = IIOAccess.polled(
             files: single.files, note: obstacle?.description, blocked: obstacle == nil ? nil : buffer)
         guard single.isComplete else {
-            return (access, obstacle ?? IIOError("its buffer is incomplete, and it has no attributes to poll"))
+            return (access, obstacle ?? IIOError("the sensor's buffer is incomplete, and there are no attributes to poll"))
         }
         return (access, single.files.lazy.compactMap { folder.refusal($0, R_OK) }.first)
     }

@@ -101,7 +101,7 @@ struct PolledSession: IIOSession {
         if !device.folder.contains("") { throw IIOError("the sensor is gone: \(device.folder.path) does not exist") }
     }
 
-    mutating func takeRest() -> [SampleBlock] { takeBlocks() }
+    mutating func takeRemainder() -> [SampleBlock] { takeBlocks() }
 
     mutating func next(_ waker: WakePipe, until limit: Int64) throws(IIOError) -> [SampleBlock] {
         let until = Moment.now().boot + linger

@@ -54,7 +54,7 @@ extension IIOReader {
         do throws(IIOError) {
             if let session = try openBuffer(of: plan, rates) { return OpenSession(session, of: plan) }
         } catch {
-            // If the driver rejects a trigger or setting, the sensor itself still works.
+            // If the driver refuses a trigger or setting, the sensor itself still works.
             guard error.isBufferProblem else { throw error }
             let sensors = try plan.device.polling(rates, because: error)
             return OpenSession(try poll(sensors, of: plan.device, rates), of: plan, isIncomplete: true)

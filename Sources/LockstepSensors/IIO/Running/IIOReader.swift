@@ -94,7 +94,7 @@ actor IIOReader {
                     current.session = polled
                 }
             case .sensors:
-                for block in current.session.takeRest() { await deliver(block, to: sink) }
+                for block in current.session.takeRemainder() { await deliver(block, to: sink) }
                 return
             case .buffer(let buffered):
                 end(current.session)
@@ -107,7 +107,7 @@ actor IIOReader {
             }
             retries.didFail(at: Moment.now().boot)
         }
-        for block in current.session.takeRest() { await deliver(block, to: sink) }
+        for block in current.session.takeRemainder() { await deliver(block, to: sink) }
     }
 
     /// Delivers the next samples of a session, or its remaining ones if it fails, and reports its statuses.
@@ -120,7 +120,7 @@ actor IIOReader {
                 await deliver(block, to: sink)
             }
         } catch {
-            for block in session.takeRest() { await deliver(block, to: sink) }
+            for block in session.takeRemainder() { await deliver(block, to: sink) }
             throw error
         }
         for (stream, status) in session.statuses { report(status, of: stream, to: sink) }

@@ -19,14 +19,14 @@ protocol IIOSession {
     func checkPresence() throws(IIOError)
 
     /// Returns the samples that are available without waiting, which ``stop()`` would discard.
-    mutating func takeRest() -> [SampleBlock]
+    mutating func takeRemainder() -> [SampleBlock]
 
     /// Disables whatever the session enabled. Must always be called at the end of a session.
     mutating func stop()
 }
 
 extension IIOSession {
-    mutating func takeRest() -> [SampleBlock] { [] }
+    mutating func takeRemainder() -> [SampleBlock] { [] }
 
     var proven: Set<SensorStream> { [] }
 }

@@ -17,7 +17,7 @@ extension RateControl {
         }
         let rate = current
         guard let refusal, let rate, rate < choice.rate else { return (rate, nil) }
-        return (rate, "its rate stays \(SamplingRates.text(of: rate)) Hz: \(refusal)")
+        return (rate, "the rate stays \(SamplingRates.text(of: rate)) Hz: \(refusal)")
     }
 
     /// Returns the native rate: the lowest supported rate at or above `standard` samples/s, or the current rate if the

@@ -1,3 +1,5 @@
+import LockstepModel
+
 /// Checks the raw readings of a sensor: rejects readings that are not measurements and reports reduced quality.
 package struct ReadingMonitor: Sendable {
     /// The number of consecutive all-zero readings before a warning.
@@ -84,8 +86,8 @@ package struct ReadingMonitor: Sendable {
                 "\(saturated.channels) at the end of the range (\(ends)): choose a larger \(quantity.prefix)_scale")
         }
         if let late, now - late.at < Self.warningDuration {
-            let samples = late.count == 1 ? "1 sample" : "\(late.count) samples"
-            warnings.append("\(samples) dropped because of timestamps that went backward")
+            warnings.append(
+                counted(late.count, "sample") + " dropped because of timestamps that went backward")
         }
         return warnings.isEmpty ? .running : .degraded("\(label): \(warnings.joined(separator: "; "))")
     }
