@@ -39,14 +39,13 @@ struct IIOLateAccessTests {
                 try await fake.wait(device, "buffer/enable", for: "1")
                 let enabled = Moment.now().boot
                 try writer.writeScan(400, 0, 0, at: enabled)
-                #expect(
-                    await sink.wait { $0.samples(.accelerometer).times.last == enabled && $0.statuses.last == .running }
-                )
+                #expect(await sink.wait { $0.samples(.accelerometer).times.last == enabled })
                 let samples = sink.seen.samples(.accelerometer)
                 let x = samples.columns[0].map { ($0 * -9806.65).rounded() }
                 #expect(x.count >= 6 && x.dropLast().allSatisfy { $0 == 1 } && x.last == 400)
                 #expect(zip(samples.times, samples.times.dropFirst()).allSatisfy(<))
-                #expect(sink.seen.statuses.suffix(2) == [changed, .running])
+                // On a busy machine the old scans may be so old that they are reported as dropped.
+                #expect(await sink.wait { $0.statuses.contains(changed) && $0.statuses.last != changed })
             }
             #expect(fake.text(device, "buffer/enable") == "0")
         }

@@ -73,7 +73,8 @@ struct DeviceReader {
         let access = IIOAccess.polled(
             files: single.files, note: obstacle?.description, blocked: obstacle == nil ? nil : buffer)
         guard single.isComplete else {
-            return (access, obstacle ?? IIOError("the sensor's buffer is incomplete, and there are no attributes to poll"))
+            let problem = "the sensor's buffer is incomplete, and there are no attributes to poll"
+            return (access, obstacle ?? IIOError(problem))
         }
         return (access, single.files.lazy.compactMap { folder.refusal($0, R_OK) }.first)
     }
