@@ -34,6 +34,9 @@ let package = Package(
         .executableTarget(name: "publish-samples", linkerSettings: [.linkedLibrary("mosquitto")]),
         // Publishes the same messages for all sides.
         .executableTarget(name: "publish-load", linkerSettings: [.linkedLibrary("mosquitto")]),
+        // Publishes messages at the times at which they are due.
+        .executableTarget(name: "publish-paced", linkerSettings: [.linkedLibrary("mosquitto")]),
+        .executableTarget(name: "append-rows"),
     ],
     swiftLanguageModes: [.v6]
 )

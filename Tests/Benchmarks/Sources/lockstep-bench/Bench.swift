@@ -7,7 +7,7 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures all sides of a comparison in turn. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case attitude, agent, codec, scale, outage, latency, query
+        case attitude, agent, codec, scale, outage, latency, query, writes
         case wireSize = "wire-size"
         case ingestBatches = "ingest-batches"
         case ingestSmall = "ingest-small"
@@ -38,11 +38,17 @@ struct Bench: ParsableCommand {
     @Option(help: "Rounds per side.")
     var rounds = 5
 
-    @Option(help: "Durability of commits on all sides that store: normal or full.")
-    var sync = "full"
+    @Option(
+        name: .customLong("sync"),
+        help: "Durability of commits on all sides that store: normal or full (default: full; 'writes' measures both).")
+    var chosenSync: String?
+
+    @OptionGroup var writes: WritesOptions
 
     @Flag(help: "Print one JSON object per comparison.")
     var json = false
+
+    private var sync: String { chosenSync ?? "full" }
 
     func validate() throws {
         guard rounds >= 5 else { throw ValidationError("--rounds takes at least 5: fewer rounds are not significant") }
@@ -51,6 +57,10 @@ struct Bench: ParsableCommand {
 
     func run() throws {
         for name in names.isEmpty ? Name.allCases : names {
+            if name == .writes {
+                let syncs = chosenSync.map { [$0] } ?? ["normal", "full"]
+                try WritesBenchmark(programs: programs, syncs: syncs, options: writes, json: json).run()
+            }
             for comparison in try comparisons(name) {
                 print(json ? comparison.json : comparison.text, terminator: json ? "" : "\n")
             }
@@ -72,6 +82,8 @@ struct Bench: ParsableCommand {
         case .ingestBatches: try ingest.batches()
         case .ingestSmall: try ingest.small()
         case .ingestReplay: try ingest.replay()
+        // Writes its results line by line.
+        case .writes: []
         case .query:
             try QueryBenchmarks(
                 programs: programs, store: try QueryStore(rows: rows, in: cache), rounds: rounds

@@ -60,56 +60,10 @@ struct IngestLoad {
     }
 
     /// Returns a deterministic pseudo-random number, uniform from −1 to 1.
-    private static func noise(_ index: Int, _ axis: Int, _ device: Int) -> Double {
-        var bits = UInt64(index &* 1_000_003 &+ axis &* 7919 &+ device &* 104_729)
+    static func noise(_ index: Int, _ axis: Int, _ device: Int) -> Double {
+        var bits = UInt64(bitPattern: Int64(index &* 1_000_003 &+ axis &* 7919 &+ device &* 104_729))
         bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
         bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
         return Double((bits ^ (bits >> 31)) >> 11) / Double(1 << 52) - 1
-    }
-}
-
-/// A buffered writer of a load file.
-private final class LoadFile {
-    private let handle: FileHandle
-    private var buffer = Data()
-
-    init(_ path: String) throws {
-        guard FileManager.default.createFile(atPath: path, contents: nil),
-            let handle = FileHandle(forWritingAtPath: path)
-        else { throw Failure("cannot write \(path)") }
-        self.handle = handle
-    }
-
-    func add(topic: String, payload: [UInt8]) {
-        append(UInt16(topic.utf8.count))
-        append(UInt32(payload.count))
-        buffer.append(contentsOf: topic.utf8)
-        buffer.append(contentsOf: payload)
-        flush(above: 1 << 20)
-    }
-
-    func add(_ block: SampleBlock, device: Int32, stream: Int32) {
-        for index in block.times.indices {
-            append(device)
-            append(stream)
-            append(block.times[index])
-            for column in block.columns { append(column[index]) }
-        }
-        flush(above: 1 << 20)
-    }
-
-    func close() throws {
-        flush(above: 0)
-        try handle.close()
-    }
-
-    private func append(_ value: some BitwiseCopyable) {
-        withUnsafeBytes(of: value) { buffer.append(contentsOf: $0) }
-    }
-
-    private func flush(above limit: Int) {
-        guard buffer.count > limit else { return }
-        handle.write(buffer)
-        buffer.removeAll(keepingCapacity: true)
     }
 }
