@@ -2,6 +2,7 @@ import Glibc
 import LockstepModel
 import LockstepSensors
 import SensorTestSupport
+import Synchronization
 import Testing
 
 @Suite("IIO devices that appear and disappear while running")
@@ -82,6 +83,28 @@ struct IIOHotplugTests {
         }
     }
 
+    @Test("the removal of a silent buffered device is noticed at its event, not at a later check")
+    func silent() async throws {
+        try await withFakeIIO { fake in
+            // At this rate no scan is missing for hours.
+            try fake.addBuffered(["accel"], more: ["sampling_frequency_available": "0.001 100"])
+            let writer = try fake.makeNode("iio:device0")
+            defer { writer.end() }
+            let events = try FakeEvents()
+            let source = IIOSource(tree: fake.tree, events: events.events)
+            source.setRates([.accelerometer: 0.001])
+            let sink = RemovalSink(source)
+            let running = Task { try await source.run(into: sink) }
+            try await fake.wait("iio:device0", "buffer/enable", for: "1")
+            try fake.rename("iio:device0", to: "unplugged")
+            try events.send("remove")
+            #expect(await sink.record.wait { $0.statuses.last?.description.hasPrefix("unavailable: ") ?? false })
+            #expect(sink.wakeups == 1)
+            running.cancel()
+            try await running.value
+        }
+    }
+
     @Test("without device events a returning device is found by retries")
     func withoutEvents() async throws {
         try await withFakeIIO { fake in
@@ -102,5 +125,23 @@ struct IIOHotplugTests {
         guard let descriptor = DeviceEvents.kernel.open() else { return }
         close(descriptor)
         #expect(descriptor >= 0)
+    }
+}
+
+/// A sink that records how many wake-ups preceded the report of a removal.
+private final class RemovalSink: SampleSink {
+    let record = RecordingSink()
+    private let source: IIOSource
+    private let count = Mutex<Int?>(nil)
+
+    init(_ source: IIOSource) { self.source = source }
+
+    var wakeups: Int? { count.withLock { $0 } }
+
+    func accept(_ samples: SampleBlock, clock: SampleClock) async { await record.accept(samples, clock: clock) }
+
+    func report(_ status: SourceStatus, from name: String) {
+        if case .unavailable = status { count.withLock { $0 = $0 ?? source.wakeups } }
+        record.report(status, from: name)
     }
 }
