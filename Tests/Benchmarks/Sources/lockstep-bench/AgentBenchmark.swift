@@ -10,10 +10,13 @@ struct AgentBenchmark {
     /// The folder of the recordings.
     let recordings: String
     let rounds: Int
+    /// The length of a round, as a fraction of its usual length.
+    let length: Double
 
-    /// The measured time and the time to start before it, in s.
-    private static let span = 30
-    private static let start = 5
+    /// The measured time, in s.
+    private var span: Double { 30 * length }
+    /// The time to start before it, in s.
+    private static let start = 5.0
 
     func run() throws -> [Comparison] {
         try withFolder { folder in
@@ -51,11 +54,11 @@ struct AgentBenchmark {
             let program = try start(broker, folder)
             defer { program.stop() }
             // CPU use is measured per time: first let the program connect and start all streams, then measure.
-            Thread.sleep(forTimeInterval: Double(Self.start))
+            Thread.sleep(forTimeInterval: Self.start)
             let before = try program.cpuTime()
-            Thread.sleep(forTimeInterval: Double(Self.span))
+            Thread.sleep(forTimeInterval: span)
             let after = try program.cpuTime()
-            return [(after - before) / Double(Self.span) * 100, Double(try program.peakMemory()) / 1e6]
+            return [(after - before) / span * 100, Double(try program.peakMemory()) / 1e6]
         }
     }
 
@@ -66,7 +69,7 @@ struct AgentBenchmark {
         let columns = 10
         let names = lines[0].split(separator: ",").prefix(columns).joined(separator: ",")
         var text = names + "\n"
-        for tick in 0..<(Self.start + Self.span + 5) * 100 {
+        for tick in 0..<Int(Self.start + span + 5) * 100 {
             let line = 1 + Int((Double(tick) * 10_000 / 3500).rounded())
             guard line < lines.count else { throw Failure("\(trial) is too short") }
             let values = lines[line].split(separator: ",").prefix(columns).dropFirst()

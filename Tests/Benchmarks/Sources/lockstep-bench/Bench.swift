@@ -35,8 +35,11 @@ struct Bench: ParsableCommand {
     @Option(help: "Rows of the store for the query benchmarks.")
     var rows: Int
 
-    @Option(help: "Rounds per side.")
-    var rounds = 5
+    @Option(name: .customLong("rounds"), help: "Rounds per side (default: 5, or 1 with --quick).")
+    var chosenRounds: Int?
+
+    @Flag(help: "Measure one short round per side.")
+    var quick = false
 
     @Option(
         name: .customLong("sync"),
@@ -45,50 +48,66 @@ struct Bench: ParsableCommand {
 
     @OptionGroup var writes: WritesOptions
 
-    @Flag(help: "Print one JSON object per comparison.")
+    @Flag(help: "Print one JSON object per comparison, on a line of its own.")
     var json = false
 
+    private var rounds: Int { chosenRounds ?? (quick ? 1 : 5) }
+    /// The length of a round, as a fraction of its usual length.
+    private var length: Double { quick ? 0.2 : 1 }
     private var sync: String { chosenSync ?? "full" }
 
     func validate() throws {
-        guard rounds >= 5 else { throw ValidationError("--rounds takes at least 5: fewer rounds are not significant") }
+        guard rounds >= 1 else { throw ValidationError("--rounds takes at least 1") }
         guard ["normal", "full"].contains(sync) else { throw ValidationError("--sync takes normal or full") }
     }
 
     func run() throws {
         for name in names.isEmpty ? Name.allCases : names {
-            if name == .writes {
-                let syncs = chosenSync.map { [$0] } ?? ["normal", "full"]
-                try WritesBenchmark(programs: programs, syncs: syncs, options: writes, json: json).run()
-            }
-            for comparison in try comparisons(name) {
-                print(json ? comparison.json : comparison.text, terminator: json ? "" : "\n")
-            }
+            StatusLine.show("\(name.rawValue): preparing")
+            defer { StatusLine.clear() }
+            for part in try parts(of: name) { try part().forEach(report) }
         }
     }
 
-    private func comparisons(_ name: Name) throws -> [Comparison] {
+    /// Writes a comparison to standard output at once. `print` would buffer it unless the output is a terminal.
+    private func report(_ comparison: Comparison) {
+        StatusLine.clear()
+        let text = json ? comparison.json(isQuick: quick) : comparison.text(isQuick: quick) + "\n"
+        FileHandle.standardOutput.write(Data(text.utf8))
+    }
+
+    /// Returns the measurements of a benchmark, each with its comparisons.
+    private func parts(of name: Name) throws -> [() throws -> [Comparison]] {
         let ingest = IngestBenchmarks(
-            programs: programs, python: python, scripts: scripts, sync: sync, rounds: rounds)
-        let fleet = FleetBenchmarks(programs: programs, sync: sync, rounds: rounds)
+            programs: programs, python: python, scripts: scripts, sync: sync, rounds: rounds, length: length)
+        let fleet = FleetBenchmarks(programs: programs, sync: sync, rounds: rounds, length: length)
         return switch name {
-        case .attitude: try attitude()
-        case .agent: try AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds).run()
-        case .wireSize: try WireSizeBenchmark(batches: try walks()).run()
-        case .codec: try CodecBenchmark(batches: try walks()).run(rounds: rounds)
-        case .scale: try fleet.scale()
-        case .outage: try fleet.outage()
-        case .latency: try LatencyBenchmark(programs: programs, sync: sync, rounds: rounds).run()
-        case .ingestBatches: try ingest.batches()
-        case .ingestSmall: try ingest.small()
-        case .ingestReplay: try ingest.replay()
-        // Writes its results line by line.
-        case .writes: []
+        case .attitude: [attitude]
+        case .agent:
+            [AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds, length: length).run]
+        case .wireSize: [WireSizeBenchmark(batches: try walks()).run]
+        case .codec: [CodecBenchmark(batches: try walks(), rounds: rounds).run]
+        case .scale: [fleet.scale]
+        case .outage: [fleet.outage]
+        case .latency: [LatencyBenchmark(programs: programs, sync: sync, rounds: rounds, length: length).run]
+        case .ingestBatches: [ingest.batches]
+        case .ingestSmall: [ingest.small]
+        case .ingestReplay: [ingest.replay]
+        // Reports its results itself, run by run.
+        case .writes: [writeBytes]
         case .query:
-            try QueryBenchmarks(
+            QueryBenchmarks(
                 programs: programs, store: try QueryStore(rows: rows, in: cache), rounds: rounds
-            ).run()
+            ).parts
         }
+    }
+
+    private func writeBytes() throws -> [Comparison] {
+        try WritesBenchmark(
+            programs: programs, syncs: chosenSync.map { [$0] } ?? ["normal", "full"], options: writes,
+            seconds: writes.seconds ?? Int(30 * length), json: json
+        ).run()
+        return []
     }
 
     private func walks() throws -> WalkBatches {

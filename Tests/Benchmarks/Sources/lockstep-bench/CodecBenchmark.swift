@@ -8,13 +8,15 @@ struct CodecBenchmark {
     private let samples: Int
     /// How often a round processes all batches.
     private let passes = 5
+    private let rounds: Int
 
-    init(batches: WalkBatches) {
+    init(batches: WalkBatches, rounds: Int) {
+        self.rounds = rounds
         self.batches = batches.still + batches.moving
         samples = self.batches.reduce(0) { $0 + $1.samples.count }
     }
 
-    func run(rounds: Int) throws -> [Comparison] {
+    func run() throws -> [Comparison] {
         var contenders: [Contender] = []
         for encoding in BatchEncoding.allCases {
             let payloads = batches.map { Data(encoding.encode($0)) }

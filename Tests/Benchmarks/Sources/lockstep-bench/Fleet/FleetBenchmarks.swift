@@ -6,6 +6,8 @@ struct FleetBenchmarks {
     /// Durability of the collector's commits.
     let sync: String
     let rounds: Int
+    /// The length of a round, as a fraction of its usual length.
+    let length: Double
 
     /// Compares 10,000 samples a second in batches of 10, from different numbers of devices.
     func scale() throws -> [Comparison] {
@@ -22,17 +24,18 @@ struct FleetBenchmarks {
                             "--devices", "\(devices)", "--connections", "\(min(devices, 50))",
                             "--rate", fixed(10_000 / Double(devices), digits: 3),
                             "--window", fixed(Double(devices) / 1000, digits: 3), "--seconds", "600",
-                        ], after: 100_000, for: 200_000)
+                        ], after: 100_000, for: Int(200_000 * length))
                     return [cost.cpu * 1e6, Double(cost.memory) / 1e6]
                 }
             })
     }
 
     /// Compares 1,000 devices with 10 samples a second each that reconnect with a backlog of one hour, with the same
-    /// devices without backlog.
+    /// devices without backlog. Shorter rounds have less backlog.
     func outage() throws -> [Comparison] {
+        let backlog = Int(3600 * length)
         let live = [
-            "--devices", "1000", "--connections", "50", "--rate", "10", "--seconds", "30",
+            "--devices", "1000", "--connections", "50", "--rate", "10", "--seconds", "\(Int(30 * length))",
         ]
         return try compare(
             "outage",
@@ -40,7 +43,8 @@ struct FleetBenchmarks {
                 Metric(name: "live, from a sample's time to its commit, 99 %", unit: "ms"),
                 Metric(name: "rows", unit: "rows/s"),
             ], rounds: rounds,
-            [("an hour's backlog", live + ["--backlog", "3600"]), ("live alone", live)].map { name, arguments in
+            [("\(backlog / 60) min of backlog", live + ["--backlog", "\(backlog)"]), ("live alone", live)].map {
+                name, arguments in
                 Contender(name: name) {
                     // Every hundredth device.
                     let watched = stride(from: 1, through: 1000, by: 100).map { String(format: "sim-%04d", $0) }

@@ -10,17 +10,22 @@ struct LatencyBenchmark {
     /// Durability of the collector's commits.
     let sync: String
     let rounds: Int
+    /// The length of a round, as a fraction of its usual length.
+    let length: Double
 
     /// The agent's default publishing window, in s.
     private static let window = 1.0
     /// The measured time, in s.
-    private static let span = 20.0
+    private var span: Double { 20 * length }
 
     func run() throws -> [Comparison] {
         var committed: [[Double]] = []
         var seen: [[Double]] = []
         var stolen: [Double] = []
-        for _ in 0..<rounds {
+        let progress = RoundProgress(of: "latency", rounds: rounds)
+        defer { StatusLine.clear() }
+        for round in 0..<rounds {
+            progress.show(round: round + 1, side: "both sides")
             let run = try StolenTime.during(measure)
             committed.append(run.result.committed)
             seen.append(run.result.seen)
@@ -79,9 +84,9 @@ struct LatencyBenchmark {
         let watch = try CommitWatch(store: store, devices: ["probe"])
         // Ignore the first seconds, while all programs start.
         let begin = Moment.now().wall + 3_000_000
-        Thread.sleep(forTimeInterval: 3 + Self.span)
+        Thread.sleep(forTimeInterval: 3 + span)
         let ages = watch.stop().filter { $0.time >= begin }.map { Double($0.age) / 1e6 }
-        guard !ages.isEmpty else { throw Failure("no sample of the device 'probe' was stored within \(Self.span) s") }
+        guard !ages.isEmpty else { throw Failure("no sample of the device 'probe' was stored within \(span) s") }
         return ages
     }
 

@@ -10,6 +10,8 @@ struct IngestBenchmarks {
     /// Durability of commits on all sides that store.
     let sync: String
     let rounds: Int
+    /// The length of a round, as a fraction of its usual length.
+    let length: Double
 
     private static let rowMetrics = [
         Metric(name: "rows", unit: "rows/s"), Metric(name: "CPU", unit: "µs/row", digits: 3),
@@ -18,7 +20,8 @@ struct IngestBenchmarks {
     /// Compares batches of 100 samples from 100 devices with a C program that inserts the same rows without MQTT.
     func batches() throws -> [Comparison] {
         try withFolder { folder in
-            let load = try IngestLoad(devices: 100, messages: 15_000, size: 100, in: folder, named: "load")
+            let load = try IngestLoad(
+                devices: 100, messages: Int(15_000 * length), size: 100, in: folder, named: "load")
             return try compare(
                 "ingest-batches", Self.rowMetrics, rounds: rounds,
                 [
@@ -31,7 +34,7 @@ struct IngestBenchmarks {
     /// Compares messages of one sample from 100 devices with a Python collector and a C subscriber that only counts.
     func small() throws -> [Comparison] {
         try withFolder { folder in
-            let load = try IngestLoad(devices: 100, messages: 200_000, size: 1, in: folder, named: "load")
+            let load = try IngestLoad(devices: 100, messages: Int(200_000 * length), size: 1, in: folder, named: "load")
             return try compare(
                 "ingest-small",
                 [
@@ -59,8 +62,9 @@ struct IngestBenchmarks {
     /// Compares samples of which the store already has all or half, with new samples.
     func replay() throws -> [Comparison] {
         try withFolder { folder in
-            let all = try IngestLoad(devices: 100, messages: 9900, size: 100, in: folder, named: "all")
-            let half = try IngestLoad(devices: 100, messages: 9900, size: 50, in: folder, named: "half")
+            let messages = Int(9900 * length)
+            let all = try IngestLoad(devices: 100, messages: messages, size: 100, in: folder, named: "all")
+            let half = try IngestLoad(devices: 100, messages: messages, size: 50, in: folder, named: "half")
             return try compare(
                 "ingest-replay", Self.rowMetrics, rounds: rounds,
                 [

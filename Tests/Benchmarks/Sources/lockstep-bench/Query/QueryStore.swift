@@ -37,7 +37,7 @@ struct QueryStore {
         for file in [unfinished, unfinished + "-wal", unfinished + "-shm"] {
             try? FileManager.default.removeItem(atPath: file)
         }
-        FileHandle.standardError.write(Data("filling \(path) with \(rows) rows, only once\n".utf8))
+        StatusLine.show("query: filling \(path) with \(rows) rows, only once")
         // Creates the tables and closes the file.
         _ = try SQLiteStore(path: unfinished)
         try Launched.run("sqlite3", ["-bail", unfinished, sql])

@@ -1,6 +1,7 @@
 extension Comparison {
-    /// The comparison as a table with a line for each side.
-    var text: String {
+    /// Returns the comparison as a table with a line for each side.
+    /// - Parameter isQuick: Whether the rounds were shortened.
+    func text(isQuick: Bool) -> String {
         let rows = sides.map { side in
             [
                 side.name, number(side.values.median),
@@ -21,12 +22,13 @@ extension Comparison {
             while line.last == " " { line.removeLast() }
             return line
         }
-        return "\(benchmark): \(metric.name), median of \(sides[0].values.count)\n" + lines.joined(separator: "\n")
-            + "\n"
+        return "\(benchmark): \(metric.name), median of \(sides[0].values.count)\(isQuick ? ", quick" : "")\n"
+            + lines.joined(separator: "\n") + "\n"
     }
 
-    /// The comparison as a JSON object on one line.
-    var json: String {
+    /// Returns the comparison as a JSON object on one line.
+    /// - Parameter isQuick: Whether the rounds were shortened.
+    func json(isQuick: Bool) -> String {
         let objects = sides.map { side in
             let values = side.values.map { number($0) }.joined(separator: ",")
             let stolen = side.stolen.map { fixed($0, digits: 1) }.joined(separator: ",")
@@ -34,6 +36,7 @@ extension Comparison {
                 + #""ratio":\#(fixed(ratio(of: side), digits: 3)),"stolen":[\#(stolen)]}"#
         }
         return #"{"benchmark":"\#(benchmark)","metric":"\#(metric.name)","unit":"\#(metric.unit)","#
+            + #""quick":\#(isQuick),"#
             + #""sides":[\#(objects.joined(separator: ","))]}"# + "\n"
     }
 

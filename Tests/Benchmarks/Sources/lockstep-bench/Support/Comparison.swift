@@ -35,14 +35,17 @@ struct Comparison {
     func ratio(of side: Side) -> Double { side.values.median / (sides.last?.values.median ?? .nan) }
 }
 
-/// Runs all sides in turn, so that other load on the machine affects each of them.
+/// Runs all sides in turn, so that other load on the machine affects each of them. Shows each round on standard error.
 func compare(
     _ benchmark: String, _ metrics: [Metric], rounds: Int, _ contenders: [Contender]
 ) throws -> [Comparison] {
     var values = Array(repeating: Array(repeating: [Double](), count: contenders.count), count: metrics.count)
     var stolen = Array(repeating: [Double](), count: contenders.count)
-    for _ in 0..<rounds {
+    let progress = RoundProgress(of: benchmark, rounds: rounds)
+    defer { StatusLine.clear() }
+    for round in 0..<rounds {
         for (side, contender) in contenders.enumerated() {
+            progress.show(round: round + 1, side: contender.name)
             let run = try StolenTime.during(contender.run)
             stolen[side].append(run.share)
             for (metric, value) in run.result.enumerated() { values[metric][side].append(value) }

@@ -3,8 +3,8 @@ import Foundation
 
 /// The options of the benchmark `writes`.
 struct WritesOptions: ParsableArguments {
-    @Option(help: "Duration of a run of 'writes', in s.")
-    var seconds = 30
+    @Option(help: "Duration of a run of 'writes', in s (default: 30, or 6 with --quick).")
+    var seconds: Int?
 
     @Option(help: "Fleets of 'writes', separated by commas: DEVICES or DEVICES:SAMPLES-PER-MESSAGE.")
     var devices: String?
@@ -15,7 +15,9 @@ struct WritesOptions: ParsableArguments {
     var fleets: [WritesFleet] { devices.map(Self.fleets) ?? WritesFleet.standard }
 
     func validate() throws {
-        guard (1...3600).contains(seconds) else { throw ValidationError("--seconds takes a number from 1 to 3600") }
+        guard (1...3600).contains(seconds ?? 1) else {
+            throw ValidationError("--seconds takes a number from 1 to 3600")
+        }
         guard (0...1_000_000).contains(prefill) else {
             throw ValidationError("--prefill takes a number from 0 to 1000000")
         }
@@ -37,6 +39,8 @@ struct WritesBenchmark {
     /// Durability of the collector's commits: one or two modes.
     let syncs: [String]
     let options: WritesOptions
+    /// The duration of a run, in s.
+    let seconds: Int
     let json: Bool
 
     private static let maxAmplification = 3.0
@@ -44,10 +48,13 @@ struct WritesBenchmark {
 
     func run() throws {
         let table = WritesTable(json: json)
-        table.writeHeader(seconds: options.seconds, prefill: options.prefill)
+        table.writeHeader(seconds: seconds, prefill: options.prefill)
+        let progress = RoundProgress(of: "writes", rounds: syncs.count * options.fleets.count)
+        defer { StatusLine.clear() }
         var results: [WritesResult] = []
         for sync in syncs {
             for fleet in options.fleets {
+                progress.show(round: results.count + 1, side: "\(fleet) devices, --sync \(sync)")
                 let result = try measure(fleet, sync: sync)
                 table.write(result)
                 results.append(result)
@@ -58,7 +65,7 @@ struct WritesBenchmark {
 
     private func measure(_ fleet: WritesFleet, sync: String) throws -> WritesResult {
         try withFolder { folder in
-            let load = try WritesLoad(fleet, seconds: options.seconds, prefill: options.prefill, in: folder)
+            let load = try WritesLoad(fleet, seconds: seconds, prefill: options.prefill, in: folder)
             let run = WritesRun(programs: programs, sync: sync, load: load, folder: folder)
             let (measured, share) = try StolenTime.during(run.run)
             var result = measured

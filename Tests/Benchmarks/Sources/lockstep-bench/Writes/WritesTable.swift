@@ -65,5 +65,8 @@ struct WritesTable {
     }
 
     /// Writes a line at once. `print` would buffer it unless the output is a terminal.
-    private func write(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+    private func write(_ line: String) {
+        StatusLine.clear()
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
 }
