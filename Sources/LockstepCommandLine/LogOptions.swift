@@ -14,8 +14,8 @@ public struct LogOptions: ParsableArguments {
     /// The value of `--log-format`.
     @Option(
         help: """
-            Log format: text, or json with one object per line (default: text). The systemd journal always receives \
-            text.
+            Log format: text, or json with one object per line (default: text). Logs to the systemd journal are \
+            always text.
             """
     )
     public var logFormat: String?

@@ -16,9 +16,10 @@ struct AgentCommand: AsyncParsableCommand {
         commandName: "lockstep-agent",
         abstract: "Read the sensors of this device and publish their samples over MQTT without loss.",
         discussion: """
-            Each option can also be set in the environment and in a YAML file: --backlog-rate is LOCKSTEP_BACKLOG_RATE \
-            and 'backlog-rate: …'. The command line overrides the environment, which overrides the file. To \
-            set several values, separate them with commas in the environment, or use a list in the file.
+            Each option can also be set in the environment or in a YAML file: --backlog-rate is \
+            LOCKSTEP_BACKLOG_RATE in the environment and 'backlog-rate: …' in the file. The command line overrides the \
+            environment, and the environment overrides the file. An option that may be repeated is a list in the \
+            file, and a comma-separated text in the environment.
 
             SOURCES
               iio                  motion sensors, barometer and step counter of this
@@ -33,16 +34,16 @@ struct AgentCommand: AsyncParsableCommand {
               motion/device        attitude, gravity, user acceleration, …
               steps                steps, distance, pace and cadence
               orientation          portrait, faceUp, …
-              altitude             relative to the start, from pressure
-              heading              magnetic and true, with a magnetometer
+              altitude             altitude above the start, from air pressure
+              heading              magnetic and true heading
 
             SIGNALS
               SIGTERM, SIGINT      publish pending samples and the phase
                                    'terminated', and exit within 5 s; a second signal
                                    exits at once
-              SIGUSR1              enter the background phase: no motion streams,
-                                   steps unchanged, location after 500 m
-              SIGUSR2              enter the foreground phase
+              SIGUSR1              enter the background phase, in which the rates of
+                                   --background-rate apply
+              SIGUSR2              return to the foreground phase
 
             EXAMPLE
               lockstep-agent --broker mqtt://broker.local --source iio --source gpsd
@@ -72,16 +73,16 @@ struct AgentCommand: AsyncParsableCommand {
     )
     var outbox: String?
 
-    @Option(help: "Size above which the oldest samples are dropped from the outbox, in bytes (default: 256M).")
+    @Option(help: "Maximum size of the outbox in bytes; above it, the oldest samples are dropped (default: 256M).")
     var outboxSize: String?
 
-    @Option(help: "Age at which samples are dropped from the outbox (default: 7d).")
+    @Option(help: "Maximum age of samples in the outbox; older samples are dropped (default: 7d).")
     var outboxAge: String?
 
     @Option(
         help: """
-            Program whose acknowledgement removes samples from the outbox: collector or broker (default: \
-            collector).
+            Program whose acknowledgement removes samples from the outbox: collector, or broker for a system without \
+            a collector (default: collector).
             """
     )
     var ack: String?
@@ -94,18 +95,22 @@ struct AgentCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Encoding of samples: json, which is readable, or cbor, which takes less than a quarter of the size \
+            Encoding of samples: json, which is human-readable, or cbor, which takes less than a quarter of the size \
             (default: json).
             """)
     var encoding: String?
 
-    @Option(help: "Maximum rate of backlog in bytes per second, in addition to live data (default: 256K).")
+    @Option(
+        help: """
+            Maximum rate of backlog in bytes per second, in addition to the live data (default: 256K). Backlog is \
+            data that is sent late or again.
+            """)
     var backlogRate: String?
 
-    @Option(help: "Interval between heartbeats (default: 30s).")
+    @Option(help: "Interval between presence messages while nothing changes (default: 30s).")
     var heartbeat: String?
 
-    @Flag(help: "Keep all samples in the outbox file, for 'lockstep verify --journal'.")
+    @Flag(help: "Keep acknowledged samples in the outbox too, for 'lockstep verify --journal'.")
     var journal = false
 
     static let names =

@@ -10,7 +10,7 @@ import Logging
 func hostDevice() throws -> DeviceID {
     let host = String(ProcessInfo.processInfo.hostName.prefix { $0 != "." })
     guard let device = DeviceID(rawValue: host) else {
-        throw CommandFailure("the host name '\(host)' is not a valid device id. Set one with --device.")
+        throw CommandFailure("the host name '\(host)' is not a valid device id: set one with --device")
     }
     return device
 }
@@ -20,13 +20,13 @@ func hostDevice() throws -> DeviceID {
 func defaultOutbox(for address: DeviceAddress) throws -> String {
     let environment = ProcessInfo.processInfo.environment
     guard let state = environment["XDG_STATE_HOME"] ?? environment["HOME"].map({ $0 + "/.local/state" }) else {
-        throw CommandFailure("no folder for the outbox: XDG_STATE_HOME and HOME are not set. Set a file with --outbox.")
+        throw CommandFailure("no folder for the outbox: XDG_STATE_HOME and HOME are not set; set a file with --outbox")
     }
     let folder = state + "/lockstep"
     do {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     } catch {
-        throw CommandFailure("cannot create the folder '\(folder)' for the outbox. Set a file with --outbox.")
+        throw CommandFailure("cannot create the folder '\(folder)' for the outbox: set a file with --outbox")
     }
     return "\(folder)/\(address.group)-\(address.device).outbox"
 }
@@ -34,7 +34,7 @@ func defaultOutbox(for address: DeviceAddress) throws -> String {
 /// Parses a replay speed.
 func replaySpeed(_ text: String) throws -> ReplaySpeed {
     guard let speed = ReplaySpeed(text) else {
-        throw CommandFailure("'\(text)' is not a speed. Use a factor above 0, or max.")
+        throw CommandFailure("'\(text)' is not a speed: use a factor above 0, or max")
     }
     return speed
 }
@@ -44,6 +44,6 @@ func boolean(_ text: String) throws -> Bool {
     switch text {
     case "true", "yes", "1": return true
     case "false", "no", "0": return false
-    default: throw CommandFailure("'\(text)' is not a Boolean. Use true or false.")
+    default: throw CommandFailure("'\(text)' is not a Boolean: use true or false")
     }
 }

@@ -8,22 +8,24 @@ struct DerivedStreamOptions: ParsableArguments {
     @Option(
         help: """
             Reference frame of the attitude in motion/device: arbitrary, arbitraryCorrected, magneticNorth or \
-            trueNorth. Without a magnetometer, the frame is arbitrary. Without --declination, trueNorth is used from \
-            the first location on. Each sample contains its frame (default: magneticNorth).
+            trueNorth (default: magneticNorth). Without a magnetometer, the frame is always arbitrary. Without \
+            --declination, trueNorth requires a location; until the first one, the frame is magneticNorth. Each \
+            sample contains its frame.
             """)
     var frame: String?
 
     @Option(
         help: """
-            Magnetic declination at this place in degrees, east positive (default: from the World Magnetic Model \
-            at the newest location).
+            Magnetic declination in degrees, east positive (default: from the World Magnetic Model at the newest \
+            location).
             """)
     var declination: String?
 
-    @Option(help: "Step length in m at normal walking speed, to compute the walked distance.")
+    @Option(
+        help: "Step length in m at normal walking speed, to compute distances (default: estimated from the height).")
     var stepLength: String?
 
-    @Option(help: "Height of the person in m, to estimate the step length without --step-length (default: 1.68).")
+    @Option(help: "Height of the person in m, to estimate the step length (default: 1.68).")
     var height: String?
 
     static let names = ["frame", "declination", "step-length", "height"]

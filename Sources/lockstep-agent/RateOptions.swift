@@ -9,8 +9,8 @@ struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Rate of a stream in samples per second, 'off', or 'source' for the rate of its source; may be repeated \
-            (default: source; 50 for motion/device, 10 for heading).
+            Rate of a stream: samples per second, off, or source for the native rate; may be repeated (default: \
+            source, but 50 for motion/device and 10 for heading).
             """,
             valueName: "stream=hz"))
     var rate: [String] = []
@@ -18,8 +18,8 @@ struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Rate in the background phase; may be repeated (default: motion, orientation and heading off; \
-            steps and battery as in foreground; 0.1 for pressure and altitude; location after 500 m).
+            Rate of a stream in the background phase; may be repeated (default: off for motion, orientation and \
+            heading, 0.1 for pressure and altitude, every 500 m for location, and the foreground rate for all others).
             """,
             valueName: "stream=hz"))
     var backgroundRate: [String] = []

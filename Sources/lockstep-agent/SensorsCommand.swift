@@ -9,8 +9,8 @@ struct SensorsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sensors", abstract: "List the sensors and their problems.",
         discussion: """
-            The default source is iio, the sensors of this machine. The settings of the agent apply. The exit status \
-            is 1 if no sensor can be used.
+            The default source is iio, the sensors of this machine. The agent's settings in the environment and in \
+            the file also apply here. The exit status is 1 if no sensor can be used.
             """)
 
     @OptionGroup var selection: SourceSelection
@@ -18,7 +18,7 @@ struct SensorsCommand: ParsableCommand {
     @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
-    @Flag(help: "Print a JSON array of objects.")
+    @Flag(help: "Print a JSON array with one object per sensor.")
     var json = false
 
     func run() throws {

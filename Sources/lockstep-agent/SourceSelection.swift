@@ -5,7 +5,7 @@ import LockstepSensors
 
 /// The options that select the sources of samples.
 struct SourceSelection: ParsableArguments {
-    @Option(help: "Source of samples. Can be repeated.")
+    @Option(help: "Source of samples, such as iio or gpsd; may be repeated.")
     var source: [String] = []
 
     @Option(help: "Speed of replayed recordings: a factor, or max (default: 1).")
@@ -13,8 +13,8 @@ struct SourceSelection: ParsableArguments {
 
     @Option(
         help: """
-            Timestamps of recordings and GPS fixes: now, the time of arrival, or own, the recorded time \
-            (default: now).
+            Timestamps of recordings and GPS fixes: now for the current time, or own for the time in the recording \
+            or from the GPS receiver (default: now).
             """)
     var stamp: String?
 
@@ -45,7 +45,7 @@ struct SourceSelection: ParsableArguments {
         var sources = try settings.values("source", source) { try SensorSources.make($0, options: options) }
         if sources.isEmpty, let standard { sources = [try SensorSources.make(standard, options: options)] }
         guard !sources.isEmpty else {
-            throw CommandFailure("no source of samples. Set one with --source \(SensorSources.forms)")
+            throw CommandFailure("no source of samples: set one with --source \(SensorSources.forms)")
         }
         let names = sources.map(\.name)
         if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {

@@ -17,11 +17,12 @@ struct CollectorCommand: AsyncParsableCommand {
         discussion: """
             Each option can also be set in the environment or in a YAML file: --max-payload is \
             LOCKSTEP_MAX_PAYLOAD in the environment and 'max-payload: …' in the file. The command line overrides the \
-            environment, and the environment overrides the file.
+            environment, and the environment overrides the file. An option that may be repeated is a list in the \
+            file, and a comma-separated text in the environment.
 
             SIGNALS
-              SIGTERM, SIGINT   commit, publish the status 'offline', and exit
-                                (a second signal exits at once)
+              SIGTERM, SIGINT   commit, publish the status 'offline', and exit; a
+                                second signal exits at once
 
             EXAMPLE
               lockstep-collector --broker mqtt://localhost --store sqlite:samples.db
@@ -34,7 +35,7 @@ struct CollectorCommand: AsyncParsableCommand {
     @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
-    @Option(help: "Store for the samples: sqlite:PATH. The file is created if it does not exist.")
+    @Option(help: "Store for the samples: sqlite:PATH (required). The file is created if it does not exist.")
     var store: String?
 
     @Option(help: "Id of this collector; the broker keeps its session under this id (default: main).")
@@ -49,7 +50,11 @@ struct CollectorCommand: AsyncParsableCommand {
     @Option(help: "Time without messages after which the state of a device becomes background (default: 75s).")
     var silence: String?
 
-    @Option(help: "Time after which the state of a device changes from resumed to active (default: 5s).")
+    @Option(
+        help: """
+            Maximum time in the state resumed; after it, or with the next live sample, the state becomes active \
+            (default: 5s).
+            """)
     var settle: String?
 
     @Option(help: "Maximum size of a payload in bytes (default: 1M).")
@@ -61,20 +66,22 @@ struct CollectorCommand: AsyncParsableCommand {
     @Option(help: "Maximum number of devices; messages from further devices are rejected (default: 100000).")
     var maxDevices: String?
 
-    @Option(help: "Maximum time that a sample may lie in the future; later samples are rejected (default: 1d).")
+    @Option(
+        help: "Maximum time that a sample may lie in the future; batches with later samples are rejected (default: 1d)."
+    )
     var maxFuture: String?
 
-    @Option(help: "Number of rejected messages to keep; the oldest are deleted first (default: 10000).")
+    @Option(help: "Maximum number of rejected messages to keep; the oldest are deleted first (default: 10000).")
     var keepRejected: String?
 
-    @Option(help: "Number of conflicting samples to keep: further ones are only counted (default: 100000).")
+    @Option(help: "Maximum number of conflicting samples to keep; further ones are only counted (default: 100000).")
     var keepConflicts: String?
 
     @Option(
         help: """
-            Durability of acknowledged samples: full (each commit is synced to disk before it is acknowledged) or normal \
-            (a power cut or kernel crash loses the samples acknowledged in the last seconds, which agents have already \
-            deleted) (default: full).
+            Durability of acknowledged samples: full or normal (default: full). With full, each commit is synced to \
+            disk before it is acknowledged. With normal, a power cut or kernel crash can lose samples that were \
+            acknowledged in the last seconds and that agents have already deleted.
             """)
     var sync: String?
 
@@ -157,7 +164,7 @@ struct CollectorCommand: AsyncParsableCommand {
         options.survivesPowerLoss =
             try settings.value("sync", sync) { text in
                 guard ["normal", "full"].contains(text) else {
-                    throw CommandFailure("'\(text)' is not a sync mode. Use normal or full.")
+                    throw CommandFailure("'\(text)' is not a sync mode: use full or normal")
                 }
                 return text == "full"
             } ?? true
@@ -166,7 +173,7 @@ struct CollectorCommand: AsyncParsableCommand {
 
     private func storePath(_ settings: Settings) throws -> String {
         guard let path = try settings.value("store", store, parse: sqlitePath) else {
-            throw CommandFailure("no store is set. Set one with --store sqlite:PATH.")
+            throw CommandFailure("no store specified: use --store sqlite:PATH")
         }
         return path
     }

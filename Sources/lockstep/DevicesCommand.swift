@@ -6,7 +6,17 @@ import LockstepWire
 
 struct DevicesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "devices", abstract: "List devices with their state, last sample, sample counts and gaps.")
+        commandName: "devices", abstract: "List devices with their state, last sample, sample counts and gaps.",
+        discussion: """
+              AGE          time since the last change of state
+              LAST SAMPLE  age of the newest sample
+              SAMPLES      stored samples of all streams
+              DUPLICATES   samples received again with the same values
+              CONFLICTS    samples received again with other values
+              GAPS         missing batches
+              DROPPED      batches that will never be stored, because the agent
+                           dropped them or the collector rejected them
+            """)
 
     @OptionGroup var options: StoreOptions
 

@@ -8,9 +8,9 @@ struct LockstepCommand: ParsableCommand {
         commandName: "lockstep",
         abstract: "Inspect devices, query samples and verify delivery.",
         discussion: """
-            The store and the broker options can also be set in the environment (LOCKSTEP_STORE, LOCKSTEP_BROKER, …) \
-            and in a YAML file ('store: …') whose path is given by --config or LOCKSTEP_CONFIG. The command line \
-            takes precedence over the environment, and the environment over the file.
+            The options --store and --root, and those of the broker, can also be set in the environment or in a YAML \
+            file: --store is LOCKSTEP_STORE in the environment and 'store: …' in the file. The command line \
+            overrides the environment, and the environment overrides the file.
 
             EXAMPLES
               lockstep watch --broker mqtt://localhost

@@ -7,15 +7,15 @@ struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query", abstract: "Print the samples of one stream, sorted by device and time.",
         discussion: """
-            Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")), and declared streams in the store, such \
-            as x/co2. A table name is also accepted.
+            Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")), and declared streams in the store, \
+            such as x/co2. The name of a stream's table is also accepted.
             Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
 
             With --every, each row summarises the samples of a device in one interval, and its time is the start of \
-            the interval. Intervals are aligned to 1970-01-01 UTC; intervals without samples are omitted. Values are \
-            means of the known values, except for sums such as 'steps' and 'distance'. Columns without a meaningful \
-            mean (text, times and other whole numbers, attitudes and courses) are omitted. The column 'samples' has \
-            the number of samples.
+            the interval. Intervals are aligned to 1970-01-01 UTC; intervals without samples are omitted. Amounts \
+            such as 'steps' and 'distance' are summed; other values are averaged. Unknown values are ignored. Columns \
+            without a meaningful average (text, times and other whole numbers, attitudes and courses) are omitted. \
+            The column 'samples' has the number of samples.
 
             EXAMPLES
               lockstep query steps --store sqlite:samples.db --from -1h

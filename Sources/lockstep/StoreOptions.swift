@@ -8,7 +8,7 @@ struct StoreOptions: ParsableArguments {
     /// The names of the settings behind these options.
     static let names = ["store"]
 
-    @Option(help: "Store to read: sqlite:PATH.")
+    @Option(help: "Store to read: sqlite:PATH (default: LOCKSTEP_STORE, if set).")
     var store: String?
 
     @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")

@@ -9,12 +9,14 @@ struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Verify that no sample is missing from the store.",
         discussion: """
-            Checks the file, and lists received, missing and dropped batches of each device. An agent that runs with \
-            --journal keeps every accepted batch in its outbox. If such an outbox is given with --journal, each of \
-            its samples is looked up in the store and compared.
+            Checks the file, and lists received, missing and dropped batches of each device. Dropped batches will \
+            never be stored, because the agent dropped them or the collector rejected them.
 
-            The exit status is 1 if the store is incomplete: a missing or dropped batch, a sample of a journal that is \
-            not stored or has another value, or a damaged file.
+            An agent that runs with --journal keeps every accepted batch in its outbox. If such an outbox is given \
+            with --journal, each of its samples is looked up in the store and compared.
+
+            The exit status is 1 if a batch is missing or dropped, if a sample of a journal is not stored or has \
+            another value, or if the file is damaged.
             """)
 
     @OptionGroup var options: StoreOptions

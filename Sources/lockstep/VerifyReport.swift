@@ -39,7 +39,7 @@ struct VerifyReport {
                 lines.append("  epoch \(epoch.epoch)  received \(epoch.received)")
                 if !epoch.gaps.isEmpty { lines.append(terminal.styled("    missing \(epoch.gaps)", .red)) }
                 if !epoch.dropped.isEmpty {
-                    lines.append(terminal.styled("    dropped by the agent \(epoch.dropped)", .red))
+                    lines.append(terminal.styled("    dropped \(epoch.dropped)", .red))
                 }
             }
             let width = device.samples.map { $0.stream.name.count }.max() ?? 0

@@ -8,10 +8,10 @@ struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Show the states and rates of all devices live.",
         discussion: """
-            On a terminal, shows a table that is updated every second. Otherwise, prints one line per event: changes of \
-            state, presence and collector health; and the rates every ten seconds. With --batches, also prints a line \
-            per batch. With --batches and --json, that line contains the samples, in JSON even if they were sent as \
-            CBOR.
+            On a terminal, shows a table that is updated every second. Otherwise, prints a line for each change of a \
+            device's state, of its presence (the report of its agent) or of a collector's health, and prints the \
+            rates every ten seconds. With --batches, also prints a line for each batch. With --batches and --json, \
+            that line contains the samples, in JSON even if they were sent as CBOR.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -25,10 +25,10 @@ struct WatchCommand: ParsableCommand {
     @Option(help: "Exit after this number of seconds.")
     var seconds: Int?
 
-    @Flag(help: "Print events as JSON, one object per line.")
+    @Flag(help: "Print lines instead of a table, each with one JSON object.")
     var json = false
 
-    @Flag(help: "Print a line for each batch of samples.")
+    @Flag(help: "Print lines instead of a table, including one for each batch of samples.")
     var batches = false
 
     func run() throws {

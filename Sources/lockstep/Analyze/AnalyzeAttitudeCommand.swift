@@ -9,11 +9,19 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
         commandName: "attitude", abstract: "Compute the attitude at every accelerometer sample.",
         discussion: """
             Requires an accelerometer; uses a gyroscope and a magnetometer if the recording has them. --out writes the \
-            recording with these additional columns, named as in motion/device: qw,qx,qy,qz (device to reference \
-            frame), roll,pitch,yaw (rad), gx,gy,gz (gravity, g), ux,uy,uz (user acceleration, g), rx,ry,rz (rotation \
-            rate without bias, rad/s), mx,my,mz (calibrated magnetic field, µT), macc (accuracy of the field: -1 \
-            uncalibrated, 0 low, 1 medium, 2 high), frame (reference frame). A column of the recording with one of \
-            these names is written as ref_NAME.
+            recording with these additional columns:
+
+              qw,qx,qy,qz      quaternion from device to reference frame
+              roll,pitch,yaw   the same attitude as angles in rad
+              gx,gy,gz         gravity in g
+              ux,uy,uz         user acceleration in g
+              rx,ry,rz         rotation rate without bias in rad/s
+              mx,my,mz         calibrated magnetic field in µT
+              macc             accuracy of the field: -1 uncalibrated, 0 low,
+                               1 medium, 2 high
+              frame            reference frame
+
+            A column of the recording with one of these names is written as ref_NAME.
 
             If the recording has a reference attitude, qw,qx,qy,qz (device to earth, z up), the report contains the \
             error: the root mean square of the angle between the two attitudes, after the constant heading offset \
@@ -28,17 +36,17 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
     @Argument(help: "Recording: a CSV file.")
     var file: String
 
-    @Option(help: "File for the recording with the attitude added; an existing file is replaced.")
+    @Option(help: "CSV file to write: the recording with the attitude added. An existing file is replaced.")
     var out: String?
 
     @Option(
         help: """
-            Reference frame: arbitrary, arbitraryCorrected, magneticNorth (x east, y north, z up) or trueNorth. Without \
-            a magnetometer, the frame is always arbitrary.
+            Reference frame of the attitude: arbitrary, arbitraryCorrected, magneticNorth or trueNorth (default: \
+            magneticNorth). Without a magnetometer, the frame is always arbitrary.
             """, transform: { try choice($0, of: AttitudeReferenceFrame.self) })
     var frame = AttitudeReferenceFrame.magneticNorth
 
-    @Option(help: "Magnetic declination for trueNorth, in degrees, east positive.")
+    @Option(help: "Magnetic declination in degrees, east positive; required for --frame trueNorth.")
     var declination: String?
 
     @Flag(help: "Calibrate the magnetometer (hard and soft iron) in the same way as lockstep-agent.")

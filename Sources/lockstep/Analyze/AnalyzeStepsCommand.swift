@@ -23,7 +23,10 @@ struct AnalyzeStepsCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Step length in metres, if known.", valueName: "m"))
     var stepLength: Double?
 
-    @Option(help: ArgumentHelp("Body height in metres, if known. Used to estimate the step length.", valueName: "m"))
+    @Option(
+        help: ArgumentHelp(
+            "Body height in metres, if known, to estimate the step length; not together with --step-length.",
+            valueName: "m"))
     var height: Double?
 
     @Flag(help: "Print one JSON object.")

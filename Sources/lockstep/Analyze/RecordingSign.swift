@@ -9,8 +9,8 @@ enum RecordingSign: String, CaseIterable, ExpressibleByArgument {
     case specificForce = "specific-force"
 
     static let help: ArgumentHelp = """
-        Sign convention of accelerations in g, at rest along the upward axis: lockstep for -1, or specific-force for \
-        +1, as measured by sensor chips and reported by Android. Accelerations in m/s² are always specific force.
+        Sign of accelerations in g: lockstep, if the upward axis reads -1 at rest, or specific-force, if it reads +1, \
+        as on Android. Accelerations in m/s² are always specific force.
         """
 
     /// Reads a recording with a three-axis accelerometer, and converts it to the sign convention of Lockstep.

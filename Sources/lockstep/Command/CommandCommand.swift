@@ -8,8 +8,8 @@ struct CommandCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "command", abstract: "Send a command to an agent and show its reply.",
         discussion: """
-            Use exactly one of --rate, --phase, --flush and --describe. A rate is leased for a limited time (--lease); \
-            after that, the stream returns to the rate that the agent is configured with.
+            Use exactly one of --rate, --phase, --flush and --describe. A rate is leased for a limited time (--lease). \
+            When the lease ends, the stream returns to its configured rate.
 
             EXAMPLES
               lockstep command arm-left --describe
@@ -19,7 +19,7 @@ struct CommandCommand: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "Device, as [GROUP/]DEVICE.", transform: deviceAddress)
+    @Argument(help: "Device, as [GROUP/]DEVICE (default group: default).", transform: deviceAddress)
     var device: DeviceAddress
 
     @Option(
@@ -40,13 +40,16 @@ struct CommandCommand: ParsableCommand {
     @Flag(help: "Show the streams with their rates, the leases, the sources and the outbox.")
     var describe = false
 
-    @Option(help: "Owner of the lease; a new lease replaces the earlier one of the same owner (default: lockstep).")
+    @Option(
+        help: """
+            Owner of the lease (default: lockstep). A new lease replaces an earlier one of the same owner and stream.
+            """)
     var client: String?
 
     @Option(help: "Time to wait for the reply (default: 5s).")
     var timeout: String?
 
-    @Flag(help: "Print the reply of the agent as one JSON object.")
+    @Flag(help: "Print the agent's reply as one JSON object.")
     var json = false
 
     func run() throws {

@@ -90,7 +90,7 @@ struct DeviceDiagnosis {
     private var dropped: Finding? {
         guard let presence = device.presence, presence.droppedSamples > 0 else { return nil }
         return Finding(
-            .failure, "", "outbox full, " + counted(presence.droppedSamples, "sample") + " dropped",
+            .failure, "", "outbox limit reached, " + counted(presence.droppedSamples, "sample") + " dropped",
             "the samples are lost; raise the limits (--outbox-size, --outbox-age), and check the collector")
     }
 

@@ -6,12 +6,12 @@ import LockstepWire
 
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Run a health check of a running system and suggest fixes.",
+        commandName: "doctor", abstract: "Check the health of a running system and suggest fixes.",
         discussion: """
             Subscribes to the broker for a few seconds and checks the broker, collectors and their versions, device \
             states, latency, clocks, missing and dropped batches, sensors and access rights, and with --store also the \
-            free disk space. To check access rights, it publishes one empty message, which all programs ignore; it \
-            changes nothing else. The exit status is 1 if a check failed.
+            free disk space. To check access rights, it publishes one empty message, which all programs ignore. It \
+            changes nothing. The exit status is 1 if a check fails.
 
             EXAMPLES
               lockstep doctor
@@ -20,7 +20,7 @@ struct DoctorCommand: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: "Store whose free disk space is checked: sqlite:PATH.")
+    @Option(help: "Store whose free disk space is checked: sqlite:PATH (default: LOCKSTEP_STORE, if set).")
     var store: String?
 
     @Option(help: "Duration of the check in seconds, 1 to 3600.")

@@ -8,12 +8,13 @@ struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate", abstract: "Simulate many devices, and report delivery and latency.",
         discussion: """
-            A load test or soak test for a broker and its collectors. Each device publishes batches like an agent, waits \
-            for acknowledgements from a collector, and sends missing batches again. The final report contains \
-            the numbers of sent, stored and duplicate samples, the latency (from the completion of a batch to its \
-            acknowledgement), and the memory of collector and broker. The devices are named sim-0001, sim-0002, …; they \
-            remain in the store with their samples, in a separate group. The numbers reported by collectors include \
-            the samples of all other devices.
+            Runs a load test or a soak test of a broker and its collectors. Each device publishes batches like an \
+            agent, waits for acknowledgements from a collector, and sends missing batches again. The final report \
+            contains the numbers of sent, stored and duplicate samples, the latency (from the completion of a batch \
+            to its acknowledgement), and the memory of collector and broker.
+
+            The devices are named sim-0001, sim-0002, …. They and their samples remain in the store, in a group of \
+            their own. The numbers from collectors also include the samples of all other devices.
 
             The exit status is 1 if samples were not stored. Ctrl-C ends the simulation early, with a report.
 
@@ -34,7 +35,7 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: "Streams of each device, separated by commas (default: motion/accelerometer).", transform: streamList)
     var streams = [SensorStream.accelerometer]
 
-    @Option(help: "Duration of a batch in seconds.")
+    @Option(help: "Time in seconds for which a device collects samples in one batch.")
     var window = 1.0
 
     @Option(help: "Duration of the live data in minutes.")
@@ -49,16 +50,17 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: "Group of the devices (default: simulated).", transform: groupID)
     var group = GroupID(unchecked: "simulated")
 
-    @Option(help: "Backlog of each device in seconds, sent in addition to the live data.")
+    @Option(help: "Seconds of backlog that each device sends in addition to the live data.")
     var backlog = 0.0
 
-    @Option(help: "Rate limit for the backlog of each device in bytes per second, such as 256K or 1M.")
+    @Option(help: "Maximum rate of each device's backlog in bytes per second, such as 256K or 1M.")
     var backlogRate = "256K"
 
     @Option(
-        help:
-            "At the end, wait for acknowledgements: after this many seconds without one, missing batches count as lost."
-    )
+        help: """
+            Maximum time in seconds to wait for each further acknowledgement at the end; after it, unacknowledged \
+            batches count as lost.
+            """)
     var patience = 60.0
 
     @Option(help: "Seed of the random values; equal seeds give equal values.")

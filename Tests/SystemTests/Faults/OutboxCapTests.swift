@@ -34,7 +34,7 @@ struct OutboxCapTests {
             let doctor = try await RunningProgram.run(
                 Programs.built("lockstep"), ["doctor", "--broker", system.broker.url, "--seconds", "1"])
             #expect(doctor.status == 1)
-            #expect(doctor.text.contains("outbox full, "), "\(doctor.text)")
+            #expect(doctor.text.contains("outbox limit reached, "), "\(doctor.text)")
         }
     }
 
