@@ -12,12 +12,15 @@ public struct IngestGroup: Sendable {
     public var lifecycles: [DeviceAddress: LifecycleSnapshot]
     /// The batches that agents report as dropped.
     public var dropped: [DroppedBatches]
-    /// Whether any part of a snapshot other than ``/LockstepModel/LifecycleSnapshot/evidenceTime`` has changed.
-    public var hasLifecycleChanges = false
+    /// The devices whose snapshot changed in more than its ``/LockstepModel/LifecycleSnapshot/evidenceTime``.
+    public var changedLifecycles: Set<DeviceAddress>
     /// The time of the last message from each device, not counting batches, on the collector's clock.
     public var seen: [DeviceAddress: Timestamp]
 
-    /// Creates a group from individual batches and other data.
+    /// Whether ``changedLifecycles`` contains any device.
+    public var hasLifecycleChanges: Bool { !changedLifecycles.isEmpty }
+
+    /// Creates a group from individual batches and other data. All devices of `lifecycles` count as changed.
     public init(
         batches: [ReceivedBatch] = [], rejected: [RejectedMessage] = [], transitions: [DeviceTransition] = [],
         lifecycles: [DeviceAddress: LifecycleSnapshot] = [:], dropped: [DroppedBatches] = [],
@@ -27,6 +30,7 @@ public struct IngestGroup: Sendable {
         self.rejected = rejected
         self.transitions = transitions
         self.lifecycles = lifecycles
+        changedLifecycles = Set(lifecycles.keys)
         self.dropped = dropped
         self.seen = seen
         for batch in batches { append(batch) }
@@ -41,7 +45,7 @@ public struct IngestGroup: Sendable {
     /// Whether writing the group can be deferred, because it contains only heartbeats: no acknowledgement depends on
     /// them, and the next heartbeat repeats their content.
     public var isDeferrable: Bool {
-        runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && !hasLifecycleChanges
+        runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && changedLifecycles.isEmpty
     }
 
     /// Appends a batch: to the last run if device and stream match, otherwise as a new run.

@@ -34,19 +34,34 @@ public final class SQLiteStore: SampleStore {
     let database: SQLiteDatabase
     /// The lock that prevents other collectors from opening the store. It is held while the store is open.
     private let lock: FileLock
-    private let tables: [SampleTable]
+    var tables: [SampleTable]
     /// The index in `tables` of the table of each stream.
     private let tableIndexes: [SensorStream: Int]
     private var devices: DeviceTable
-    private var received: RangeLedger
+    private var epochs: EpochTable
+    var received: RangeLedger
     private var dropped: RangeLedger
     private var conflicts: ConflictTable
     private let lifecycle: LifecycleTable
     private let rejected: RejectedTable
+    /// The two logs. ``activeLog`` receives new rows.
+    var logs: [LogNumber: LogWriter]
+    var activeLog = LogNumber.first
+    /// The time at which the active log was chosen.
+    var logStart = ContinuousClock.now
+    /// The merge of the other log, if it is not empty.
+    var merge: LogMerge?
+    /// The times of the newest evidence for the states of devices, in µs since 1970, by device id. A merge writes them.
+    var evidence: [Int64: Int64] = [:]
+    var placement = RowPlacement()
     /// The changes of the current transaction, by device id.
     private var changes: [Int64: DeviceChanges] = [:]
     /// The epochs with received or dropped batches in the current transaction, with the ids of their devices.
     private var changedEpochs: [DeviceEpoch: Int64] = [:]
+    /// Whether a checkpoint was tried since the last commit. The length of the log is only updated by the next commit.
+    var hasTriedCheckpoint = false
+    /// Whether a slice of a merge has failed since the last commit, for example because the disk is full.
+    var hasMergeFailed = false
 
     /// Opens the store at `path` for writing, and creates it if it does not exist.
     ///
@@ -76,11 +91,15 @@ public final class SQLiteStore: SampleStore {
             self.tables = tables
             tableIndexes = indexes
             devices = try DeviceTable(in: database)
-            received = try RangeLedger(table: "batches", in: database)
+            epochs = try EpochTable(in: database)
+            received = try RangeLedger(table: "merged_batches", in: database)
             dropped = try RangeLedger(table: "dropped", in: database)
             conflicts = try ConflictTable(limit: options.conflictLimit, in: database)
             lifecycle = try LifecycleTable(in: database)
             rejected = try RejectedTable(limit: options.rejectedLimit, in: database)
+            logs = [:]
+            for log in LogNumber.allCases { logs[log] = try LogWriter(log, in: database) }
+            try recoverLogs()
         } catch {
             throw StoreError(error, path: path)
         }
@@ -92,7 +111,11 @@ public final class SQLiteStore: SampleStore {
     /// - Throws: ``StoreError``. All groups added since the last commit are then discarded.
     public func add(_ group: IngestGroup) throws(StoreError) {
         do {
-            if !database.isInTransaction { try database.execute("BEGIN IMMEDIATE") }
+            if !database.isInTransaction {
+                try makeRoom()
+                try database.execute("BEGIN IMMEDIATE")
+            }
+            placement.beginPart()
             try insert(group)
         } catch {
             throw rolledBack(error)
@@ -110,29 +133,26 @@ public final class SQLiteStore: SampleStore {
             return IngestResult()
         }
         do {
-            for (device, changes) in changes { try devices.write(changes, of: device) }
-            try received.flush()
+            for (device, changes) in changes { try write(changes, of: device) }
             try dropped.flush()
             let result = try result()
             try database.execute("COMMIT")
+            hasTriedCheckpoint = false
+            hasMergeFailed = false
             devices.commit()
+            epochs.commit()
             received.commit()
             dropped.commit()
+            for log in LogNumber.allCases { logs[log]?.commit() }
+            for index in tables.indices { tables[index].commit() }
+            placement.commit()
+            switchLogsIfFull()
             changes.removeAll(keepingCapacity: true)
             changedEpochs.removeAll(keepingCapacity: true)
             return result
         } catch {
             throw rolledBack(error)
         }
-    }
-
-    /// Whether the write-ahead log is long enough for a checkpoint.
-    public var needsMaintenance: Bool { database.logPages >= Self.checkpointLogPages }
-
-    /// Copies the write-ahead log into the database (checkpoint). Waits for the disk.
-    public func performMaintenance() {
-        // Ignore errors: the next maintenance tries again, and the next commit reports a full disk.
-        _ = try? database.checkpoint()
     }
 
     /// Returns the life-cycle snapshot of every device. A collector restores them when it starts.
@@ -152,10 +172,16 @@ public final class SQLiteStore: SampleStore {
         // SQLite may already have rolled back, for example on a full disk. If this rollback fails, closing the
         // connection rolls back.
         if database.isInTransaction { try? database.execute("ROLLBACK") }
+        // Another device can get the id of a device that was not stored.
+        for device in devices.added { evidence[device] = nil }
         devices.rollBack()
+        epochs.rollBack()
         received.rollBack()
         dropped.rollBack()
         conflicts.rollBack()
+        for log in LogNumber.allCases { logs[log]?.rollBack() }
+        for index in tables.indices { tables[index].rollBack() }
+        placement.rollBack()
         changes.removeAll(keepingCapacity: true)
         changedEpochs.removeAll(keepingCapacity: true)
     }
@@ -167,21 +193,137 @@ public final class SQLiteStore: SampleStore {
         runs.sort { ($0.table, $0.device, $0.index) < ($1.table, $1.device, $1.index) }
         for resolved in runs {
             let run = group.runs[resolved.index]
-            let counts = try tables[resolved.table].write(
-                run, device: resolved.device, in: database, conflicts: &conflicts)
-            changes[resolved.device, default: DeviceChanges(run.device)].add(run, counts)
+            changes[resolved.device, default: DeviceChanges(run.device)].add(run)
+            let counts = try write(run, table: resolved.table, device: resolved.device)
+            changes[resolved.device]?.counts += counts
         }
         for (device, time) in group.seen {
-            try changes[devices.id(of: device, in: database), default: DeviceChanges(device)].recordMessage(at: time)
+            let id = try devices.id(of: device, in: database)
+            changes[id, default: DeviceChanges(device)].recordMessage(at: time)
+            changes[id]?.ledger.recordMessage(at: time.microseconds)
         }
         for entry in group.transitions {
             try lifecycle.write(entry.transition, of: devices.id(of: entry.device, in: database))
         }
         for (device, snapshot) in group.lifecycles {
-            try changes[devices.id(of: device, in: database), default: DeviceChanges(device)].snapshot = snapshot
+            let id = try devices.id(of: device, in: database)
+            evidence[id] = snapshot.evidenceTime?.microseconds
+            guard group.changedLifecycles.contains(device) else { continue }
+            changes[id, default: DeviceChanges(device)].snapshot = snapshot
         }
         try insertBatchNumbers(of: group, runs)
         try rejected.write(group.rejected)
+    }
+
+    /// Writes a run to its table, or appends it to the log.
+    private func write(_ run: SampleRun, table: Int, device: Int64) throws(SQLiteError) -> IngestResult.Counts {
+        placement.add(run, device: device)
+        let target = tables[table].logTarget
+        let isDirect = placement.isDirect(run, rowsInLog: logs[activeLog]?.index.devices[device]?.rows ?? 0)
+        // Nothing is appended for a run without samples, but its batches are recorded.
+        let isEmpty = run.samples.isEmpty
+        if target == nil || isEmpty || (isDirect && !logsMayContain(run.samples.times, of: table, device: device)) {
+            return try writeDirectly(run, table: table, device: device)
+        }
+        guard let target else { return IngestResult.Counts() }
+        return try append(run, to: target, table: table, device: device)
+    }
+
+    private func writeDirectly(
+        _ run: SampleRun, table: Int, device: Int64
+    ) throws(SQLiteError) -> IngestResult.Counts {
+        let counts = try tables[table].write(run, device: device, in: database, conflicts: &conflicts)
+        changes[device]?.ledger.recordAll(run, counts)
+        return counts
+    }
+
+    /// Appends the new samples of a run to the log, and writes samples that are stored with different values to
+    /// `conflicts`.
+    private func append(
+        _ run: SampleRun, to target: LogTarget, table: Int, device: Int64
+    ) throws(SQLiteError) -> IngestResult.Counts {
+        var counts = IngestResult.Counts()
+        var batch = 0
+        for piece in run.increasingPieces {
+            let times = run.samples.times[piece]
+            var new: [Int] = Array(piece)
+            if let stored = try storedRows(times, of: table, device: device) {
+                new = []
+                for index in piece {
+                    guard let values = stored[run.samples.times[index]] else {
+                        new.append(index)
+                        continue
+                    }
+                    if !run.samples.stream.isEqual(index, of: run.samples, to: values),
+                        try conflicts.write(index, of: run, stored: values, device: device, in: database)
+                    {
+                        counts.conflicts += 1
+                    } else {
+                        counts.duplicates += 1
+                    }
+                }
+            }
+            counts.stored += new.count
+            let marks = try marks(new, of: run, piece: piece, from: &batch, device: device)
+            try logs[activeLog]?.append(
+                new, of: run.samples, to: target, table: table, device: device, marks: marks)
+            logs[activeLog]?.updateIndex(of: device) { content in
+                content.figures.samples += Int64(new.count)
+                for index in new { content.figures.recordSample(at: run.samples.times[index]) }
+                for mark in marks { content.figures.recordMessage(at: mark.receivedAt) }
+            }
+        }
+        changes[device]?.ledger.duplicates += Int64(counts.duplicates)
+        changes[device]?.ledger.conflicts += Int64(counts.conflicts)
+        return counts
+    }
+
+    /// Returns the first new sample of each batch in a piece of a run. The ledger gets batches without new samples.
+    /// - Parameter batch: the index of the first batch that is not marked yet.
+    private func marks(
+        _ new: [Int], of run: SampleRun, piece: Range<Int>, from batch: inout Int, device: Int64
+    ) throws(SQLiteError) -> [LogMark] {
+        var marks: [LogMark] = []
+        var rest = new[...]
+        while batch < run.batches.count, run.batches[batch].end <= piece.upperBound {
+            let info = run.batches[batch]
+            batch += 1
+            let receivedAt = info.receivedAt.microseconds
+            let first = rest.first
+            rest = rest.drop { $0 < info.end }
+            let position = info.validPosition
+            let key = position.map { DeviceEpoch(device: run.device, epoch: $0.epoch) }
+            if let first, first < info.end {
+                let epoch = try key.map { key throws(SQLiteError) in
+                    try epochs.id(of: key, device: device, in: database)
+                }
+                marks.append(LogMark(index: first, epoch: epoch, seq: position?.seq, receivedAt: receivedAt))
+                if let key { logs[activeLog]?.updateIndex(of: device) { $0.add(key) } }
+            } else {
+                changes[device]?.ledger.recordMessage(at: receivedAt)
+                if let key, let seq = position?.seq { changes[device]?.ledger.insert(seq, of: key) }
+            }
+        }
+        return marks
+    }
+
+    /// Writes the changes that the current transaction made to a device.
+    private func write(_ changes: DeviceChanges, of device: Int64) throws(SQLiteError) {
+        if devices.added.contains(device), let time = changes.firstSeen {
+            try devices.setFirstSeen(time, of: device)
+        }
+        if let snapshot = changes.snapshot { try devices.write(snapshot, of: device) }
+        guard !changes.ledger.isEmpty else { return }
+        var change: LedgerChange? = changes.ledger
+        for (key, numbers) in changes.ledger.batches {
+            let epoch = try epochs.id(of: key, device: device, in: database)
+            for range in numbers.ranges {
+                try logs[activeLog]?.append(change, epoch: epoch, batches: range, device: device)
+                change = nil
+            }
+        }
+        if change != nil { try logs[activeLog]?.append(change, epoch: 0, batches: nil, device: device) }
+        logs[activeLog]?.updateIndex(of: device) { $0.add(changes.ledger) }
     }
 
     /// A run of a group with its table and the id of its device.

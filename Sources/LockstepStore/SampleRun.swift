@@ -15,6 +15,11 @@ public struct SampleRun: Sendable {
         /// The end index (exclusive) of the batch's samples in the run.
         public var end: Int
 
+        /// The position, or nil if the batch is not numbered or its number is outside the valid range.
+        var validPosition: BatchPosition? {
+            position.flatMap { RangeLedger.validNumbers.contains($0.seq) ? $0 : nil }
+        }
+
         /// Creates a batch of a run.
         public init(position: BatchPosition?, isLive: Bool, receivedAt: Timestamp, end: Int) {
             self.position = position

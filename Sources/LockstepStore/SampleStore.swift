@@ -18,12 +18,19 @@ public protocol SampleStore: AnyObject {
     /// acknowledged.
     var needsMaintenance: Bool { get }
 
-    /// Performs the maintenance. If it fails, ``needsMaintenance`` is true again after the next commit.
+    /// Does one bounded piece of maintenance: a checkpoint, or one slice of a merge. A piece takes at most about 10 ms,
+    /// besides waiting for the disk.
+    ///
+    /// Call it between transactions, and again while ``needsMaintenance`` is true and nothing else is to do. If a piece
+    /// fails, ``needsMaintenance`` is false until the next commit, so that the caller does not repeat it endlessly.
     func performMaintenance()
 
     /// Returns the life-cycle snapshot of every device. A collector restores them when it starts.
     /// - Throws: an error of the store if the snapshots cannot be read.
     func lifecycles() throws -> [DeviceAddress: LifecycleSnapshot]
+
+    /// Writes what can be merged now and releases resources. The store is not used afterwards.
+    func close()
 }
 
 extension SampleStore {
@@ -32,6 +39,9 @@ extension SampleStore {
 
     /// Does nothing by default.
     public func performMaintenance() {}
+
+    /// Does nothing by default: the store releases its resources when it is deinitialized.
+    public func close() {}
 
     /// Adds a group and commits it, together with all groups added since the last commit.
     /// - Throws: an error of ``add(_:)`` or ``commit()``.

@@ -7,6 +7,9 @@ import Synchronization
 ///
 /// The owner is a single thread. All added groups are on disk when ``commit(adding:)`` returns success; if it returns a
 /// failure, none of them is.
+///
+/// The store's maintenance runs on the same thread, in pieces between two transactions. A commit waits for at most one
+/// piece.
 final class StoreWriter: Sendable {
     private struct State {
         let store: any SampleStore
@@ -30,28 +33,43 @@ final class StoreWriter: Sendable {
 
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "lockstep.collector.store")
-    /// The number of queued work items.
+    /// The number of queued groups.
     private let pending = Atomic<Int>(0)
-    private let needsMaintenance = Atomic<Bool>(false)
+    /// Whether the store needed maintenance after the last commit or piece.
+    private let needsMaintenance: Atomic<Bool>
+    /// The number of interruptions of the maintenance by the owner. Pieces that were queued before the last one are
+    /// skipped.
+    let interruptions = Atomic<Int>(0)
+    /// The number of interruptions at the last start of maintenance.
+    private let maintenanceStart = Atomic<Int>(-1)
 
-    init(_ store: sending any SampleStore) { state = Mutex(State(store: store)) }
+    init(_ store: sending any SampleStore) {
+        needsMaintenance = Atomic(store.needsMaintenance)
+        state = Mutex(State(store: store))
+    }
 
     /// Returns the stored life cycle of every device.
     func lifecycles() throws -> [DeviceAddress: LifecycleSnapshot] {
         try state.withLock { try $0.store.lifecycles() }
     }
 
-    /// Whether all queued work is done.
+    /// Whether all queued groups are written.
     var isIdle: Bool { pending.load(ordering: .acquiring) == 0 }
 
-    /// Queues a group for writing on the other thread.
+    /// Queues a group for writing on the other thread. No maintenance runs between this and the end of the commit.
     func add(_ group: IngestGroup) {
+        interruptMaintenance()
         if pending.load(ordering: .acquiring) >= Self.maxPending { finish() }
-        enqueue { $0.add(group) }
+        pending.add(1, ordering: .acquiringAndReleasing)
+        queue.async { [self] in
+            state.withLock { $0.add(group) }
+            pending.subtract(1, ordering: .acquiringAndReleasing)
+        }
     }
 
     /// Writes a last group on the owner's thread, and commits it together with all groups added since the last commit.
     func commit(adding group: IngestGroup) -> Result<IngestResult, any Error> {
+        interruptMaintenance()
         if !isIdle { finish() }
         return state.withLock { state in
             if !group.isEmpty { state.add(group) }
@@ -61,20 +79,40 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Queues the store's deferred maintenance, if the last commit left any.
+    /// Starts the store's maintenance, if it needs any. It continues until it is done or the owner adds or commits a
+    /// group. Call this between two transactions.
     func performMaintenance() {
-        guard needsMaintenance.exchange(false, ordering: .acquiringAndReleasing) else { return }
-        enqueue { $0.store.performMaintenance() }
+        let current = interruptions.load(ordering: .acquiring)
+        guard needsMaintenance.load(ordering: .acquiring),
+            maintenanceStart.exchange(current, ordering: .acquiringAndReleasing) != current
+        else { return }
+        enqueuePiece(unlessInterruptedAfter: current)
     }
 
-    private func enqueue(_ work: @escaping @Sendable (inout State) -> Void) {
-        pending.add(1, ordering: .acquiringAndReleasing)
+    /// Queues a piece of maintenance, which queues the next one.
+    /// - Parameter start: the number of interruptions at the start of the maintenance.
+    private func enqueuePiece(unlessInterruptedAfter start: Int) {
         queue.async { [self] in
-            state.withLock { work(&$0) }
-            pending.subtract(1, ordering: .acquiringAndReleasing)
+            let isUnfinished = state.withLock { state in
+                guard interruptions.load(ordering: .acquiring) == start else { return false }
+                state.store.performMaintenance()
+                let isUnfinished = state.store.needsMaintenance
+                needsMaintenance.store(isUnfinished, ordering: .releasing)
+                return isUnfinished
+            }
+            if isUnfinished { enqueuePiece(unlessInterruptedAfter: start) }
         }
     }
 
-    /// Blocks until all queued work is done and the queue has released the store.
+    private func interruptMaintenance() { interruptions.add(1, ordering: .acquiringAndReleasing) }
+
+    /// Blocks until all queued groups are written and the queue has released the store.
     func finish() { queue.sync {} }
+
+    /// Closes the store, after all queued groups are written. Nothing can be written afterwards.
+    func close() {
+        interruptMaintenance()
+        queue.sync { state.withLock { $0.store.close() } }
+        finish()
+    }
 }

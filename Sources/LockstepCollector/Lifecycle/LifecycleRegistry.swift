@@ -39,7 +39,7 @@ struct LifecycleRegistry {
         uncommitted[device] = machine
         if let deadline = machine.nextTick { enqueue(device, deadline: deadline) }
         group.lifecycles[device] = machine.snapshot
-        if !machine.snapshot.isEqualIgnoringEvidenceTime(before) { group.hasLifecycleChanges = true }
+        if !machine.snapshot.isEqualIgnoringEvidenceTime(before) { group.changedLifecycles.insert(device) }
         if let transition { group.transitions.append(DeviceTransition(device: device, transition: transition)) }
         return machine.state
     }

@@ -65,6 +65,8 @@ final class CollectorLoop {
             self.intake.ingest(message, &self.registry, at: self.moment)
         }
         defer { link.onMessage = nil }
+        // A collector that was killed may have left maintenance.
+        writer.performMaintenance()
         while !isStopping() {
             supervisor.didTurn(summary)
             let isReadable = waitForWork()
@@ -75,7 +77,7 @@ final class CollectorLoop {
         report.publish(.offline, counting: fleet, over: link, at: .now())
         link.stop(until: .now + .seconds(3))
         // The store must be closed when this returns, so that another process can open it.
-        writer.finish()
+        writer.close()
         logger.info("collector stopped")
     }
 

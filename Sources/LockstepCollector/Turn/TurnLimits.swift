@@ -18,7 +18,7 @@ struct TurnLimits: Sendable {
     var idleGap = Duration.milliseconds(10)
     /// The maximum length of all idle gaps of a turn. Otherwise a steady stream would extend every turn to its limit.
     var totalIdleGap = Duration.milliseconds(40)
-    /// The maximum duration of reading. It bounds the acknowledgement delay when the disk is slow.
+    /// The maximum duration of lingering and reading. It bounds the acknowledgement delay when the disk is slow.
     var duration = Duration.milliseconds(250)
 
     /// Returns whether the pending messages are enough for a part: they have used up half of the messages, or half of

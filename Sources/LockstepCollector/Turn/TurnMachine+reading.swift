@@ -9,9 +9,11 @@ extension TurnMachine {
     }
 
     /// Starts a turn.
-    mutating func startReading(at now: Instant) -> Action {
+    /// - Parameter lingerStart: the start of the linger before it. Messages have been waiting since then, so the turn
+    ///   ends earlier.
+    mutating func startReading(at now: Instant, after lingerStart: Instant? = nil) -> Action {
         readStart = now
-        readEnd = now + limits.duration
+        readEnd = (lingerStart ?? now) + limits.duration
         lastRead = now
         partStart = now
         messages = 0

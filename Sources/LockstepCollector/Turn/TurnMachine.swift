@@ -65,7 +65,8 @@ struct TurnMachine {
         case publish(states: Range<Int>, acknowledgements: Bool)
         /// Send the queued packets, including the MQTT acknowledgements of all messages read.
         case flush
-        /// Start the next turn. Before that, let the store do its maintenance if requested.
+        /// Start the next turn. Before that, start the store's maintenance if requested; it continues while the loop is
+        /// idle.
         case endTurn(maintenance: Bool)
     }
 
@@ -113,6 +114,8 @@ struct TurnMachine {
     var idleGap: IdleGap
 
     // The current turn.
+    /// The time of the wake-up, at which a linger starts.
+    var lingerStart: Instant
     /// The time at which reading started.
     var readStart: Instant
     /// The time at which reading has to end.
@@ -162,6 +165,7 @@ struct TurnMachine {
         self.limits = limits
         linger = CommitLinger(at: now)
         idleGap = IdleGap(limits)
+        lingerStart = now
         readStart = now
         readEnd = now
         lastRead = now
@@ -184,12 +188,13 @@ struct TurnMachine {
     mutating func handle(_ event: Event, at now: Instant) -> Action {
         switch event {
         case .wokeUp(let isReadable, let hasUnsentData):
+            lingerStart = now
             if isReadable, let end = lingerEnd(hasUnsentData: hasUnsentData, at: now) { return .linger(until: end) }
             idleGap.beginTurn(hasLingered: false)
             return startReading(at: now)
         case .lingered:
             idleGap.beginTurn(hasLingered: true)
-            return startReading(at: now)
+            return startReading(at: now, after: lingerStart)
         case .stopping:
             isLastTurn = true
             return startReading(at: now)
@@ -206,7 +211,8 @@ struct TurnMachine {
         case .abandoned: return .endTurn(maintenance: false)
         case .published: return .flush
         case .flushed:
-            linger.record(unacknowledged, retained: retained, at: now)
+            linger.record(
+                unacknowledged, samples: handedOverSamples + pendingSamples, retained: retained, at: now)
             return .endTurn(maintenance: true)
         }
     }

@@ -6,16 +6,41 @@ import LockstepSQLite
 /// It runs one query per span instead of `GROUP BY t / span`. SQLite does not know that this expression increases with
 /// `t`, so it would sort all samples before returning the first row.
 final class AverageCursor: QueryCursor {
-    /// Finds the first sample at or after ``position``.
-    private let first: SQLiteStatement
-    /// Computes the aggregates of one span.
-    private let average: SQLiteStatement
+    /// The statements for one source of rows: the table of merged rows, or the view that also shows the logs.
+    private struct Source {
+        /// Finds the first sample at or after ``position``.
+        let first: SQLiteStatement
+        /// Computes the aggregates of one span.
+        let average: SQLiteStatement
+
+        init(_ table: String, _ values: [String], in database: SQLiteDatabase) throws(SQLiteError) {
+            let source = "FROM \(table) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
+            first = try database.prepare("SELECT t \(source) ORDER BY t LIMIT 1")
+            average = try database.prepare("SELECT \((values + ["count(*)"]).joined(separator: ", ")) \(source)")
+        }
+
+        func start(device: Int64) throws(SQLiteError) {
+            try first.bind(device, at: 1)
+            try average.bind(device, at: 1)
+        }
+
+        func reset() {
+            first.reset()
+            average.reset()
+        }
+    }
+
+    private let merged: Source
+    private let all: Source
+    private let log: LogReader?
     private let columns: [SensorStream.Column]
     private let times: Range<Int64>
     /// The length of a span, in µs.
     private let span: Int64
     /// The start of the next search for a sample, in µs since 1970.
     private var position: Int64
+    /// The time of the first row of the current device in the logs. Until then, the table of merged rows is enough.
+    private var logStart = Int64.max
 
     /// Creates a cursor, or returns nil if the store has no table for the stream yet.
     init?(
@@ -23,44 +48,55 @@ final class AverageCursor: QueryCursor {
     ) throws(SQLiteError) {
         let present = try StoreSchema.columns(of: stream.table, in: database)
         guard !present.isEmpty else { return nil }
-        let source = "FROM \(stream.table) WHERE device_id = ? AND t >= ? AND t < ?"
-        first = try database.prepare("SELECT t \(source) ORDER BY t LIMIT 1")
         let values = stream.columns.compactMap { column in
             column.aggregateSQL.map { present.contains(column.name) ? $0 : "NULL" }
         }
-        average = try database.prepare("SELECT \((values + ["count(*)"]).joined(separator: ", ")) \(source)")
+        merged = try Source(stream.mergedTable, values, in: database)
+        all = try Source(stream.table, values, in: database)
+        log = try LogReader(stream, in: database)
         columns = stream.aggregateColumns
         self.times = times
         self.span = span
         position = times.lowerBound
-        try first.bind(times.upperBound, at: 3)
     }
 
     func start(device: Int64) throws(SQLiteError) {
         position = times.lowerBound
         reset()
-        try first.bind(device, at: 1)
-        try average.bind(device, at: 1)
+        try merged.start(device: device)
+        try all.start(device: device)
+        logStart = try log?.firstTime(of: device, times) ?? .max
     }
 
     func reset() {
-        first.reset()
-        average.reset()
+        merged.reset()
+        all.reset()
     }
 
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])? {
-        try first.bind(position, at: 2)
-        guard try first.step() else { return nil }
-        let found = first.int64(at: 0)
-        first.reset()
+        // Rows that are merged during the query are in the view as well, so a span may be read from either.
+        var first = try firstTime(in: merged, before: logStart)
+        if first == nil { first = try firstTime(in: all, before: .max) }
+        guard let found = first else { return nil }
         let start = spanStart(found)
+        let end = min(start + span, times.upperBound)
+        let average = (end <= logStart ? merged : all).average
         try average.bind(found, at: 2)
-        try average.bind(min(start + span, times.upperBound), at: 3)
+        try average.bind(end, at: 3)
         guard try average.step() else { return nil }
         let values = columns.indices.map { columns[$0].kind.read(average, at: $0) }
         average.reset()
         position = start + span
         return (Timestamp(microseconds: start), values)
+    }
+
+    /// Returns the time of the first sample at or after ``position`` and before `end`, or nil if there is none.
+    private func firstTime(in source: Source, before end: Int64) throws(SQLiteError) -> Int64? {
+        guard position < end else { return nil }
+        try source.first.bind(position, at: 2)
+        try source.first.bind(min(end, times.upperBound), at: 3)
+        defer { source.first.reset() }
+        return try source.first.step() ? source.first.int64(at: 0) : nil
     }
 
     /// Returns the start of the span that contains `time`: the greatest multiple of `span` that is at most `time`.

@@ -10,13 +10,14 @@ struct SampleLookup {
     private let span: SQLiteStatement
 
     /// Creates a lookup, or returns nil if the stream's table does not exist.
-    init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
+    /// - Parameter table: the table or view to read.
+    init?(_ stream: SensorStream, table: String, in database: SQLiteDatabase) throws(SQLiteError) {
         self.stream = stream
         guard let names = try StoreSchema.selectList(of: stream, in: database) else { return nil }
         select = try database.prepare(
-            "SELECT \(names) FROM \(stream.table) WHERE device_id = ? AND t = ?", persistent: true)
+            "SELECT \(names) FROM \(table) WHERE device_id = ? AND t = ?", persistent: true)
         span = try database.prepare(
-            "SELECT \(names), t FROM \(stream.table) WHERE device_id = ? AND t BETWEEN ? AND ? ORDER BY t",
+            "SELECT \(names), t FROM \(table) WHERE device_id = ? AND t BETWEEN ? AND ? ORDER BY t",
             persistent: true)
     }
 

@@ -19,10 +19,20 @@ extension StoreReader {
             guard let id = try id(of: device), let lookup = try lookup(of: block.stream) else {
                 return BlockComparison(missing: block.times)
             }
+            let recent = try recentRows(of: block.stream, device: id)
             var comparison = BlockComparison()
             for index in block.times.indices {
                 switch try lookup.find(index, of: block, device: id) {
-                case .absent: comparison.missing.append(block.times[index])
+                case .absent:
+                    guard let values = recent[block.times[index]] else {
+                        comparison.missing.append(block.times[index])
+                        continue
+                    }
+                    if block.stream.isEqual(index, of: block, to: values) {
+                        comparison.present += 1
+                    } else {
+                        comparison.different.append(block.times[index])
+                    }
                 case .same: comparison.present += 1
                 case .different: comparison.different.append(block.times[index])
                 }
@@ -33,18 +43,44 @@ extension StoreReader {
 
     /// Returns the id of `device` in the store, or nil if the store does not contain it.
     private func id(of device: DeviceAddress) throws(SQLiteError) -> Int64? {
-        let select = try database.prepare("SELECT device_id FROM devices WHERE group_name = ? AND device = ?")
+        let select = try database.prepare("SELECT device_id FROM merged_devices WHERE group_name = ? AND device = ?")
         try select.bind(device.group.rawValue, at: 1)
         try select.bind(device.device.rawValue, at: 2)
         return try select.step() ? select.int64(at: 0) : nil
+    }
+
+    /// Returns the rows of a device in the logs, by their times in µs since 1970.
+    ///
+    /// They are cached until the store changes, because a caller compares all blocks of a device one after another.
+    private func recentRows(of stream: SensorStream, device: Int64) throws(SQLiteError) -> [Int64: [Double]] {
+        let version = try database.integer("PRAGMA data_version")
+        if let known = recent, known.stream == stream, known.device == device, known.version == version {
+            return known.rows
+        }
+        var rows: [Int64: [Double]] = [:]
+        for row in try LogReader(stream, in: database)?.rows(of: device, Int64.min..<Int64.max) ?? [] {
+            rows[row.time] = row.values
+        }
+        recent = RecentRows(stream: stream, device: device, version: version, rows: rows)
+        return rows
     }
 
     /// Returns the cached lookup of a stream, or nil if the store has no table for the stream yet. It is cached because
     /// a caller may compare thousands of blocks.
     private func lookup(of stream: SensorStream) throws(SQLiteError) -> SampleLookup? {
         if let known = lookups[stream] { return known }
-        let lookup = try SampleLookup(stream, in: database)
+        let lookup = try SampleLookup(stream, table: stream.mergedTable, in: database)
         lookups[stream] = lookup
         return lookup
     }
+}
+
+/// The rows of one stream of a device that are not merged yet.
+struct RecentRows {
+    let stream: SensorStream
+    let device: Int64
+    /// SQLite's number of the store's state.
+    let version: Int64
+    /// The values, by times in µs since 1970.
+    let rows: [Int64: [Double]]
 }

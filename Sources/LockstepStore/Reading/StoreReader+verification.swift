@@ -49,7 +49,7 @@ extension StoreReader {
             let epochs = try epochs()
             let conflicts = try counts(in: "conflicts")
             let samples = try StreamTable.catalog(in: database).streams.map { stream in
-                (stream: stream, counts: try counts(in: stream.table))
+                (stream: stream, counts: try sampleCounts(of: stream))
             }
             return try numberedDevices().map { device in
                 DeviceVerification(
@@ -60,6 +60,12 @@ extension StoreReader {
                     conflicts: conflicts[device.id] ?? 0)
             }
         }
+    }
+
+    /// Returns the number of samples of a stream per device id.
+    private func sampleCounts(of stream: SensorStream) throws(SQLiteError) -> [Int64: Int64] {
+        try counts(in: stream.mergedTable)
+            .merging(LogReader(stream, in: database)?.rowCounts() ?? [:], uniquingKeysWith: +)
     }
 
     /// Returns the number of rows per device id, or an empty dictionary if the table does not exist.

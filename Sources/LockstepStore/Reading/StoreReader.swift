@@ -13,6 +13,8 @@ public final class StoreReader {
     let database: SQLiteDatabase
     /// The cached lookups of ``compare(_:of:)``.
     var lookups: [SensorStream: SampleLookup] = [:]
+    /// The cached rows of ``compare(_:of:)``.
+    var recent: RecentRows?
 
     /// Opens the store at `path`.
     /// - Throws: ``StoreError`` if the file does not exist, is not a store, or has another schema version.
@@ -65,7 +67,7 @@ public final class StoreReader {
     /// Returns all devices with their ids, ordered by group and device.
     func numberedDevices() throws(SQLiteError) -> [NumberedDevice] {
         let select = try database.prepare(
-            "SELECT group_name, device, device_id FROM devices ORDER BY group_name, device")
+            "SELECT group_name, device, device_id FROM merged_devices ORDER BY group_name, device")
         var devices: [NumberedDevice] = []
         while try select.step() {
             if let address = deviceAddress(select, at: 0) { devices.append((address, select.int64(at: 2))) }

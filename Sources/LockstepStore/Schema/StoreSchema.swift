@@ -17,7 +17,42 @@ enum StoreSchema {
                 "ALTER TABLE devices ADD COLUMN session_epoch TEXT /* epoch of the session */")
         },
         { database in try database.execute(StreamTable.create) },
+        { database in try addLogs(to: database) },
     ])
+
+    /// Migrates schema 3, in which each row was written to the table of its stream at once.
+    private static func addLogs(to database: SQLiteDatabase) throws {
+        // Renaming a table would also rename it in views, but those of users must show the new views of the same names.
+        // Dropping a view also drops its triggers.
+        let isView = "type = 'view'"
+        let isTrigger = "type = 'trigger' AND tbl_name IN (SELECT name FROM sqlite_schema WHERE \(isView))"
+        let views = try values("sql", in: database, where: isView) + values("sql", in: database, where: isTrigger)
+        for view in try values("name", in: database, where: isView) { try database.execute("DROP VIEW \"\(view)\"") }
+        let builtIn = [
+            "accelerometer", "gyroscope", "magnetometer", "device_motion", "orientation", "steps", "location",
+            "pressure", "altitude", "heading", "battery",
+        ]
+        let list = builtIn.map { "'\($0)'" }.joined(separator: ", ")
+        let tables = try values(
+            "name", in: database,
+            where: "type = 'table' AND (name IN (\(list)) OR name IN (SELECT table_name FROM streams))")
+        for table in ["devices", "batches"] + tables {
+            try database.execute("ALTER TABLE \(table) RENAME TO merged_\(table)")
+        }
+        for statement in LogSchema.create { try database.execute(statement) }
+        for sql in views { try database.execute(sql) }
+    }
+
+    private static func values(
+        _ column: String, in database: SQLiteDatabase, where condition: String
+    ) throws(SQLiteError) -> [String] {
+        let select = try database.prepare("SELECT \(column) FROM sqlite_schema WHERE \(condition)")
+        var values: [String] = []
+        while try select.step() {
+            if let value = select.text(at: 0) { values.append(value) }
+        }
+        return values
+    }
 
     /// Checks that a database is empty, or a store with a schema that this program supports.
     /// - Throws: ``StoreError``, `NewerSchemaError` or `SQLiteError`.
@@ -30,8 +65,9 @@ enum StoreSchema {
     static func update(_ database: SQLiteDatabase, streams: [SensorStream]) throws {
         try migrations.apply(to: database)
         try database.transaction {
-            let views = streams.map(\.view) + baseViews
             try StreamTable.register(streams.filter(\.isDeclared), in: database)
+            let samples = try streams.map { try $0.samplesView(LogSchema.register($0, in: database)) }
+            let views = samples + streams.map(\.view) + ledgerViews + baseViews
             // Drop outdated views first: SQLite refuses to alter a table while a view does not match it.
             for view in views { try dropIfChanged(view, in: database) }
             for stream in streams { try updateTable(of: stream, in: database) }
@@ -85,14 +121,15 @@ enum StoreSchema {
 
     /// Creates the table of `stream`, or adds its missing columns.
     private static func updateTable(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
-        let present = try columns(of: stream.table, in: database)
+        let present = try columns(of: stream.mergedTable, in: database)
         if present.isEmpty {
             try database.execute(stream.createTable)
             return
         }
         for column in stream.columns where !present.contains(column.name) {
             try database.execute(
-                "ALTER TABLE \(stream.table) ADD COLUMN \(column.name) \(column.kind.sqlType) /* \(column.comment) */")
+                "ALTER TABLE \(stream.mergedTable) ADD COLUMN \(column.name) \(column.kind.sqlType) /* \(column.comment) */"
+            )
         }
     }
 

@@ -3,13 +3,13 @@ import LockstepModel
 // Names of tables and columns are not quoted, which keeps the schema readable. Reserved words of SQL therefore cannot
 // be names.
 extension SensorStream {
-    /// The statement that creates the stream's table.
+    /// The statement that creates the stream's table of merged rows.
     var createTable: String {
         let lines = columns.map { column in "\(column.name) \(column.kind.sqlType), -- \(column.comment)" }
         return """
-            CREATE TABLE \(table) (
-                -- \(name): \(summary)
-                device_id INTEGER NOT NULL REFERENCES devices,
+            CREATE TABLE \(mergedTable) (
+                -- \(name): \(summary). The view \(table) shows these rows and those of the logs.
+                device_id INTEGER NOT NULL REFERENCES merged_devices,
                 t INTEGER NOT NULL, -- time in µs since 1970-01-01 UTC, on the device's time line
                 \(lines.joined(separator: "\n    "))
                 PRIMARY KEY (device_id, t)
@@ -29,7 +29,7 @@ extension SensorStream {
                 SELECT group_name, device, \(isoTime("sample.t")) AS time,
                     \(values.joined(separator: ",\n    ")),
                     sample.t AS t -- µs since 1970; use this column in conditions, because it is indexed
-                FROM \(table) AS sample JOIN devices USING (device_id)
+                FROM \(table) AS sample JOIN merged_devices USING (device_id)
                 """)
     }
 }

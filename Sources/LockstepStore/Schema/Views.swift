@@ -33,7 +33,7 @@ let baseViews = [
             -- All changes of life-cycle states.
             SELECT group_name, device, states.seq AS seq, \(isoTime("states.since")) AS time,
                 states.previous AS previous, states.state AS state, states.reason AS reason, states.since AS t
-            FROM states JOIN devices USING (device_id)
+            FROM states JOIN merged_devices USING (device_id)
             """),
     View(
         name: "v_gaps",
@@ -50,7 +50,7 @@ let baseViews = [
             )
             SELECT group_name, device, epoch, known_to + 1 AS first, first - 1 AS last,
                 first - 1 - known_to AS batches
-            FROM reach JOIN devices USING (device_id) WHERE first > known_to + 1
+            FROM reach JOIN merged_devices USING (device_id) WHERE first > known_to + 1
             """),
     View(
         name: "v_conflicts",
@@ -58,7 +58,7 @@ let baseViews = [
             -- Samples with the time of a stored sample but different values.
             SELECT group_name, device, stream, \(isoTime("conflicts.t")) AS time, stored, received, epoch, seq,
                 \(isoTime("conflicts.at")) AS received_at, conflicts.t AS t
-            FROM conflicts JOIN devices USING (device_id)
+            FROM conflicts JOIN merged_devices USING (device_id)
             """),
     View(
         name: "v_rejected",

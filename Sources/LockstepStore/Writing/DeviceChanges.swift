@@ -6,13 +6,11 @@ struct DeviceChanges {
     let device: DeviceAddress
     /// The time of the first message, on the collector's clock.
     private(set) var firstSeen: Timestamp?
-    /// The time of the last message, on the collector's clock.
-    private(set) var lastSeen: Timestamp?
-    /// The time of the newest sample, in µs since 1970.
-    private(set) var newestSample: Int64?
     /// The numbers of stored, duplicate and conflicting samples.
-    private(set) var counts = IngestResult.Counts()
-    /// The new life-cycle snapshot, or nil if it did not change.
+    var counts = IngestResult.Counts()
+    /// The changes of the counters and batch numbers that no row of the log shows.
+    var ledger = LedgerChange()
+    /// The new life-cycle snapshot, or nil if it did not change in more than its evidence time.
     var snapshot: LifecycleSnapshot?
 
     init(_ device: DeviceAddress) { self.device = device }
@@ -20,13 +18,10 @@ struct DeviceChanges {
     /// Records a message received at `time`.
     mutating func recordMessage(at time: Timestamp) {
         firstSeen = firstSeen.map { min($0, time) } ?? time
-        lastSeen = lastSeen.map { max($0, time) } ?? time
     }
 
-    /// Records a run of batches and its counts.
-    mutating func add(_ run: SampleRun, _ counts: IngestResult.Counts) {
+    /// Records the messages of a run.
+    mutating func add(_ run: SampleRun) {
         for batch in run.batches { recordMessage(at: batch.receivedAt) }
-        if let newest = run.samples.times.max() { newestSample = max(newest, newestSample ?? newest) }
-        self.counts += counts
     }
 }

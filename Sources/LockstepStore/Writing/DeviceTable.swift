@@ -1,37 +1,33 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table `devices`: the id, the counters and the life-cycle snapshot of each device.
+/// The table `merged_devices`: the id and the life-cycle snapshot of each device. A merge writes its counters.
 struct DeviceTable {
     /// The ids of devices that are stored.
     private var committed: [DeviceAddress: Int64] = [:]
     /// The ids of devices that the current transaction has looked up or inserted.
     private var pending: [DeviceAddress: Int64] = [:]
 
+    /// The devices that the current transaction has inserted.
+    private(set) var added: Set<Int64> = []
+
     private let select: SQLiteStatement
     private let insert: SQLiteStatement
-    private let updateCounts: SQLiteStatement
-    private let updateCountsAndState: SQLiteStatement
+    private let updateState: SQLiteStatement
+    private let setFirstSeen: SQLiteStatement
 
     init(in database: SQLiteDatabase) throws(SQLiteError) {
         select = try database.prepare(
-            "SELECT device_id FROM devices WHERE group_name = ? AND device = ?", persistent: true)
-        insert = try database.prepare("INSERT INTO devices (group_name, device) VALUES (?, ?)", persistent: true)
-        // SQLite's min and max return NULL if one argument is NULL.
-        let counts = """
-            first_seen = ifnull(min(first_seen, ?2), ifnull(first_seen, ?2)),
-            last_seen = ifnull(max(last_seen, ?3), ifnull(last_seen, ?3)),
-            last_t = ifnull(max(last_t, ?4), ifnull(last_t, ?4)),
-            samples = samples + ?5, duplicates = duplicates + ?6, conflicts = conflicts + ?7
+            "SELECT device_id FROM merged_devices WHERE group_name = ? AND device = ?", persistent: true)
+        insert = try database.prepare("INSERT INTO merged_devices (group_name, device) VALUES (?, ?)", persistent: true)
+        updateState = try database.prepare(
             """
-        let state = """
-            state = ?8, since = ?9, previous = ?10, reason = ?11, state_seq = ?12, session = ?13, phase = ?14,
-            rests_on = ?15, session_epoch = ?16
-            """
-        updateCounts = try database.prepare("UPDATE devices SET \(counts) WHERE device_id = ?1", persistent: true)
-        // Use one statement instead of two: most of the cost is per changed page, not per column.
-        updateCountsAndState = try database.prepare(
-            "UPDATE devices SET \(counts), \(state) WHERE device_id = ?1", persistent: true)
+            UPDATE merged_devices SET state = ?2, since = ?3, previous = ?4, reason = ?5, state_seq = ?6, session = ?7,
+                phase = ?8, rests_on = ?9, session_epoch = ?10
+            WHERE device_id = ?1
+            """, persistent: true)
+        setFirstSeen = try database.prepare(
+            "UPDATE merged_devices SET first_seen = ? WHERE device_id = ?", persistent: true)
     }
 
     /// Returns the id of a device, and inserts the device if it is new.
@@ -43,18 +39,18 @@ struct DeviceTable {
         return id
     }
 
-    /// Writes the changes that a transaction made to the device with id `device`.
-    func write(_ changes: DeviceChanges, of device: Int64) throws(SQLiteError) {
-        let statement = changes.snapshot == nil ? updateCounts : updateCountsAndState
-        try statement.bind(device, at: 1)
-        try statement.bind(changes.firstSeen?.microseconds, at: 2)
-        try statement.bind(changes.lastSeen?.microseconds, at: 3)
-        try statement.bind(changes.newestSample, at: 4)
-        try statement.bind(Int64(changes.counts.stored), at: 5)
-        try statement.bind(Int64(changes.counts.duplicates), at: 6)
-        try statement.bind(Int64(changes.counts.conflicts), at: 7)
-        if let snapshot = changes.snapshot { try bind(snapshot, to: statement, from: 8) }
-        try statement.run()
+    /// Writes the life-cycle snapshot of the device with id `device`.
+    func write(_ snapshot: LifecycleSnapshot, of device: Int64) throws(SQLiteError) {
+        try updateState.bind(device, at: 1)
+        try bind(snapshot, to: updateState, from: 2)
+        try updateState.run()
+    }
+
+    /// Writes the time of the first message of a device that the current transaction has inserted.
+    func setFirstSeen(_ time: Timestamp, of device: Int64) throws(SQLiteError) {
+        try setFirstSeen.bind(time.microseconds, at: 1)
+        try setFirstSeen.bind(device, at: 2)
+        try setFirstSeen.run()
     }
 
     private func bind(
@@ -75,11 +71,13 @@ struct DeviceTable {
     mutating func commit() {
         committed.merge(pending) { known, _ in known }
         pending.removeAll(keepingCapacity: true)
+        added.removeAll(keepingCapacity: true)
     }
 
     /// Discards the pending ids. Call after the transaction was rolled back.
     mutating func rollBack() {
         pending.removeAll(keepingCapacity: true)
+        added.removeAll(keepingCapacity: true)
     }
 
     private func find(_ device: DeviceAddress) throws(SQLiteError) -> Int64? {
@@ -89,10 +87,12 @@ struct DeviceTable {
         return try select.step() ? select.int64(at: 0) : nil
     }
 
-    private func add(_ device: DeviceAddress, in database: SQLiteDatabase) throws(SQLiteError) -> Int64 {
+    private mutating func add(_ device: DeviceAddress, in database: SQLiteDatabase) throws(SQLiteError) -> Int64 {
         try insert.bind(device.group.rawValue, at: 1)
         try insert.bind(device.device.rawValue, at: 2)
         try insert.run()
-        return database.lastInsertRowID
+        let id = database.lastInsertRowID
+        added.insert(id)
+        return id
     }
 }

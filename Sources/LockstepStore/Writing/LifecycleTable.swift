@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table `states` of life-cycle transitions, and the life-cycle snapshots in `devices`.
+/// The table `states` of life-cycle transitions, and the life-cycle snapshots in `merged_devices`.
 struct LifecycleTable {
     private let insert: SQLiteStatement
     private let select: SQLiteStatement
@@ -18,7 +18,7 @@ struct LifecycleTable {
             """
             SELECT group_name, device, state, since, previous, reason, state_seq, session, phase, rests_on,
                 session_epoch
-            FROM devices
+            FROM merged_devices
             """, persistent: true)
     }
 

@@ -51,17 +51,32 @@ struct RangeLedger {
         pending[key] = (device, numbers)
     }
 
+    /// Marks numbers as committed that a log contains but the table does not. Call it when the store is opened.
+    mutating func restore(_ numbers: SequenceSet, of key: DeviceEpoch, device: Int64) throws(SQLiteError) {
+        committed[key] = try self.numbers(of: key, device: device).union(numbers)
+    }
+
+    /// Writes the committed numbers of `key` that the table does not contain yet.
+    func persist(_ key: DeviceEpoch, device: Int64) throws(SQLiteError) {
+        guard let numbers = committed[key] else { return }
+        try write(RangeChanges(from: try load(key, device: device), to: numbers), of: key, device: device)
+    }
+
     /// Writes the changed ranges. Usually, only the end of the last range has changed.
     func flush() throws(SQLiteError) {
         for (key, entry) in pending {
             let changes = RangeChanges(from: committed[key] ?? SequenceSet(), to: entry.numbers)
-            for first in changes.deleted {
-                try bind(key, entry.device, first, to: delete)
-                try delete.run()
-            }
-            for range in changes.updated { try write(range, key, entry.device, with: update) }
-            for range in changes.inserted { try write(range, key, entry.device, with: insert) }
+            try write(changes, of: key, device: entry.device)
         }
+    }
+
+    private func write(_ changes: RangeChanges, of key: DeviceEpoch, device: Int64) throws(SQLiteError) {
+        for first in changes.deleted {
+            try bind(key, device, first, to: delete)
+            try delete.run()
+        }
+        for range in changes.updated { try write(range, key, device, with: update) }
+        for range in changes.inserted { try write(range, key, device, with: insert) }
     }
 
     /// Marks the pending changes as committed. Call after the transaction has committed.

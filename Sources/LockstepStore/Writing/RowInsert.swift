@@ -31,7 +31,7 @@ struct RowInsert {
             return "(?1, \(values))"
         }
         statement = try database.prepare(
-            "INSERT INTO \(stream.table) (\(names)) VALUES \(placeholders.joined(separator: ", ")) ON CONFLICT DO NOTHING",
+            "INSERT INTO \(stream.mergedTable) (\(names)) VALUES \(placeholders.joined(separator: ", ")) ON CONFLICT DO NOTHING",
             persistent: true)
     }
 

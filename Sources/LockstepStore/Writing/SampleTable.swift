@@ -1,26 +1,57 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table of one stream, in which each sample is stored once.
+/// The tables of one stream, in which each sample is stored once: the table of merged rows, and its part of the logs.
 struct SampleTable {
-    private let stream: SensorStream
+    let stream: SensorStream
+    /// The place of the stream in the logs, or nil if all rows are written to the table directly.
+    let logTarget: LogTarget?
     private let inserts: [RowInsert]
     private let lookup: SampleLookup
+    private let selectNewest: SQLiteStatement
+    private let selectMerged: SQLiteStatement
+    private let selectLog: [LogNumber: SQLiteStatement]
+    /// The time of the newest row of each device in the table, in µs since 1970, or `Int64.min` if it has none.
+    private var newest: [Int64: Int64] = [:]
+    /// The devices to which the current transaction has written rows directly.
+    private var changed: [Int64] = []
 
     /// Prepares the statements, or returns nil if the table does not exist.
     init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
-        guard let lookup = try SampleLookup(stream, in: database) else { return nil }
+        guard let lookup = try SampleLookup(stream, table: stream.mergedTable, in: database) else { return nil }
         self.stream = stream
         self.lookup = lookup
+        let logStream = try LogSchema.find(stream, in: database)
+        logTarget = LogTarget(stream, logStream)
         var inserts: [RowInsert] = []
         for rows in RowInsert.sizes { inserts.append(try RowInsert(stream, rows: rows, in: database)) }
         self.inserts = inserts
+        selectNewest = try database.prepare(
+            "SELECT max(t) FROM \(stream.mergedTable) WHERE device_id = ?", persistent: true)
+        let names = stream.columns.map(\.name).joined(separator: ", ")
+        selectMerged = try database.prepare(
+            "SELECT t, \(names) FROM \(stream.mergedTable) WHERE device_id = ? AND t = ?", persistent: true)
+        var selects: [LogNumber: SQLiteStatement] = [:]
+        for log in LogNumber.allCases {
+            guard let logStream, logTarget != nil else { continue }
+            let values = stream.columns.map(logStream.value)
+            selects[log] = try database.prepare(
+                """
+                SELECT t, \(values.joined(separator: ", ")) FROM \(logStream.shape.table(of: log))
+                WHERE device_id = ?1 AND t BETWEEN ?2 AND ?3 AND stream_id = \(logStream.id) AND turn = ?4
+                """, persistent: true)
+        }
+        selectLog = selects
     }
 
-    /// Inserts new samples, and writes samples that are already stored with different values to `conflicts`.
-    func write(
+    /// Inserts new samples into the table, and writes samples that it contains with different values to `conflicts`.
+    mutating func write(
         _ run: SampleRun, device: Int64, in database: SQLiteDatabase, conflicts: inout ConflictTable
     ) throws(SQLiteError) -> IngestResult.Counts {
+        if let known = newest[device], let last = run.samples.times.max(), last > known {
+            newest[device] = last
+            changed.append(device)
+        }
         let block = run.samples
         var counts = IngestResult.Counts()
         var first = 0
@@ -39,6 +70,62 @@ struct SampleTable {
         return counts
     }
 
+    /// Returns whether the table may contain rows of a device at or after a time.
+    mutating func mayContain(_ time: Int64, device: Int64) throws(SQLiteError) -> Bool {
+        if let known = newest[device] { return time <= known }
+        try selectNewest.bind(device, at: 1)
+        defer { selectNewest.reset() }
+        let found = try selectNewest.step() ? selectNewest.optionalInt64(at: 0) ?? .min : .min
+        newest[device] = found
+        return time <= found
+    }
+
+    /// Returns the stored rows of a device at some times, from the table and from the given turns of the logs.
+    ///
+    /// The result may also contain rows at other times.
+    func stored(
+        _ times: ArraySlice<Int64>, device: Int64, turns: [(log: LogNumber, turn: Int64)]
+    ) throws(SQLiteError) -> [Int64: [Double]] {
+        var rows: [Int64: [Double]] = [:]
+        guard let first = times.min(), let last = times.max() else { return rows }
+        try selectMerged.bind(device, at: 1)
+        for time in times {
+            // There may be millions of other rows between two times, so look up each one.
+            try selectMerged.bind(time, at: 2)
+            try read(selectMerged, into: &rows)
+        }
+        for (log, turn) in turns {
+            guard let select = selectLog[log] else { continue }
+            try select.bind(device, at: 1)
+            try select.bind(first, at: 2)
+            try select.bind(last, at: 3)
+            try select.bind(turn, at: 4)
+            try read(select, into: &rows)
+        }
+        return rows
+    }
+
+    /// Raises the time of the newest row after a merge wrote rows of a device.
+    mutating func didMerge(_ time: Int64, device: Int64) {
+        if let known = newest[device] { newest[device] = max(known, time) }
+    }
+
+    mutating func commit() { changed.removeAll(keepingCapacity: true) }
+
+    /// Forgets what the reverted transaction changed.
+    mutating func rollBack() {
+        for device in changed { newest[device] = nil }
+        changed.removeAll(keepingCapacity: true)
+    }
+
+    private func read(_ select: SQLiteStatement, into rows: inout [Int64: [Double]]) throws(SQLiteError) {
+        while try select.step() {
+            rows[select.int64(at: 0)] = stream.columns.indices.map { column in
+                stream.columns[column].kind.read(select, at: column + 1)
+            }
+        }
+    }
+
     /// Writes those of `rows` that are stored with different values to `conflicts`.
     /// - Returns: the number of conflicts that were not in `conflicts` yet.
     private func recordConflicts(
@@ -50,5 +137,16 @@ struct SampleTable {
             if try conflicts.write(index, of: run, stored: stored, device: device, in: database) { new += 1 }
         }
         return new
+    }
+}
+
+extension SensorStream {
+    /// Returns whether a stored sample has the values of sample `index` of a block. Null equals null.
+    func isEqual(_ index: Int, of block: SampleBlock, to stored: [Double]) -> Bool {
+        for (column, definition) in columns.enumerated() {
+            let received = definition.kind.normalized(block.columns[column][index])
+            guard stored[column] == received || (stored[column].isNaN && received.isNaN) else { return false }
+        }
+        return true
     }
 }

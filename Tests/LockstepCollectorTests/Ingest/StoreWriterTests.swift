@@ -1,6 +1,4 @@
-import LockstepModel
 import LockstepStore
-import LockstepTestSupport
 import Synchronization
 import Testing
 
@@ -41,58 +39,5 @@ struct StoreWriterTests {
         #expect(record.committed.withLock { $0 } == [time(5)])
     }
 
-    @Test("the store's maintenance runs once after each commit that requests it")
-    func maintenance() async throws {
-        let writer = StoreWriter(RecordingStore(record))
-        writer.performMaintenance()
-        _ = try writer.commit(adding: group(1)).get()
-        writer.performMaintenance()
-        #expect(try writer.commit(adding: IngestGroup()).get().devices.isEmpty)
-        #expect(record.maintenanceCount.withLock { $0 } == 0)
-        record.needsMaintenance.withLock { $0 = true }
-        _ = try writer.commit(adding: group(2)).get()
-        writer.performMaintenance()
-        writer.performMaintenance()
-        await expectEventually { writer.isIdle }
-        #expect(record.maintenanceCount.withLock { $0 } == 1)
-    }
-
     private func group(_ number: Int) -> IngestGroup { IngestGroup(seen: [device: time(Double(number))]) }
-}
-
-/// A store that records what it writes.
-private final class RecordingStore: SampleStore {
-    final class Record: Sendable {
-        /// The times of the groups in the last transaction.
-        let committed = Mutex<[Timestamp]>([])
-        /// The time of the group that cannot be written.
-        let failsAt = Mutex<Timestamp?>(nil)
-        let needsMaintenance = Mutex(false)
-        let maintenanceCount = Mutex(0)
-    }
-
-    private let record: Record
-    private var added: [Timestamp] = []
-
-    init(_ record: Record) { self.record = record }
-
-    func add(_ group: IngestGroup) throws {
-        if let time = record.failsAt.withLock({ $0 }), group.seen.values.contains(time) {
-            added = []
-            throw StoreError(.other, "test failure")
-        }
-        added += group.seen.values
-    }
-
-    func commit() throws -> IngestResult {
-        defer { added = [] }
-        record.committed.withLock { $0 = added }
-        return IngestResult(devices: added.isEmpty ? [:] : [device: .init(stored: added.count)])
-    }
-
-    var needsMaintenance: Bool { record.needsMaintenance.withLock { $0 } }
-
-    func performMaintenance() { record.maintenanceCount.withLock { $0 += 1 } }
-
-    func lifecycles() -> [DeviceAddress: LifecycleSnapshot] { [:] }
 }

@@ -17,11 +17,51 @@ struct TurnMachineLingerTests {
     mutating func linger() {
         driver.connect()
         turnWithMessages()
-        driver.wakeUp(expecting: .linger(until: driver.turnStart + CommitLinger.interval))
-        driver.advance(CommitLinger.interval)
+        driver.wakeUp(expecting: .linger(until: driver.turnStart + CommitLinger.minInterval))
+        driver.advance(CommitLinger.minInterval)
         driver.send(.lingered, expecting: .read)
         driver.read(messages: 100, expecting: .read)
         driver.read(messages: 0, expecting: .review(advancingTime: true))
+    }
+
+    @Test("the linger depends on the samples of a turn, including those handed over")
+    mutating func samples() {
+        driver = TurnDriver(TurnLimits(partSamples: 1000))
+        driver.connect()
+        // Makes the window known.
+        driver.advance(.milliseconds(100))
+        driver.machine.linger.record(1000, samples: 0, at: driver.now)
+        // 600 messages with 20,000 samples a second.
+        for _ in 0..<2 {
+            driver.advance(.milliseconds(100))
+            driver.send(.wokeUp(isReadable: false, hasUnsentData: false), expecting: .read)
+            driver.read(messages: 60, samples: 1000, expecting: .handOver)
+            driver.send(.handedOver(samples: 1000), expecting: .read)
+            driver.read(messages: 0, samples: 999, expecting: .review(advancingTime: true))
+            driver.send(.reviewed(.urgent), expecting: .commit)
+            driver.send(.committed, expecting: .settle)
+            driver.endTurn(after: .settled)
+        }
+        driver.wakeUp(expecting: .linger(until: driver.now + .seconds(1000.0 / 19_990)))
+    }
+
+    @Test("a linger shortens the reading after it, so that the acknowledgements are not delayed further")
+    mutating func duration() {
+        driver.connect()
+        turnWithMessages()
+        driver.wakeUp(expecting: .linger(until: driver.turnStart + CommitLinger.minInterval))
+        driver.advance(.milliseconds(200))
+        driver.send(.lingered, expecting: .read)
+        driver.advance(.milliseconds(49))
+        driver.read(messages: 100, expecting: .read)
+        driver.advance(.milliseconds(1))
+        driver.read(messages: 100, expecting: .review(advancingTime: true))
+        driver.endTurn()
+        // Without a linger, a turn has the full time.
+        driver.advance(.seconds(1))
+        driver.wakeUp(expecting: .read)
+        driver.advance(.milliseconds(249))
+        driver.read(messages: 100, expecting: .read)
     }
 
     @Test("the collector does not linger if nothing is readable")
@@ -71,7 +111,7 @@ struct TurnMachineLingerTests {
         driver.connect()
         // Too many for a linger in a window of 20, but not in one of 50.
         driver.machine.messages = 1
-        for _ in 1...6 { driver.machine.linger.record(20, at: driver.now) }
+        for _ in 1...6 { driver.machine.linger.record(20, samples: 20, at: driver.now) }
         driver.wakeUp(expecting: .read)
     }
 
@@ -85,7 +125,7 @@ struct TurnMachineLingerTests {
         driver.send(.rolledBack, expecting: .abandonConnection)
         driver.send(.abandoned, expecting: .endTurn(maintenance: false))
         // Too many for a linger in a window of 20, but not in one of 50.
-        for _ in 1...6 { driver.machine.linger.record(20, at: driver.now) }
+        for _ in 1...6 { driver.machine.linger.record(20, samples: 20, at: driver.now) }
         driver.wakeUp(expecting: .read)
     }
 
@@ -106,6 +146,6 @@ struct TurnMachineLingerTests {
         driver.endTurn()
         driver.advance(.seconds(1))
         turnWithMessages()
-        driver.wakeUp(expecting: .linger(until: driver.turnStart + CommitLinger.interval))
+        driver.wakeUp(expecting: .linger(until: driver.turnStart + CommitLinger.minInterval))
     }
 }

@@ -12,7 +12,7 @@ struct ReaderTests {
         let reader = try StoreReader(path: path)
         try store.write(received(acceleration([1])))
         #expect(try reader.devices().first?.samples == 1)
-        try store.database.execute("BEGIN IMMEDIATE; DELETE FROM accelerometer")
+        try store.database.execute("BEGIN IMMEDIATE; DELETE FROM log1_narrow")
         #expect(try times(reader) == [1])
         try store.database.execute("COMMIT")
         #expect(try times(reader) == [])

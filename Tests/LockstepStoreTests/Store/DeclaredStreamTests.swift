@@ -63,8 +63,8 @@ struct DeclaredStreamTests {
     @Test("a stream has a table and a view with readable names")
     func tables() throws {
         let store = try open(co2())
-        let sql = try #require(try store.database.text("SELECT sql FROM sqlite_schema WHERE name = 'x_co2'"))
-        #expect(sql.contains("-- x/co2: CO2 in the room\n") && sql.contains("ppm REAL, -- ppm\n"))
+        let sql = try #require(try store.database.text("SELECT sql FROM sqlite_schema WHERE name = 'merged_x_co2'"))
+        #expect(sql.contains("-- x/co2: CO2 in the room.") && sql.contains("ppm REAL, -- ppm\n"))
         #expect(sql.contains("state TEXT, -- (ok, warming)\n"))
         let view = try store.database.prepare("SELECT * FROM v_x_co2")
         #expect(view.columnNames == ["group_name", "device", "time", "ppm", "state", "puffs", "t"])

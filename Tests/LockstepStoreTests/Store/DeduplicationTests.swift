@@ -78,7 +78,7 @@ struct DeduplicationTests {
         let known = Set(old).union([changed])
         let new = Set(offsets).subtracting(known).count
         #expect(counts == Counts(stored: new, duplicates: 130 - new - 1, conflicts: 1))
-        let stored = try store.database.rows("SELECT t - \(start) FROM accelerometer")
+        let stored = try store.database.rows("SELECT t - \(start) FROM accelerometer ORDER BY t")
         #expect(stored == others.union(offsets).sorted().map { "\($0)" })
     }
 

@@ -38,7 +38,7 @@ struct FailureTests {
         try store.database.execute(
             """
             PRAGMA foreign_keys = ON;
-            CREATE TABLE trap (device REFERENCES devices (device_id) DEFERRABLE INITIALLY DEFERRED);
+            CREATE TABLE trap (device REFERENCES merged_devices (device_id) DEFERRABLE INITIALLY DEFERRED);
             CREATE TRIGGER trap_trigger AFTER INSERT ON rejected BEGIN INSERT INTO trap VALUES (-1); END;
             """)
         _ = try storeError { _ = try store.write(group) }
@@ -83,7 +83,7 @@ struct FailureTests {
         let folder = TemporaryFolder.path
         let store = try SQLiteStore(path: folder + "/store")
         try expectWritten(store)
-        try store.database.execute("BEGIN; INSERT INTO accelerometer VALUES (1, 99, 0, 0, 0)")
+        try store.database.execute("BEGIN; INSERT INTO merged_accelerometer VALUES (1, 99, 0, 0, 0)")
         // Copy the files of the open store: a killed process would leave the same files.
         for suffix in ["", "-wal"] {
             try FileManager.default.copyItem(atPath: folder + "/store" + suffix, toPath: folder + "/copy" + suffix)
@@ -107,6 +107,7 @@ struct FailureTests {
         let result = try store.write(group)
         #expect(result.devices == [device("one"): IngestResult.Counts(stored: 1, conflicts: 1)])
         #expect(result.received == [key: [1...2, 4...4]])
+        try store.mergeLogs()
         for table in ["devices", "accelerometer", "batches", "dropped", "states", "conflicts", "rejected"] {
             #expect(try store.database.integer("SELECT count(*) FROM \(table)") == 1, "\(table)")
         }

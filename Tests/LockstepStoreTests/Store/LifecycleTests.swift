@@ -30,10 +30,15 @@ struct LifecycleTests {
         let change = LifecycleTransition(from: nil, to: .active, since: time(5), reason: "foreground", seq: 1)
         let snapshot = LifecycleSnapshot(last: change, session: 7, phase: .foreground, evidenceTime: time(3))
         do {
-            let store = try SQLiteStore(path: path)
-            _ = try store.write(IngestGroup(lifecycles: [device("one"): snapshot]))
-            try store.database.execute("ALTER TABLE devices DROP COLUMN session_epoch; DROP TABLE streams")
-            try store.database.setUserVersion(1)
+            let database = try SQLiteDatabase(path: path)
+            for table in baseTables { try database.execute(table) }
+            try database.setApplicationID(StoreSchema.applicationID)
+            try database.setUserVersion(1)
+            try database.execute(
+                """
+                INSERT INTO devices (group_name, device, state, since, reason, state_seq, session, phase, rests_on)
+                VALUES ('lab', 'one', 'active', \(start + 5), 'foreground', 1, 7, 'foreground', \(start + 3))
+                """)
         }
         #expect(try SQLiteStore(path: path).lifecycles() == [device("one"): snapshot])
     }

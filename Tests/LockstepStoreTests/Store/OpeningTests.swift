@@ -96,7 +96,7 @@ struct OpeningTests {
             #expect(error.code == .schema)
             #expect(
                 error.description == "\(path) was written by a newer version of Lockstep "
-                    + "(schema 7, this program supports 3): upgrade this program")
+                    + "(schema 7, this program supports \(StoreSchema.migrations.version)): upgrade this program")
         }
     }
 

@@ -10,14 +10,19 @@ struct SchemaTests {
     func tables() throws {
         let store = try newStore().store
         let tables = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        let base = ["devices", "states", "batches", "dropped", "conflicts", "rejected", "streams"]
-        #expect(tables.sorted() == (base + SensorStream.builtIn.map(\.table)).sorted())
+        let base = ["merged_devices", "states", "merged_batches", "dropped", "conflicts", "rejected", "streams"]
+        let logs =
+            ["logs", "log_turns", "log_streams", "log_epochs"]
+            + [1, 2].flatMap { log in ["narrow", "wide", "changes"].map { "log\(log)_\($0)" } }
+        #expect(tables.sorted() == (base + logs + SensorStream.builtIn.map { "merged_\($0.table)" }).sorted())
+        let views = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'view'")
+        #expect(Set(views).isSuperset(of: SensorStream.builtIn.map(\.table) + ["devices", "batches"]))
     }
 
     @Test("each stream has a table with its columns and types", arguments: SensorStream.builtIn)
     func streamTable(stream: SensorStream) throws {
         let store = try newStore().store
-        let columns = try store.database.rows("SELECT name, type, pk FROM pragma_table_info('\(stream.table)')")
+        let columns = try store.database.rows("SELECT name, type, pk FROM pragma_table_info('\(stream.mergedTable)')")
         let types = stream.columns.map { column in
             switch column.kind {
             case .real: "\(column.name)|REAL|0"
@@ -26,19 +31,25 @@ struct SchemaTests {
             }
         }
         #expect(columns == ["device_id|INTEGER|1", "t|INTEGER|2"] + types)
+        let view = try store.database.rows("SELECT name, type FROM pragma_table_info('\(stream.table)')")
+        #expect(view == (["device_id|INTEGER|1", "t|INTEGER|2"] + types).map { String($0.dropLast(2)) })
     }
 
     @Test("the schema has a comment with the unit and meaning of each column", arguments: SensorStream.builtIn)
     func comments(stream: SensorStream) throws {
         let store = try newStore().store
-        let sql = try #require(
-            try store.database.text("SELECT sql FROM sqlite_schema WHERE name = '\(stream.table)'"))
-        #expect(sql.contains("-- \(stream.name): \(stream.summary)\n"))
-        for column in stream.columns {
-            let line = try #require(sql.split(separator: "\n").first { $0.contains("    \(column.name) ") })
-            #expect(line.contains(column.unit) && line.contains("-- ") && line.contains(column.summary))
+        for name in [stream.table, stream.mergedTable] {
+            let sql = try #require(
+                try store.database.text("SELECT sql FROM sqlite_schema WHERE name = '\(name)'"))
+            #expect(sql.contains("-- \(stream.name): \(stream.summary)"))
+            for column in stream.columns {
+                let line = try #require(
+                    sql.split(separator: "\n").first { line in
+                        line.split { " ,".contains($0) }.first.map(String.init) == column.name
+                    })
+                #expect(line.contains(column.unit) && line.contains("-- ") && line.contains(column.summary))
+            }
         }
-        #expect(sql.hasSuffix("WITHOUT ROWID"))
     }
 
     @Test("each stream has a readable view", arguments: SensorStream.builtIn)
@@ -74,7 +85,7 @@ struct SchemaTests {
             try store.database.rows("SELECT time, pressure, trend FROM v_air") == [
                 "2023-11-14T22:13:20.000001Z|1000.0|-", "2023-11-14T22:13:20.000002Z|1013.25|down",
             ])
-        let sql = try #require(try store.database.text("SELECT sql FROM sqlite_schema WHERE name = 'air'"))
+        let sql = try #require(try store.database.text("SELECT sql FROM sqlite_schema WHERE name = 'merged_air'"))
         #expect(sql.contains("-- hPa: Pressure") && sql.contains("/* Trend (up, down) */"))
     }
 

@@ -84,5 +84,11 @@ private final class FailingStore: SampleStore {
         return try store.commit()
     }
 
+    var needsMaintenance: Bool { store.needsMaintenance }
+
+    func performMaintenance() { store.performMaintenance() }
+
     func lifecycles() throws -> [DeviceAddress: LifecycleSnapshot] { try store.lifecycles() }
+
+    func close() { store.close() }
 }

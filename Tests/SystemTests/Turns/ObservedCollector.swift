@@ -71,5 +71,11 @@ private final class ObservedStore: SampleStore {
         return result
     }
 
+    var needsMaintenance: Bool { store.needsMaintenance }
+
+    func performMaintenance() { store.performMaintenance() }
+
     func lifecycles() throws -> [DeviceAddress: LifecycleSnapshot] { try store.lifecycles() }
+
+    func close() { store.close() }
 }

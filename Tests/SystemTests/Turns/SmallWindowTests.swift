@@ -66,7 +66,7 @@ struct SmallWindowTests {
     private func expectNoRest(between windows: [ContinuousClock.Instant]) throws {
         let gaps = zip(windows, windows.dropFirst()).map { $1 - $0 }.sorted()
         try #require(gaps.count >= 10)
-        #expect(gaps[gaps.count / 4] < CommitLinger.interval / 2)
+        #expect(gaps[gaps.count / 4] < CommitLinger.minInterval / 2)
     }
 
     /// Starts a stream of messages that the collector has to read but ignores.

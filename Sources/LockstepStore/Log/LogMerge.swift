@@ -1,0 +1,153 @@
+import LockstepModel
+import LockstepSQLite
+
+/// The merge of one log into the tables keyed by (device, time), device by device, in slices.
+///
+/// Each slice is a transaction that writes the rows of some devices to the tables and raises `first_device`, which hides
+/// these rows in the log. So each row is visible once at any moment. When all devices are merged, the tables of the log
+/// are cleared.
+struct LogMerge {
+    /// The next kind of work.
+    private enum Step: Equatable {
+        case devices
+        case clearing(Int)
+        case done
+    }
+
+    let log: LogNumber
+    /// The ids of the devices in the log, in ascending order.
+    private let devices: [Int64]
+    private var next = 0
+    private var step = Step.devices
+
+    /// The statement that merges the rows of a device in one turn, by the index of the table.
+    private let mergeRows: [SQLiteStatement?]
+    private let streamIDs: [Int64]
+    private let updateDevice: SQLiteStatement
+    private let raiseFirstDevice: SQLiteStatement
+
+    /// - Parameters:
+    ///   - index: the content of the log. It must not change until the merge is done.
+    ///   - tables: the tables of the streams, in the order of the indexes in `index`.
+    init(
+        _ log: LogNumber, _ index: LogIndex, into tables: [SampleTable], in database: SQLiteDatabase
+    ) throws(SQLiteError) {
+        self.log = log
+        devices = index.devices.keys.sorted()
+        var statements: [SQLiteStatement?] = []
+        var streamIDs: [Int64] = []
+        for table in tables {
+            guard let logStream = try LogSchema.find(table.stream, in: database) else {
+                statements.append(nil)
+                streamIDs.append(0)
+                continue
+            }
+            statements.append(
+                try database.prepare(Self.mergeSQL(table.stream, logStream, log), persistent: true))
+            streamIDs.append(logStream.id)
+        }
+        mergeRows = statements
+        self.streamIDs = streamIDs
+        updateDevice = try database.prepare(
+            """
+            UPDATE merged_devices SET
+                first_seen = ifnull(min(first_seen, ?2), ifnull(first_seen, ?2)),
+                last_seen = ifnull(max(last_seen, ?3), ifnull(last_seen, ?3)),
+                last_t = ifnull(max(last_t, ?4), ifnull(last_t, ?4)),
+                samples = samples + ?5, duplicates = duplicates + ?6, conflicts = conflicts + ?7,
+                rests_on = ifnull(?8, rests_on)
+            WHERE device_id = ?1
+            """, persistent: true)
+        raiseFirstDevice = try database.prepare(
+            "UPDATE logs SET first_device = max(first_device, ?) WHERE log = \(log.rawValue)", persistent: true)
+    }
+
+    var isDone: Bool { step == .done }
+
+    /// The devices that the last slice merged.
+    private(set) var lastMerged: ArraySlice<Int64> = []
+
+    /// Does one slice of the work in a transaction of its own.
+    /// - Parameters:
+    ///   - index: the content of the log.
+    ///   - evidence: the times of the newest evidence for the states of devices, in µs since 1970.
+    ///   - ledger: the received batch numbers.
+    ///   - isOver: whether to end the slice after the current device.
+    /// - Throws: ``SQLiteError``. The slice is then undone and can be repeated.
+    mutating func runSlice(
+        _ index: LogIndex, evidence: [Int64: Int64], ledger: RangeLedger, in database: SQLiteDatabase,
+        until isOver: () -> Bool
+    ) throws {
+        switch step {
+        case .devices:
+            let merged = try database.transaction {
+                var position = next
+                while position < devices.count {
+                    let device = devices[position]
+                    if let content = index.devices[device] {
+                        try merge(content, of: device, evidence: evidence[device], ledger: ledger)
+                    }
+                    position += 1
+                    if isOver() { break }
+                }
+                // At least 1, so that the next start of the collector resumes the merge. It is never lowered: if the
+                // collector was killed while it cleared the tables, they still contain merged rows.
+                let firstDevice: Int64 = position == 0 ? 1 : devices[position - 1] + 1
+                try raiseFirstDevice.bind(firstDevice, at: 1)
+                try raiseFirstDevice.run()
+                return position
+            }
+            lastMerged = devices[next..<merged]
+            next = merged
+            if next == devices.count { step = .clearing(0) }
+        case .clearing(let position):
+            lastMerged = []
+            let tables = LogShape.allCases.map { $0.table(of: log) } + [log.changesTable]
+            let isLast = position == tables.count - 1
+            try database.transaction {
+                // Without a condition, SQLite frees the pages and does not read the rows.
+                try database.execute("DELETE FROM \(tables[position])")
+                guard isLast else { return }
+                try database.execute("UPDATE logs SET first_device = 0 WHERE log = \(log.rawValue)")
+            }
+            step = isLast ? .done : .clearing(position + 1)
+        case .done: break
+        }
+    }
+
+    private func merge(
+        _ content: LogIndex.Device, of device: Int64, evidence: Int64?, ledger: RangeLedger
+    ) throws(SQLiteError) {
+        for stream in content.streams {
+            guard let statement = mergeRows[stream.table] else { continue }
+            try statement.bind(streamIDs[stream.table], at: 2)
+            try statement.bind(device, at: 3)
+            for turn in stream.turns {
+                try statement.bind(turn, at: 1)
+                try statement.run()
+            }
+        }
+        for key in content.epochs { try ledger.persist(key, device: device) }
+        let figures = content.figures
+        try updateDevice.bind(device, at: 1)
+        try updateDevice.bind(figures.firstSeen, at: 2)
+        try updateDevice.bind(figures.lastSeen, at: 3)
+        try updateDevice.bind(figures.newest, at: 4)
+        try updateDevice.bind(figures.samples, at: 5)
+        try updateDevice.bind(figures.duplicates, at: 6)
+        try updateDevice.bind(figures.conflicts, at: 7)
+        try updateDevice.bind(evidence, at: 8)
+        try updateDevice.run()
+    }
+
+    private static func mergeSQL(_ stream: SensorStream, _ logStream: LogStream, _ log: LogNumber) -> String {
+        let columns = stream.columns
+        let values = columns.map(logStream.value)
+        return """
+            INSERT INTO \(stream.mergedTable) (\((["device_id", "t"] + columns.map(\.name)).joined(separator: ", ")))
+            SELECT \((["device_id", "t"] + values).joined(separator: ", "))
+            FROM \(logStream.shape.table(of: log)) WHERE turn = ? AND stream_id = ? AND device_id = ?
+            ON CONFLICT DO NOTHING
+            """
+    }
+}

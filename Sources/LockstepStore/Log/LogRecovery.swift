@@ -1,0 +1,109 @@
+import LockstepModel
+import LockstepSQLite
+
+/// Reads the content of a log when a store is opened: after a crash, or if it was not worth merging at the last stop.
+struct LogRecovery {
+    private(set) var index = LogIndex()
+    /// The number of the last turn, or 0 if the log is empty.
+    private(set) var lastTurn: Int64 = 0
+    /// The batch numbers in the log.
+    private(set) var batches: [DeviceEpoch: (device: Int64, numbers: SequenceSet)] = [:]
+    /// The numbers of streams with rows in the log that are not in `tables`.
+    private(set) var unknownStreams: Set<Int64> = []
+    /// Whether some devices of the log are already merged.
+    let isMerging: Bool
+
+    private let epochs: [Int64: DeviceEpoch]
+
+    /// - Parameter tables: the indexes of the tables of streams, by the number of the stream in the logs.
+    init(_ log: LogNumber, tables: [Int64: Int], in database: SQLiteDatabase) throws(SQLiteError) {
+        isMerging = try database.integer("SELECT first_device FROM logs WHERE log = \(log.rawValue)") > 0
+        let names = LogShape.allCases.map { $0.table(of: log) } + [log.changesTable]
+        for name in names { lastTurn = max(lastTurn, try database.integer("SELECT max(turn) FROM \(name)")) }
+        epochs = lastTurn > 0 ? try Self.epochs(in: database) : [:]
+        guard lastTurn > 0 else { return }
+        for shape in LogShape.allCases { try readSamples(shape.table(of: log), log, tables, in: database) }
+        try readChanges(log, in: database)
+        index.commit()
+    }
+
+    private mutating func readSamples(
+        _ table: String, _ log: LogNumber, _ tables: [Int64: Int], in database: SQLiteDatabase
+    ) throws(SQLiteError) {
+        let select = try database.prepare(
+            """
+            SELECT turn, stream_id, device_id, t, epoch_id, seq, delay FROM \(table) WHERE \(log.isVisible())
+            ORDER BY turn, stream_id, device_id, t
+            """)
+        var open: (stream: Int64, device: Int64, segment: LogIndex.Segment, count: Int)?
+        func close() {
+            guard let row = open else { return }
+            if let table = tables[row.stream] {
+                index.add(row.segment, count: row.count, of: table, device: row.device)
+            } else {
+                unknownStreams.insert(row.stream)
+            }
+        }
+        while try select.step() {
+            let (turn, stream, device, time) = (
+                select.int64(at: 0), select.int64(at: 1), select.int64(at: 2), select.int64(at: 3)
+            )
+            if let row = open, row.segment.turn == turn, row.stream == stream, row.device == device {
+                let segment = LogIndex.Segment(first: row.segment.first, last: time, turn: turn)
+                open = (stream, device, segment, row.count + 1)
+            } else {
+                close()
+                open = (stream, device, LogIndex.Segment(first: time, last: time, turn: turn), 1)
+            }
+            let key = select.optionalInt64(at: 4).flatMap { epochs[$0] }
+            let receivedAt = select.optionalInt64(at: 6).map { time + $0 }
+            let seq = select.optionalInt64(at: 5)
+            index.update(device) { content in
+                content.figures.samples += 1
+                content.figures.recordSample(at: time)
+                if let receivedAt { content.figures.recordMessage(at: receivedAt) }
+                if let key { content.add(key) }
+            }
+            if let key, let seq { insert(seq...seq, of: key, device: device) }
+        }
+        close()
+    }
+
+    private mutating func readChanges(_ log: LogNumber, in database: SQLiteDatabase) throws(SQLiteError) {
+        let select = try database.prepare(
+            """
+            SELECT device_id, epoch_id, first, last, seen, last_t, samples, duplicates, conflicts
+            FROM \(log.changesTable) WHERE \(log.isVisible())
+            """)
+        while try select.step() {
+            let device = select.int64(at: 0)
+            let key = epochs[select.int64(at: 1)]
+            index.update(device) { content in
+                content.figures.samples += select.int64(at: 6)
+                content.figures.duplicates += select.int64(at: 7)
+                content.figures.conflicts += select.int64(at: 8)
+                if let seen = select.optionalInt64(at: 4) { content.figures.recordMessage(at: seen) }
+                if let newest = select.optionalInt64(at: 5) { content.figures.recordSample(at: newest) }
+                if let key { content.add(key) }
+            }
+            if let key, let range = batchRange(select, at: 2) { insert(range, of: key, device: device) }
+        }
+    }
+
+    private mutating func insert(_ range: ClosedRange<Int64>, of key: DeviceEpoch, device: Int64) {
+        batches[key, default: (device, SequenceSet())].numbers.insert(range)
+    }
+
+    private static func epochs(in database: SQLiteDatabase) throws(SQLiteError) -> [Int64: DeviceEpoch] {
+        let select = try database.prepare(
+            """
+            SELECT epoch_id, group_name, device, epoch FROM log_epochs JOIN merged_devices USING (device_id)
+            """)
+        var epochs: [Int64: DeviceEpoch] = [:]
+        while try select.step() {
+            guard let device = deviceAddress(select, at: 1), let epoch = select.text(at: 3) else { continue }
+            epochs[select.int64(at: 0)] = DeviceEpoch(device: device, epoch: Epoch(unchecked: epoch))
+        }
+        return epochs
+    }
+}

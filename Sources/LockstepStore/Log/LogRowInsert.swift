@@ -1,0 +1,83 @@
+import LockstepModel
+import LockstepSQLite
+
+/// An INSERT statement for several rows of a log's table. The rows belong to one stream of one device.
+struct LogRowInsert {
+    /// The available numbers of rows per statement, in descending order.
+    static let sizes = [20, 5, 1]
+    /// The number of parameters that all rows share: turn, stream and device.
+    private static let shared = 3
+    /// The number of columns of a row before its values: time, epoch, batch number and delay.
+    private static let leading = 4
+
+    /// The number of rows per execution.
+    let rows: Int
+    private let shape: LogShape
+    private let statement: SQLiteStatement
+
+    init(_ shape: LogShape, of log: LogNumber, rows: Int, in database: SQLiteDatabase) throws(SQLiteError) {
+        self.shape = shape
+        self.rows = rows
+        let names = ["turn", "stream_id", "device_id", "t", "epoch_id", "seq", "delay"] + shape.columns
+        let width = Self.leading + shape.values
+        let tuples = (0..<rows).map { row in
+            let values = (1...width).map { "?\(Self.shared + row * width + $0)" }
+            return "(?1, ?2, ?3, \(values.joined(separator: ", ")))"
+        }
+        statement = try database.prepare(
+            "INSERT INTO \(shape.table(of: log)) (\(names.joined(separator: ", "))) VALUES \(tuples.joined(separator: ", "))",
+            persistent: true)
+    }
+
+    /// Inserts ``rows`` samples of a block.
+    /// - Parameters:
+    ///   - indexes: the indexes of the samples in `block`.
+    ///   - marks: the batches that begin at some of these indexes, in the order of the indexes. The used ones are removed.
+    func run(
+        _ indexes: ArraySlice<Int>, of block: SampleBlock, to target: LogTarget, device: Int64, turn: Int64,
+        marks: inout ArraySlice<LogMark>
+    ) throws(SQLiteError) {
+        try statement.bind(turn, at: 1)
+        try statement.bind(target.stream.id, at: 2)
+        try statement.bind(device, at: 3)
+        var parameter = Self.shared + 1
+        for index in indexes {
+            try statement.bind(block.times[index], at: parameter)
+            if let mark = marks.first, mark.index == index {
+                marks.removeFirst()
+                try statement.bind(mark.epoch, at: parameter + 1)
+                try statement.bind(mark.seq, at: parameter + 2)
+                try statement.bind(mark.receivedAt - block.times[index], at: parameter + 3)
+            } else {
+                for offset in 1..<Self.leading { try statement.bindNull(at: parameter + offset) }
+            }
+            parameter += Self.leading
+            for slot in 0..<shape.values {
+                guard let column = target.slots[slot] else {
+                    try statement.bindNull(at: parameter + slot)
+                    continue
+                }
+                let value = block.columns[column][index]
+                if target.isReal[column], let number = LogDecimal.millionths(value) {
+                    try statement.bind(number, at: parameter + slot)
+                } else {
+                    try target.kinds[column].bind(value, to: statement, at: parameter + slot)
+                }
+            }
+            parameter += shape.values
+        }
+        try statement.run()
+    }
+}
+
+/// The first row of a batch in a log.
+struct LogMark {
+    /// The index of the sample in its run.
+    let index: Int
+    /// The id of the batch's epoch, or nil if the batch is not numbered.
+    let epoch: Int64?
+    /// The number of the batch.
+    let seq: Int64?
+    /// The time of receipt, in µs since 1970.
+    let receivedAt: Int64
+}

@@ -1,0 +1,122 @@
+import LockstepModel
+
+// The views with the documented names: they show the merged rows and the rows of both logs.
+
+extension SensorStream {
+    /// The table of the merged rows.
+    var mergedTable: String { "merged_\(table)" }
+
+    /// The view that shows all rows of the stream.
+    /// - Parameter logStream: the place of the stream in the logs, or nil if it has none.
+    func samplesView(_ logStream: LogStream?) -> View {
+        let lines = columns.map { "\($0.name), -- \($0.comment)" }
+        // The last column must not be followed by a comma.
+        let names = lines.dropLast() + [columns.last.map { "\($0.name) -- \($0.comment)" } ?? ""]
+        var selects = [
+            """
+            -- \(name): \(summary)
+            SELECT device_id,
+                t, -- time in µs since 1970-01-01 UTC, on the device's time line
+                \(names.joined(separator: "\n    "))
+            FROM \(mergedTable)
+            """
+        ]
+        if let logStream {
+            for log in LogNumber.allCases { selects.append(logSelect(log, logStream)) }
+        }
+        return View(name: table, select: selects.joined(separator: "\nUNION ALL\n"))
+    }
+
+    private func logSelect(_ log: LogNumber, _ logStream: LogStream) -> String {
+        let values = columns.map(logStream.value)
+        let table = logStream.shape.table(of: log)
+        return """
+            SELECT sample.device_id, sample.t, \(values.joined(separator: ", "))
+            FROM log_turns CROSS JOIN \(table) AS sample ON sample.turn = log_turns.turn
+                AND sample.stream_id = \(logStream.id) AND \(log.isVisible("+sample.device_id"))
+            WHERE log_turns.turn <= (SELECT max(turn) FROM \(table))
+            """
+    }
+}
+
+/// The views of devices and batch numbers.
+let ledgerViews = [
+    View(
+        name: "devices",
+        select: """
+            -- One row per device. Times are µs since 1970-01-01 UTC. See also the view v_devices.
+            SELECT device_id, -- identifies the device in the other tables
+                group_name,
+                device,
+                \(lesser("merged.first_seen", "recent.first_seen")) AS first_seen, -- time of its first message, on the collector's clock
+                \(greater("merged.last_seen", "recent.last_seen")) AS last_seen, -- time of its last message, on the collector's clock
+                \(greater("merged.last_t", "recent.last_t")) AS last_t, -- time of its newest sample
+                merged.samples + ifnull(recent.samples, 0) AS samples, -- stored samples of all streams
+                merged.duplicates + ifnull(recent.duplicates, 0) AS duplicates, -- samples received again with the same values
+                merged.conflicts + ifnull(recent.conflicts, 0) AS conflicts, -- samples received again with different values, see the table conflicts
+                state, -- life-cycle state: active, inactive, background, resumed, terminated
+                since, -- time of the last change of the state
+                previous, -- previous state
+                reason, -- reason for the last change
+                state_seq, -- number of the last change, see the table states
+                session, -- newest session: start of the agent's connection
+                phase, -- phase last reported by that session: foreground, inactive, background, terminated, lost
+                rests_on, -- time of evidence for the state, on the device's time line; updated with the state or later
+                session_epoch -- epoch of the session
+            FROM merged_devices AS merged LEFT JOIN (
+                SELECT device_id, min(seen) AS first_seen, max(seen) AS last_seen, max(last_t) AS last_t,
+                    sum(samples) AS samples, sum(duplicates) AS duplicates, sum(conflicts) AS conflicts
+                FROM (
+                    \(LogNumber.allCases.flatMap(recentFigures).joined(separator: "\n        UNION ALL "))
+                ) GROUP BY device_id
+            ) AS recent USING (device_id)
+            """),
+    View(
+        name: "batches",
+        select: """
+            -- Numbers of the received batches, as ranges from first to last (inclusive). Ranges may be adjacent or repeated.
+            -- See also the view v_gaps.
+            SELECT device_id, epoch, -- epoch of the agent's outbox; batch numbers are unique within (device, epoch)
+                first, last
+            FROM merged_batches
+            \(LogNumber.allCases.flatMap(recentBatches).map { "UNION ALL " + $0 }.joined(separator: "\n"))
+            """),
+]
+
+private func recentFigures(_ log: LogNumber) -> [String] {
+    let samples = LogShape.allCases.map { shape in
+        """
+        SELECT device_id, t + delay AS seen, t AS last_t, 1 AS samples, 0 AS duplicates, 0 AS conflicts
+                    FROM \(shape.table(of: log)) WHERE \(log.isVisible())
+        """
+    }
+    let changes = """
+        SELECT device_id, seen, last_t, samples, duplicates, conflicts
+                    FROM \(log.changesTable) WHERE \(log.isVisible())
+        """
+    return samples + [changes]
+}
+
+private func recentBatches(_ log: LogNumber) -> [String] {
+    let samples = LogShape.allCases.map { shape in
+        """
+        SELECT sample.device_id, epoch, seq, seq FROM \(shape.table(of: log)) AS sample
+                JOIN log_epochs USING (epoch_id) WHERE \(log.isVisible("sample.device_id"))
+        """
+    }
+    let changes = """
+        SELECT changes.device_id, epoch, first, last FROM \(log.changesTable) AS changes
+                JOIN log_epochs USING (epoch_id) WHERE \(log.isVisible("changes.device_id"))
+        """
+    return samples + [changes]
+}
+
+/// The SQL expression of the greater of two values, of which either may be NULL.
+private func greater(_ left: String, _ right: String) -> String {
+    "max(ifnull(\(left), \(right)), ifnull(\(right), \(left)))"
+}
+
+/// The SQL expression of the lesser of two values, of which either may be NULL.
+private func lesser(_ left: String, _ right: String) -> String {
+    "min(ifnull(\(left), \(right)), ifnull(\(right), \(left)))"
+}

@@ -1,0 +1,93 @@
+import LockstepModel
+import LockstepSQLite
+
+/// Reads the rows of one stream that are in the logs and not merged yet.
+struct LogReader {
+    typealias Row = (time: Int64, values: [Double])
+
+    private let kinds: [SensorStream.Kind]
+    private let rows: SQLiteStatement
+    private let firstTime: SQLiteStatement
+    private let newest: SQLiteStatement
+    private let counts: SQLiteStatement
+
+    /// Creates a reader, or returns nil if the logs cannot contain the stream.
+    init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
+        guard let logStream = try LogSchema.find(stream, in: database) else { return nil }
+        kinds = stream.columns.map(\.kind)
+        let values = stream.columns.indices.map { index in
+            "\(logStream.value(of: stream.columns[index])) AS c\(index)"
+        }
+        let list = (["sample.t AS t"] + values).joined(separator: ", ")
+        let names = (["t"] + stream.columns.indices.map { "c\($0)" }).joined(separator: ", ")
+        let times = "t >= ?2 AND t < ?3"
+        let ofDevice = Self.union(logStream) { table, log in
+            // By the primary key: one search in each turn.
+            """
+            SELECT \(list) FROM log_turns CROSS JOIN \(table) AS sample ON sample.turn = log_turns.turn
+                AND sample.stream_id = \(logStream.id) AND sample.device_id = ?1 AND \(log.isVisible("+sample.device_id"))
+            WHERE log_turns.turn <= (SELECT max(turn) FROM \(table)) AND \(times)
+            """
+        }
+        let all = Self.union(logStream) { table, log in
+            """
+            SELECT device_id, \(list) FROM \(table) AS sample
+            WHERE stream_id = \(logStream.id) AND \(log.isVisible("device_id"))
+            """
+        }
+        rows = try database.prepare("SELECT \(names) FROM (\(ofDevice)) ORDER BY t")
+        firstTime = try database.prepare("SELECT min(t) FROM (\(ofDevice))")
+        // SQLite takes the other columns from the row with the maximum.
+        newest = try database.prepare(
+            "SELECT device_id, max(t), \(names) FROM (\(all)) WHERE \(times) GROUP BY device_id")
+        counts = try database.prepare("SELECT device_id, count(*) FROM (\(all)) GROUP BY device_id")
+    }
+
+    /// Returns the rows of a device in a range of times, in order of time.
+    func rows(of device: Int64, _ times: Range<Int64>) throws(SQLiteError) -> [Row] {
+        try bind(rows, device, times)
+        var result: [Row] = []
+        while try rows.step() { result.append(row(rows, from: 0)) }
+        return result
+    }
+
+    /// Returns the time of the oldest row of a device in a range of times, or nil if there is none.
+    func firstTime(of device: Int64, _ times: Range<Int64>) throws(SQLiteError) -> Int64? {
+        try bind(firstTime, device, times)
+        defer { firstTime.reset() }
+        return try firstTime.step() ? firstTime.optionalInt64(at: 0) : nil
+    }
+
+    /// Returns the newest row of each device in a range of times, by device id. It scans the logs once.
+    func newest(_ times: Range<Int64>) throws(SQLiteError) -> [Int64: Row] {
+        try newest.bind(times.lowerBound, at: 2)
+        try newest.bind(times.upperBound, at: 3)
+        var result: [Int64: Row] = [:]
+        while try newest.step() { result[newest.int64(at: 0)] = row(newest, from: 2) }
+        return result
+    }
+
+    /// Returns the number of rows of each device, by device id. It scans the logs once.
+    func rowCounts() throws(SQLiteError) -> [Int64: Int64] {
+        var result: [Int64: Int64] = [:]
+        while try counts.step() { result[counts.int64(at: 0)] = counts.int64(at: 1) }
+        return result
+    }
+
+    private func bind(_ statement: SQLiteStatement, _ device: Int64, _ times: Range<Int64>) throws(SQLiteError) {
+        try statement.bind(device, at: 1)
+        try statement.bind(times.lowerBound, at: 2)
+        try statement.bind(times.upperBound, at: 3)
+    }
+
+    private func row(_ statement: SQLiteStatement, from column: Int) -> Row {
+        (
+            statement.int64(at: column),
+            kinds.indices.map { kinds[$0].read(statement, at: column + 1 + $0) }
+        )
+    }
+
+    private static func union(_ stream: LogStream, _ select: (_ table: String, _ log: LogNumber) -> String) -> String {
+        LogNumber.allCases.map { select(stream.shape.table(of: $0), $0) }.joined(separator: "\nUNION ALL\n")
+    }
+}

@@ -1,0 +1,200 @@
+import LockstepModel
+import LockstepSQLite
+
+// Merging the logs, and maintenance.
+
+extension SQLiteStore {
+    /// The length of the write-ahead log, in pages, at which a checkpoint is needed: 8,000 pages are 32 MB. A long log
+    /// saves copying: a page that changes several times before the checkpoint is copied once.
+    private static let checkpointLogPages = 8000
+    /// The maximum duration of a slice of a merge, apart from its commit.
+    static let maxSlice = Duration.milliseconds(6)
+    /// The number of turns from which a log is merged. It is less than the maximum, so that the other log can be filled
+    /// while this one is merged.
+    private static let fullTurns = LogSchema.maxTurns - 1
+
+    /// The time after which a log is merged, even if it is not full.
+    private static let maxAge = Duration.seconds(600)
+
+    /// Whether there is maintenance to do: a checkpoint or a merge.
+    public var needsMaintenance: Bool { needsCheckpoint || (merge != nil && !hasMergeFailed) }
+
+    /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
+    /// few milliseconds.
+    public func performMaintenance() {
+        // Ignore errors: the maintenance after the next commit tries again, and that commit reports a full disk.
+        if needsCheckpoint {
+            hasTriedCheckpoint = true
+            // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
+            if (try? database.checkpoint()) == true { return }
+        }
+        do { try mergeSlice() } catch { hasMergeFailed = true }
+    }
+
+    /// Merges the logs unless they hold many rows. The store is not used afterwards.
+    public func close() {
+        guard !database.isInTransaction, let index = logs[activeLog]?.index else { return }
+        // If it fails, the rows stay in the log: the next collector merges them.
+        if index.rows + (merge == nil ? 0 : logs[activeLog.other]?.index.rows ?? 0) <= Self.maxRowsAtStop {
+            try? mergeLogs()
+        }
+    }
+
+    /// Merges all rows of both logs.
+    package func mergeLogs() throws {
+        try finishMerge()
+        guard logs[activeLog]?.isEmpty == false else { return }
+        try startMerge(of: activeLog)
+        try finishMerge()
+    }
+
+    /// The maximum number of rows to merge at the stop. Merging more would delay the stop, and readers see all rows anyway.
+    private static let maxRowsAtStop = 20_000
+
+    private var needsCheckpoint: Bool { database.logPages >= Self.checkpointLogPages && !hasTriedCheckpoint }
+
+    /// Restores the indexes of logs that were not merged when the store was closed.
+    func recoverLogs() throws {
+        var recoveries = try readLogs()
+        if recoveries.contains(where: { !$0.recovery.unknownStreams.isEmpty }) {
+            try addUndeclaredStreams()
+            recoveries = try readLogs()
+        }
+        guard recoveries.allSatisfy({ $0.recovery.unknownStreams.isEmpty }) else {
+            throw StoreError(
+                .streams,
+                "\(path) contains samples of a stream that this program does not support, and that are not merged yet: "
+                    + "use the version of Lockstep that wrote them")
+        }
+        var merging: LogNumber?
+        for (number, recovery) in recoveries {
+            logs[number]?.restore(recovery.index, lastTurn: recovery.lastTurn)
+            for (key, entry) in recovery.batches { try received.restore(entry.numbers, of: key, device: entry.device) }
+            if recovery.isMerging { merging = number }
+        }
+        let isFilled = LogNumber.allCases.filter { logs[$0]?.isEmpty == false }
+        if merging == nil, isFilled.count == 2 { merging = .first }
+        if let merging {
+            activeLog = merging.other
+            try startMerge(of: merging)
+        } else {
+            activeLog = isFilled.first ?? .first
+        }
+        // The rows of a stream that has outgrown its shape are written directly, without a look at the logs.
+        let outgrown = tables.indices.filter { tables[$0].logTarget == nil }
+        if logs.values.contains(where: { $0.index.contains(anyOf: outgrown) }) { try mergeLogs() }
+    }
+
+    private func readLogs() throws -> [(number: LogNumber, recovery: LogRecovery)] {
+        var streams: [Int64: Int] = [:]
+        for (index, table) in tables.enumerated() {
+            if let stream = try LogSchema.find(table.stream, in: database) { streams[stream.id] = index }
+        }
+        return try LogNumber.allCases.map { ($0, try LogRecovery($0, tables: streams, in: database)) }
+    }
+
+    /// Adds the tables of streams that the store knows but the catalog of the collector does not: the logs may contain
+    /// rows of them.
+    private func addUndeclaredStreams() throws {
+        let known = Set(tables.map(\.stream))
+        for stream in try StreamTable.catalog(in: database).streams where !known.contains(stream) {
+            if let table = try SampleTable(stream, in: database) { tables.append(table) }
+        }
+    }
+
+    /// Makes the other log active if the active one holds enough rows, and starts to merge it.
+    func switchLogsIfFull() {
+        guard merge == nil, let log = logs[activeLog] else { return }
+        let isFull = log.index.rows >= Self.fullRows(devices: log.index.devices.count) || log.lastTurn >= Self.fullTurns
+        guard isFull || (!log.isEmpty && ContinuousClock.now - logStart >= Self.maxAge) else { return }
+        // If it fails, the next commit tries again.
+        try? startMerge(of: activeLog)
+    }
+
+    /// Returns the number of rows from which a log is merged. A merge rewrites a page per device, so it needs many rows
+    /// per device; but the time to merge one device and the memory for the index are limited.
+    static func fullRows(devices: Int) -> Int {
+        min(max(500_000, 100 * devices), 1_000_000, 4000 * devices)
+    }
+
+    /// Ensures that the active log accepts another turn. Merges the other log first if necessary.
+    func makeRoom() throws {
+        guard let log = logs[activeLog], log.lastTurn >= LogSchema.maxTurns else { return }
+        try finishMerge()
+        try startMerge(of: activeLog)
+    }
+
+    func startMerge(of log: LogNumber) throws {
+        guard let index = logs[log]?.index else { return }
+        merge = try LogMerge(log, index, into: tables, in: database)
+        activeLog = log.other
+        logStart = .now
+    }
+
+    private func finishMerge() throws {
+        while merge != nil { try mergeSlice() }
+    }
+
+    /// Merges the rows of one or more devices, or clears a table of a merged log.
+    /// - Parameter maxDuration: the duration after which the slice ends with the current device.
+    func mergeSlice(maxDuration: Duration = maxSlice) throws {
+        guard let log = merge?.log, let index = logs[log]?.index else { return }
+        // A merge only moves rows that are already durable, so it does not wait for the disk. The next commit syncs it.
+        let synchronous = try database.integer("PRAGMA synchronous")
+        try database.execute("PRAGMA synchronous = NORMAL")
+        defer { try? database.execute("PRAGMA synchronous = \(synchronous)") }
+        let end = ContinuousClock.now + maxDuration
+        let pages = database.logPages
+        try merge?.runSlice(index, evidence: evidence, ledger: received, in: database) { ContinuousClock.now >= end }
+        // A checkpoint that copied the whole log makes the next writer start it again.
+        if database.logPages < pages { hasTriedCheckpoint = false }
+        for device in merge?.lastMerged ?? [] {
+            for stream in index.devices[device]?.streams ?? [] {
+                tables[stream.table].didMerge(stream.newest, device: device)
+            }
+        }
+        guard merge?.isDone == true else { return }
+        logs[log]?.clear()
+        merge = nil
+    }
+
+    /// Returns whether the logs may contain a time of a device's samples.
+    func logsMayContain(_ times: [Int64], of table: Int, device: Int64) -> Bool {
+        guard let first = times.min(), let last = times.max() else { return false }
+        return !turns(first...last, of: table, device: device).isEmpty
+    }
+
+    /// Returns the stored rows of a device at some increasing times, or nil if there are none.
+    func storedRows(
+        _ times: ArraySlice<Int64>, of table: Int, device: Int64
+    ) throws(SQLiteError) -> [Int64: [Double]]? {
+        guard let first = times.first, let last = times.last else { return nil }
+        let turns = turns(first...last, of: table, device: device)
+        let isInTable = try tables[table].mayContain(first, device: device)
+        guard isInTable || !turns.isEmpty else { return nil }
+        return try tables[table].stored(times, device: device, turns: turns)
+    }
+
+    private func turns(
+        _ times: ClosedRange<Int64>, of table: Int, device: Int64
+    ) -> [(log: LogNumber, turn: Int64)] {
+        LogNumber.allCases.flatMap { number in
+            (logs[number]?.index.devices[device]?.segments(of: table, overlapping: times) ?? [])
+                .map { (number, $0.turn) }
+        }
+    }
+}
+
+extension SampleRun {
+    /// The longest ranges of samples whose times strictly increase.
+    var increasingPieces: [Range<Int>] {
+        var pieces: [Range<Int>] = []
+        var start = 0
+        for index in samples.times.indices.dropFirst() where samples.times[index] <= samples.times[index - 1] {
+            pieces.append(start..<index)
+            start = index
+        }
+        if start < samples.count { pieces.append(start..<samples.count) }
+        return pieces
+    }
+}

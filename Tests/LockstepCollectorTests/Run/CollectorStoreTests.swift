@@ -1,0 +1,29 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepTestSupport
+import Logging
+import Synchronization
+import Testing
+
+@testable import LockstepCollector
+
+@Suite("The store of a collector")
+struct CollectorStoreTests {
+    @Test("the maintenance left by an earlier collector runs without a commit, and the store is closed once at the end")
+    func maintenance() async throws {
+        let record = RecordingStore.Record()
+        record.neededPieces.withLock { $0 = 3 }
+        // Nothing listens on this port.
+        let configuration = CollectorConfiguration(
+            id: try CollectorID(validating: "main"), broker: BrokerAddress(host: "127.0.0.1", port: 1))
+        let collector = Collector(
+            configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            makeStore: { RecordingStore(record) })
+        let run = Task { try await collector.run() }
+        await expectEventually { record.count(of: .maintenance) == 3 }
+        #expect(record.count(of: .close) == 0)
+        run.cancel()
+        try await run.value
+        #expect(record.calls.withLock { $0 } == [.maintenance, .maintenance, .maintenance, .close])
+    }
+}

@@ -1,0 +1,169 @@
+import LockstepModel
+import LockstepSQLite
+import Testing
+
+@testable import LockstepStore
+
+@Suite("Limits of the logs", .temporaryFolder)
+struct LogLimitTests {
+    private func open() throws -> SQLiteStore {
+        var options = SQLiteStore.Options()
+        options.survivesPowerLoss = false
+        return try newStore(options).store
+    }
+
+    /// Writes one sample and a heartbeat of another device.
+    private func write(_ store: SQLiteStore, _ offset: Int64) throws {
+        try store.write(
+            IngestGroup(batches: [received(acceleration([offset]))], seen: [device("two"): time(offset)]))
+    }
+
+    /// Continues the active log as if it had that number of turns.
+    private func skip(_ store: SQLiteStore, toTurn turn: Int64) throws {
+        let log = try #require(store.logs[store.activeLog])
+        store.logs[store.activeLog]?.restore(log.index, lastTurn: turn)
+    }
+
+    private func expectRows(_ store: SQLiteStore, _ offsets: Range<Int64>) throws {
+        #expect(
+            try store.database.rows("SELECT t - \(start) FROM accelerometer ORDER BY t") == offsets.map(String.init))
+        #expect(try store.database.rows("SELECT samples FROM devices ORDER BY device") == ["\(offsets.count)", "0"])
+    }
+
+    @Test("the last turn but one starts a merge, and writing continues in the other log")
+    func fullTurns() throws {
+        let store = try open()
+        try write(store, 0)
+        try skip(store, toTurn: 4093)
+        try write(store, 1)
+        #expect(store.merge == nil && store.activeLog == .first)
+        try write(store, 2)
+        #expect(store.merge?.log == .first && store.activeLog == .second)
+        try write(store, 3)
+        try expectRows(store, 0..<4)
+        #expect(try store.database.rows("SELECT turn FROM log1_narrow") == ["1", "4094", "4095"])
+        #expect(try store.database.rows("SELECT turn FROM log2_narrow") == ["1"])
+    }
+
+    @Test("if the other log is still being merged at the last turn, the merge is finished first")
+    func makeRoom() throws {
+        let store = try open()
+        try write(store, 0)
+        try skip(store, toTurn: 4094)
+        try write(store, 1)
+        #expect(store.activeLog == .second)
+        try write(store, 2)
+        try store.mergeSlice(maxDuration: .zero)
+        try skip(store, toTurn: 4094)
+        try write(store, 3)
+        try write(store, 4)
+        // The merge of the first log is not finished, so the second one remains active up to the last turn.
+        #expect(store.merge?.log == .first && store.logs[.second]?.lastTurn == 4096)
+        try expectRows(store, 0..<5)
+        try write(store, 5)
+        #expect(store.merge?.log == .second && store.activeLog == .first)
+        #expect(try store.database.rows("SELECT turn, t - \(start) FROM log1_narrow") == ["1|5"])
+        try expectRows(store, 0..<6)
+        while store.merge != nil { try store.mergeSlice(maxDuration: .zero) }
+        try expectRows(store, 0..<6)
+    }
+
+    @Test("if there is no space to make room for a turn, the write fails and succeeds later")
+    func noRoom() throws {
+        let store = try open()
+        try write(store, 0)
+        try skip(store, toTurn: 4096)
+        try store.database.execute(
+            "CREATE TEMP TRIGGER trap BEFORE INSERT ON main.merged_accelerometer BEGIN SELECT RAISE(ABORT, 'trap'); END"
+        )
+        // The log can be switched, but then the other log is full as well.
+        try write(store, 1)
+        try skip(store, toTurn: 4096)
+        for _ in 0..<2 {
+            #expect(try storeError { try write(store, 2) }.description.contains("trap"))
+            try expectRows(store, 0..<2)
+        }
+        try store.database.execute("DROP TRIGGER trap")
+        try write(store, 2)
+        try expectRows(store, 0..<3)
+    }
+
+    @Test(
+        "a log is merged at 100 rows per device, but at least at 500,000, at most at 1,000,000, and 4000 of one device",
+        arguments: [(0, 0), (1, 4000), (10, 40_000), (100, 400_000), (5000, 500_000), (100_000, 1_000_000)])
+    func fullRows(devices: Int, rows: Int) {
+        #expect(SQLiteStore.fullRows(devices: devices) == rows)
+    }
+
+    @Test("rows of a device with 8000 rows in the log are written directly")
+    func manyRowsOfDevice() throws {
+        let store = try open()
+        var offset: Int64 = 0
+        // A run of 160 rows is appended. The first log is merged at 4000 rows.
+        while store.merge == nil {
+            try store.write(received(acceleration(offset..<offset + 160)))
+            offset += 160
+        }
+        #expect(offset == 4000)
+        for _ in 0..<60 {
+            try store.write(received(acceleration(offset..<offset + 160)))
+            offset += 160
+        }
+        #expect(store.logs[.second]?.index.rows == 8000)
+        #expect(try store.database.integer("SELECT count(*) FROM merged_accelerometer") == 1600)
+        // Repeated samples are found at all three places.
+        var repeated = 0
+        for first in stride(from: Int64(0), to: offset, by: 1000) {
+            #expect(
+                try store.write(received(acceleration(first..<first + 250))).devices[device("one")]
+                    == .init(duplicates: 250))
+            repeated += 250
+        }
+        try store.mergeLogs()
+        #expect(try store.database.integer("SELECT count(*) FROM merged_accelerometer") == offset)
+        #expect(try store.database.rows("SELECT samples, duplicates FROM devices") == ["\(offset)|\(repeated)"])
+    }
+
+    @Test("a log that holds only heartbeats is merged after its turns, and its merge is short")
+    func changesOnly() throws {
+        let store = try open()
+        try store.write(IngestGroup(seen: [device("one"): time(1)]))
+        try skip(store, toTurn: 4094)
+        try store.write(IngestGroup(seen: [device("one"): time(2)]))
+        #expect(store.merge?.log == .first)
+        var slices = 0
+        while store.merge != nil {
+            #expect(try store.database.rows("SELECT last_seen - \(start) FROM devices") == ["2"])
+            store.performMaintenance()
+            slices += 1
+        }
+        #expect(slices == 4)
+        #expect(try store.database.rows("SELECT first_seen - \(start), last_seen - \(start) FROM devices") == ["1|2"])
+        // Neither log contains anything: merging them does nothing.
+        try store.mergeLogs()
+        #expect(store.merge == nil && !store.needsMaintenance)
+    }
+
+    @Test("a device that appears during a merge is shown, and merged with the next log")
+    func newDevice() throws {
+        let store = try open()
+        for name in ["a", "b"] { try store.write(received(acceleration([1]), from: device(name))) }
+        try store.startMerge(of: .first)
+        try store.mergeSlice(maxDuration: .zero)
+        try store.write(received(acceleration([2]), from: device("c")), received(acceleration([2]), from: device("a")))
+        func devices() throws -> [String] {
+            try store.database.rows("SELECT device, samples FROM devices ORDER BY device")
+        }
+        let expected = ["a|2", "b|1", "c|1"]
+        #expect(try devices() == expected)
+        while store.merge != nil {
+            try store.mergeSlice(maxDuration: .zero)
+            #expect(try devices() == expected)
+        }
+        #expect(try store.database.rows("SELECT device_id FROM merged_accelerometer") == ["1", "2"])
+        try store.mergeLogs()
+        #expect(try devices() == expected)
+        #expect(try store.database.integer("SELECT count(*) FROM accelerometer") == 4)
+        #expect(try store.database.rows("SELECT first_device FROM logs") == ["0", "0"])
+    }
+}

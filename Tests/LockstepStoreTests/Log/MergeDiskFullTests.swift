@@ -1,0 +1,52 @@
+import LockstepSQLite
+import Testing
+
+@testable import LockstepStore
+
+@Suite("A full disk during merges", .temporaryFolder)
+struct MergeDiskFullTests {
+    @Test("with any number of free pages, merges and commits lose and double nothing, and succeed with more space")
+    func everyLimit() throws {
+        var options = SQLiteStore.Options()
+        options.survivesPowerLoss = false
+        var work = try MergeWorkload(options)
+        for _ in 0..<30 { try work.write() }
+        try work.startMerge()
+        var failedSlices = 0
+        var failedCommits = 0
+        var limit = try work.store.database.integer("PRAGMA page_count")
+        while work.store.merge != nil {
+            try work.store.database.execute("PRAGMA max_page_count = \(limit)")
+            do {
+                while work.store.merge != nil {
+                    try work.store.mergeSlice(maxDuration: .zero)
+                    #expect(try work.difference == nil)
+                }
+            } catch let error as SQLiteError {
+                #expect(error.isFull)
+                failedSlices += 1
+            }
+            try #require(try work.difference == nil, "\(limit) pages")
+            // Maintenance does not throw.
+            work.store.performMaintenance()
+            try #require(try work.difference == nil, "\(limit) pages")
+            do {
+                try work.write()
+            } catch let error as StoreError {
+                #expect(error.isFull)
+                failedCommits += 1
+            }
+            try #require(try work.difference == nil, "\(limit) pages")
+            limit += 1
+        }
+        #expect(failedSlices > 5 && failedCommits > 0)
+        try work.store.database.execute("PRAGMA max_page_count = 1000000")
+        try work.write()
+        try work.repeatAll()
+        try work.store.mergeLogs()
+        try work.repeatAll()
+        try work.store.mergeLogs()
+        #expect(try work.difference == nil)
+        #expect(try work.store.database.integer("SELECT count(*) FROM log1_narrow") == 0)
+    }
+}
