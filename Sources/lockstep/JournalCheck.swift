@@ -34,11 +34,15 @@ struct JournalCheck {
     /// Opens a journal for checking.
     /// - Parameters:
     ///   - specification: `[[GROUP/]DEVICE=]OUTBOX`; without a device, the device is found by the journal's epochs.
-    ///   - devices: the devices in the store.
+    ///   - devices: the verified devices.
+    ///   - selection: the addresses of the devices that a journal may belong to, or nil for any.
     ///   - streams: the streams in the store.
     /// - Throws: ``CommandFailure`` or an `OutboxError` for an invalid or empty journal. An empty journal proves
     ///   nothing.
-    init(specification: String, devices: [DeviceVerification], streams: StreamCatalog) throws {
+    init(
+        specification: String, devices: [DeviceVerification], selection: Set<DeviceAddress>? = nil,
+        streams: StreamCatalog
+    ) throws {
         self.streams = streams
         let named = try Self.split(specification)
         path = named.path
@@ -49,7 +53,12 @@ struct JournalCheck {
         guard !epochs.isEmpty else {
             throw CommandFailure("the journal in \(path) is empty: run the agent with --journal")
         }
-        device = try named.device ?? Self.owner(of: epochs, in: path, among: devices)
+        device = try named.device ?? Self.owner(of: epochs, in: path, among: devices, isSelection: selection != nil)
+        guard selection?.contains(device) ?? true else {
+            throw CommandFailure(
+                "--journal \(specification): \(device) is not one of the devices given by --device: add it, or leave out "
+                    + "this journal")
+        }
     }
 
     /// Looks up and compares every sample of the journal.
@@ -70,17 +79,17 @@ struct JournalCheck {
         return outcome
     }
 
+    /// Splits a specification at its first "=", which a device cannot contain. A device does not start with "/", so an
+    /// absolute path may contain "=".
     private static func split(_ specification: String) throws -> (device: DeviceAddress?, path: String) {
-        guard let equals = specification.firstIndex(of: "=") else { return (nil, specification) }
-        let parts = specification[..<equals].split(separator: "/", omittingEmptySubsequences: false)
+        guard !specification.hasPrefix("/"), let equals = specification.firstIndex(of: "=") else {
+            return (nil, specification)
+        }
         let path = String(specification[specification.index(after: equals)...])
-        guard parts.count <= 2, !path.isEmpty,
-            let group = parts.count == 2 ? GroupID(rawValue: String(parts[0])) : .standard,
-            let device = parts.last.flatMap({ DeviceID(rawValue: String($0)) })
-        else {
+        guard !path.isEmpty, let device = try? DeviceArgument(parsing: String(specification[..<equals])) else {
             throw CommandFailure("--journal \(specification): use GROUP/DEVICE=PATH, DEVICE=PATH or PATH")
         }
-        return (DeviceAddress(group: group, device: device), path)
+        return (device.address, path)
     }
 
     private static func epochs(in path: String, _ streams: StreamCatalog) throws -> Set<Epoch> {
@@ -96,14 +105,15 @@ struct JournalCheck {
     }
 
     private static func owner(
-        of epochs: Set<Epoch>, in path: String, among devices: [DeviceVerification]
+        of epochs: Set<Epoch>, in path: String, among devices: [DeviceVerification], isSelection: Bool
     ) throws -> DeviceAddress {
         let owners = devices.filter { device in device.epochs.contains { epochs.contains($0.epoch) } }
         if owners.count == 1 { return owners[0].address }
         let found = owners.map(\.address.description).joined(separator: ", ")
+        let none = isSelection ? "no device given by --device has" : "the store has no"
         throw CommandFailure(
             (owners.isEmpty
-                ? "the store has no batches of the agent with the outbox \(path)"
+                ? "\(none) batches of the agent with the outbox \(path)"
                 : "\(path) matches several devices: \(found)") + "; specify the device: --journal GROUP/DEVICE=\(path)")
     }
 }

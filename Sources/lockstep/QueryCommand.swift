@@ -19,7 +19,7 @@ struct QueryCommand: ParsableCommand {
 
             EXAMPLES
               lockstep query steps --store sqlite:samples.db --from -1h
-              lockstep query steps --store sqlite:samples.db --device left --csv > left.csv
+              lockstep query steps --store sqlite:samples.db --device lab/left --csv > left.csv
               lockstep query location --store sqlite:samples.db --last
               lockstep query steps --store sqlite:samples.db --from -1d --every 1h
             """)
@@ -29,8 +29,10 @@ struct QueryCommand: ParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    @Option(help: "Only this device; may be repeated.", transform: deviceID)
-    var device: [DeviceID] = []
+    @Option(
+        help: "Only this device, as [GROUP/]DEVICE; without a group, in any group. May be repeated.",
+        transform: DeviceArgument.init(parsing:))
+    var device: [DeviceArgument] = []
 
     @Option(help: "Only devices of this group.", transform: groupID)
     var group: GroupID?
@@ -67,15 +69,22 @@ struct QueryCommand: ParsableCommand {
                 "unknown stream '\(self.stream)'; known streams: "
                     + catalog.streams.map(\.name).joined(separator: ", "))
         }
-        try check(reader)
+        let selections = try selections(reader)
         var output = OutputBuffer()
         // After an error, print the rows read so far.
         defer { output.flush() }
         var writer = RowWriter(columns: detail.columns(of: stream), format: format)
         writer.writeHeader(into: &output)
-        try reader.query(
-            stream: stream, detail: detail, group: group, devices: device, from: from, to: to, limit: limit
-        ) { writer.write($0, into: &output) }
+        var remainingRows = limit
+        for selection in selections {
+            try reader.query(
+                stream: stream, detail: detail, group: selection.group, devices: selection.devices, from: from, to: to,
+                limit: remainingRows
+            ) { row in
+                writer.write(row, into: &output)
+                remainingRows = remainingRows.map { $0 - 1 }
+            }
+        }
     }
 
     private func detail() throws -> QueryDetail {
@@ -88,13 +97,14 @@ struct QueryCommand: ParsableCommand {
         return .averages(span: length)
     }
 
-    /// Throws for an unknown device or group, instead of an empty result.
-    private func check(_ reader: StoreReader) throws {
-        guard !device.isEmpty || group != nil else { return }
+    /// Returns the groups to read, in order, each with the devices to read; no devices stand for all devices.
+    /// - Throws: ``CommandFailure`` for an unknown device or group, instead of an empty result.
+    private func selections(_ reader: StoreReader) throws -> [(group: GroupID?, devices: [DeviceID])] {
+        guard !device.isEmpty || group != nil else { return [(nil, [])] }
         let known = try reader.devices().map(\.address)
         if let group { try checkGroup(group, among: known) }
-        for device in device where !known.contains(where: { $0.device == device && (group ?? $0.group) == $0.group }) {
-            throw CommandFailure("no device '\(device)' in the store; list devices with 'lockstep devices'")
-        }
+        guard !device.isEmpty else { return [(group, [])] }
+        let addresses = Dictionary(grouping: try device.addresses(in: group, among: known), by: \.group)
+        return addresses.sorted { $0.key < $1.key }.map { ($0.key, $0.value.map(\.device)) }
     }
 }

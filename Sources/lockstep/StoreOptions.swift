@@ -25,8 +25,6 @@ struct StoreOptions: ParsableArguments {
     }
 }
 
-/// Parses a device id, for `@Option(transform:)`.
-func deviceID(_ text: String) throws -> DeviceID { try DeviceID(validating: text) }
 /// Parses a group id, for `@Option(transform:)`.
 func groupID(_ text: String) throws -> GroupID { try GroupID(validating: text) }
 

@@ -10,7 +10,8 @@ struct VerifyCommand: ParsableCommand {
         commandName: "verify", abstract: "Verify that no sample is missing from the store.",
         discussion: """
             Checks the file, and lists received, missing and dropped batches of each device. Dropped batches will \
-            never be stored, because the agent dropped them or the collector rejected them.
+            never be stored, because the agent dropped them or the collector rejected them. With --device, only the \
+            given devices are verified; the file is always checked as a whole.
 
             An agent that runs with --journal keeps every accepted batch in its outbox. If such an outbox is given \
             with --journal, each of its samples is looked up in the store and compared.
@@ -21,7 +22,16 @@ struct VerifyCommand: ParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    @Option(help: "Outbox of an agent, as [[GROUP/]DEVICE=]OUTBOX; may be repeated.")
+    @Option(
+        help: "Only this device, as [GROUP/]DEVICE; without a group, in any group. May be repeated.",
+        transform: DeviceArgument.init(parsing:))
+    var device: [DeviceArgument] = []
+
+    @Option(
+        help: """
+            Outbox of an agent, as [[GROUP/]DEVICE=]OUTBOX; may be repeated. A relative path that contains '=' requires \
+            the device.
+            """)
     var journal: [String] = []
 
     @Flag(help: "Print one JSON object.")
@@ -31,9 +41,12 @@ struct VerifyCommand: ParsableCommand {
         let reader = try options.reader()
         var report = VerifyReport(findings: try reader.integrityCheck())
         do {
-            report.devices = try reader.verification()
+            let selection = device.isEmpty ? nil : try device.addresses(among: reader.devices().map(\.address))
+            report.devices = try reader.verification(devices: selection)
             report.journals = try journal.map {
-                try JournalCheck(specification: $0, devices: report.devices, streams: reader.catalog()).run(reader)
+                try JournalCheck(
+                    specification: $0, devices: report.devices, selection: selection, streams: reader.catalog()
+                ).run(reader)
             }
         } catch {
             guard !report.findings.isEmpty else { throw error }

@@ -19,8 +19,10 @@ struct WatchCommand: ParsableCommand {
     @Option(help: "Only devices of this group.", transform: groupID)
     var group: GroupID?
 
-    @Option(help: "Only this device.", transform: deviceID)
-    var device: DeviceID?
+    @Option(
+        help: "Only this device, as [GROUP/]DEVICE; without a group, in any group.",
+        transform: DeviceArgument.init(parsing:))
+    var device: DeviceArgument?
 
     @Option(help: "Exit after this number of seconds.")
     var seconds: Int?
@@ -32,13 +34,14 @@ struct WatchCommand: ParsableCommand {
     var batches = false
 
     func run() throws {
+        try device?.check(group: group)
         let settings = try connection.settings()
         let root = try connection.topicRoot(settings)
         let wakeup = Wakeup()
         let interrupt = Interrupt(wakeup: wakeup)
         let (link, address) = try connection.link(settings, for: "watch", wakeup: wakeup)
         let session = WatchSession(
-            link: link, address: address, filter: root.filter(group: group),
+            link: link, address: address, filter: root.filter(group: group ?? device?.group),
             model: WatchModel(root: root, device: device, reportsBatches: batches),
             lines: json || batches || !Terminal.output.isInteractive ? WatchLines(isJSON: json) : nil)
         try session.run(until: seconds.map { .now + .seconds($0) }, interrupt)

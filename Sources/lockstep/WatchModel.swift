@@ -75,15 +75,15 @@ struct WatchModel {
     /// The collectors, by `group/id`.
     private(set) var collectors: [String: CollectorHealth] = [:]
     private let root: TopicRoot
-    private let device: DeviceID?
+    private let device: DeviceArgument?
     private let reportsBatches: Bool
 
     /// Creates a model without devices.
     /// - Parameters:
     ///   - root: the topic prefix.
-    ///   - device: the only device to watch; nil for all.
+    ///   - device: the only device to watch, in one group or in all groups; nil for all devices.
     ///   - reportsBatches: whether each batch is an event.
-    init(root: TopicRoot, device: DeviceID?, reportsBatches: Bool = false) {
+    init(root: TopicRoot, device: DeviceArgument?, reportsBatches: Bool = false) {
         self.root = root
         self.device = device
         self.reportsBatches = reportsBatches
@@ -114,7 +114,7 @@ struct WatchModel {
             switch try root.parse(topic) {
             case .collector(let group, let id): return try handle(payload, ofCollector: id, in: group)
             case .device(let address, let channel):
-                guard device == nil || device == address.device else { return nil }
+                guard device?.selects(address) ?? true else { return nil }
                 return try handle(payload, contentType: contentType, on: channel, of: address, at: moment)
             }
         } catch {

@@ -13,6 +13,7 @@ let package = Package(
         .executableTarget(
             name: "lockstep-bench",
             dependencies: [
+                .product(name: "LockstepAgent", package: "lockstep"),
                 .product(name: "LockstepModel", package: "lockstep"),
                 .product(name: "LockstepMotion", package: "lockstep"),
                 .product(name: "LockstepSensors", package: "lockstep"),

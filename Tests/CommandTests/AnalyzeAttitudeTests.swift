@@ -9,8 +9,11 @@ struct AnalyzeAttitudeTests {
     /// - Parameters:
     ///   - reference: whether to add the true attitude.
     ///   - end: the end of each line.
+    ///   - start: the time of the first row, in µs.
+    ///   - place: latitude and longitude, recorded once, after 5 s; nil for none.
     private func recording(
-        gyroscope: Bool = true, magnetometer: Bool = true, reference: Bool = false, end: String = "\n"
+        gyroscope: Bool = true, magnetometer: Bool = true, reference: Bool = false, end: String = "\n",
+        start: Int = 0, place: (latitude: Double, longitude: Double)? = nil
     ) -> String {
         var header = ["t_us", "ax_m_s2", "ay_m_s2", "az_m_s2"]
         var row = ["0", "\(9.80665 * 0.5)", "\(9.80665 * 0.75.squareRoot())"]
@@ -32,10 +35,12 @@ struct AnalyzeAttitudeTests {
                 sin(yaw / 2) * cos(pitch / 2),
             ].map { "\($0)" }
         }
+        if place != nil { header += ["lat", "lon"] }
         var lines = [header.joined(separator: ",")]
         for index in 0..<1000 {
             let movement = reference ? [index < 300 ? "0" : "1"] : []
-            lines.append((["\(index * 10_000)"] + row + movement).joined(separator: ","))
+            let position = place.map { index == 500 ? ["\($0.latitude)", "\($0.longitude)"] : ["", ""] } ?? []
+            lines.append((["\(start + index * 10_000)"] + row + movement + position).joined(separator: ","))
         }
         return lines.map { $0 + end }.joined()
     }
@@ -114,8 +119,34 @@ struct AnalyzeAttitudeTests {
         let run = try await analyze(recording(), ["--frame", "trueNorth", "--declination=10"])
         let yaw = try #require(Double(run.out.last?["yaw"] ?? ""))
         #expect(abs(yaw - (.pi / 2 - .pi / 18)) < 1e-4)
-        let rejected = try await analyze(recording(), ["--frame", "trueNorth"])
-        #expect(rejected.status != 0 && rejected.text.contains("--frame trueNorth requires --declination"))
+        let nowhere = try await analyze(recording(), ["--frame", "trueNorth"])
+        #expect(nowhere.status != 0)
+        #expect(
+            nowhere.text.contains(
+                "trial.csv: the recording has no position; --frame trueNorth requires the columns lat,lon, or "
+                    + "--declination"), "\(nowhere.text)")
+        let nullIsland = try await analyze(recording(place: (0, 0)), ["--frame", "trueNorth"])
+        #expect(nullIsland.status != 0)
+        #expect(nullIsland.text.contains("no position of the recording is plausible"), "\(nullIsland.text)")
+    }
+
+    @Test("the declination for true north is computed from the positions of the recording")
+    func position() async throws {
+        // At the start of 2025, the declination in Cape Town is about 25.9° W.
+        let declination = -25.9 * Double.pi / 180
+        let run = try await analyze(
+            recording(start: 1_735_700_000_000_000, place: (-33.93, 18.42)), ["--frame", "trueNorth"])
+        #expect(run.status == 0)
+        #expect(run.text.contains("frame    trueNorth\nnote     declination from WMM2025\noutput"), "\(run.text)")
+        #expect(run.out.count == 1000 && run.out.allSatisfy { $0["frame"] == "trueNorth" })
+        for row in [run.out.first, run.out.last] {
+            let yaw = try #require(Double(row?["yaw"] ?? ""))
+            #expect(abs(yaw - (.pi / 2 - declination)) < 0.02, "\(yaw)")
+        }
+        let given = try await analyze(
+            recording(place: (-33.93, 18.42)), ["--frame", "trueNorth", "--declination=10"])
+        let yaw = try #require(Double(given.out.last?["yaw"] ?? ""))
+        #expect(abs(yaw - (.pi / 2 - .pi / 18)) < 1e-4 && !given.text.contains("WMM2025"))
     }
 
     @Test("invalid options and recordings are refused with a suggestion")

@@ -27,12 +27,38 @@ struct ReadingCommandTests {
         try await withStore { store in
             let cases: [([String], Int)] = [
                 (["--device", "left"], 2), (["--group", "lab"], 1), (["--from", "1700000000010000"], 1),
+                (["--device", "lab/right"], 1), (["--device", "default/left", "--group", "default"], 2),
+                (["--device", "lab/right", "--device", "left"], 3),
+                (["--device", "lab/right", "--device", "left", "--limit", "2"], 2),
                 (["--to", "2023-11-14T22:13:20.010000Z"], 2), (["--from", "-1h"], 0), (["--limit", "1"], 1),
             ]
             for (arguments, count) in cases {
                 let run = try await lockstep(["query", "motion/accelerometer", "--json"] + arguments, store)
                 #expect(run.text.split(separator: "\n").count == count, "\(arguments): \(run.text)")
             }
+        }
+    }
+
+    @Test("devices of several groups are sorted by group, and the limit counts the rows of all groups")
+    func groups() async throws {
+        try await withStore { store in
+            let start: Int64 = 1_700_000_000_000_000
+            try write(
+                IngestGroup(batches: [received(block([start], x: [0.5]), "left", nil, group: "lab")]), to: store)
+            func devices(_ arguments: String...) async throws -> [String] {
+                let run = try await lockstep(["query", "accelerometer", "--csv"] + arguments, store)
+                return run.text.split(separator: "\n").dropFirst().map {
+                    $0.split(separator: ",").prefix(2).joined(separator: "/")
+                }
+            }
+            #expect(try await devices("--device", "left") == ["default/left", "default/left", "lab/left"])
+            #expect(try await devices("--device", "lab/left") == ["lab/left"])
+            #expect(
+                try await devices("--device", "lab/right", "--device", "default/left", "--limit", "3")
+                    == ["default/left", "default/left", "lab/right"])
+            #expect(
+                try await devices("--device", "lab/right", "--device", "left", "--last")
+                    == ["default/left", "lab/left", "lab/right"])
         }
     }
 
@@ -53,6 +79,12 @@ struct ReadingCommandTests {
             (["query", "thermometer"], "unknown stream 'thermometer'; known streams: motion/accelerometer"),
             (["query", "steps", "--from", "yesterday"], "'yesterday' is not a time: use 2026-"),
             (["query", "steps", "--device", "nobody"], "no device 'nobody' in the store"),
+            (["query", "steps", "--device", "lab/left"], "no device 'lab/left' in the store"),
+            (["query", "steps", "--device", "left", "--group", "lab"], "no device 'left' in the store"),
+            (["query", "steps", "--device", "lab/right", "--group", "default"], "is not in the group 'default'"),
+            (["query", "steps", "--device", "a/b/c"], "'a/b/c' is not a device: use [GROUP/]DEVICE"),
+            (["query", "steps", "--device", "a b"], "'a b' is not a device id"),
+            (["verify", "--device", "nobody"], "no device 'nobody' in the store"),
             (["query", "steps", "--limit", "-1"], "--limit"),
             (["query", "steps", "--from", "now", "--to", "-5m"], "is after --to"),
             (["query", "steps", "--group", "attic"], "no group 'attic' in the store; known groups: default, lab"),

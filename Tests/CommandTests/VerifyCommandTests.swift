@@ -32,6 +32,62 @@ struct VerifyCommandTests {
         }
     }
 
+    @Test("with --device, only the given devices are verified")
+    func devices() async throws {
+        try await withStore { store in
+            let complete = try await lockstep(["verify", "--device", "lab/right"], store)
+            #expect(complete.status == 0)
+            #expect(
+                complete.text == """
+                    lab/right
+                      motion/accelerometer  1 sample
+                    complete: 1 sample of 1 device
+
+                    """, "\(complete.text)")
+            let json = try await lockstep(["verify", "--json", "--device", "right"], store)
+            #expect(json.status == 0)
+            #expect(json.text.hasPrefix(#"{"complete":true,"problems":[],"integrity":[],"devices":[{"group":"lab","#))
+            #expect(!json.text.contains("left"), "\(json.text)")
+            let incomplete = try await lockstep(["verify", "--device", "right", "--device", "default/left"], store)
+            #expect(incomplete.status == 1)
+            #expect(incomplete.text.hasSuffix("incomplete: 1 batch missing\n"), "\(incomplete.text)")
+        }
+    }
+
+    @Test("with --device, a journal of another device is rejected")
+    func foreignJournal() async throws {
+        try await withJournal { outbox, blocks, position, store in
+            try write(
+                IngestGroup(batches: [
+                    received(blocks[0], "left", position(1)), received(blocks[1], "left", position(2)),
+                    received(blocks[0], "right", nil, group: "lab"),
+                ]), to: store)
+            let own = try await lockstep(["verify", "--device", "left", "--journal", outbox], store)
+            #expect(own.status == 0, "\(own.text)")
+            let named = try await lockstep(["verify", "--device", "lab/right", "--journal", "left=\(outbox)"], store)
+            #expect(named.status == 1)
+            #expect(named.text.contains("default/left is not one of the devices given by --device"), "\(named.text)")
+            let found = try await lockstep(["verify", "--device", "lab/right", "--journal", outbox], store)
+            #expect(found.status == 1)
+            #expect(found.text.contains("no device given by --device has batches of the agent with"), "\(found.text)")
+        }
+    }
+
+    @Test("the path of a journal may contain an equals sign")
+    func equalsSign() async throws {
+        try await withJournal(named: "run=1=a.outbox") { path, blocks, position, store in
+            try write(
+                IngestGroup(batches: [
+                    received(blocks[0], "left", position(1)), received(blocks[1], "left", position(2)),
+                ]), to: store)
+            for journal in ["default/left=\(path)", "left=\(path)", path] {
+                let run = try await lockstep(["verify", "--journal", journal], store)
+                #expect(run.status == 0, "\(journal): \(run.text)")
+                #expect(run.text.contains("journal of default/left: 3 samples accepted, 3 stored once"), "\(run.text)")
+            }
+        }
+    }
+
     @Test("a store with all samples of a journal is complete, and the device is found by its epochs")
     func complete() async throws {
         try await withJournal { outbox, blocks, position, store in
@@ -153,16 +209,19 @@ struct VerifyCommandTests {
             #expect(run.text.hasPrefix("damaged: "), "\(run.text)")
             #expect(run.text.split(separator: "\n").last?.hasPrefix("incomplete: ") == true, "\(run.text)")
             #expect(run.text.contains("integrity error"), "\(run.text)")
+            let selected = try await lockstep(["verify", "--device", "left"], store)
+            #expect(selected.status == 1 && selected.text.hasPrefix("damaged: "), "\(selected.text)")
         }
     }
 
     /// Creates an outbox with a journal of two batches. The body also receives the batches, a function that returns
     /// their positions, and the path for a new store.
     private func withJournal(
+        named name: String = "agent.outbox",
         _ body: (String, [SampleBlock], (Int64) -> BatchPosition, String) async throws -> Void
     ) async throws {
         try await withTemporaryFolder { folder in
-            let outbox = folder + "/agent.outbox"
+            let outbox = folder + "/" + name
             let blocks = [block([1000, 2000], x: [1, 2]), block([3000], x: [3])]
             let open = try Outbox(path: outbox, keepsJournal: true)
             _ = try open.commit(appending: blocks, at: Timestamp(microseconds: 5000))

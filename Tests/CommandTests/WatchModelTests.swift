@@ -42,6 +42,19 @@ struct WatchModelTests {
         #expect(try #require(model.devices[left]).rate(of: .accelerometer, at: moment(6).boot) == 100)
     }
 
+    @Test("a device with a group is watched only in that group, and a device without one in all groups")
+    mutating func selection() throws {
+        for (text, expected) in [("left", 2), ("lab/left", 1), ("lab/right", 0)] {
+            model = WatchModel(root: .standard, device: try DeviceArgument(parsing: text))
+            for group in ["default", "lab"] {
+                _ = model.handle(
+                    topic: "lockstep/\(group)/left/presence", payload: Data(#"{"phase":"foreground","at":1}"#.utf8),
+                    at: moment(0))
+            }
+            #expect(model.devices.count == expected, "\(text)")
+        }
+    }
+
     @Test("a heartbeat without a change is not an event, and the last will of an older session is ignored")
     mutating func presence() throws {
         #expect(publish(.foreground, session: 2, at: 1) != nil)

@@ -52,7 +52,8 @@ struct StreamDeclarationTests {
             ("t", "is reserved by Lockstep"), ("device_id", "is reserved by Lockstep"),
             ("time", "is reserved by Lockstep"), ("seq", "is reserved by Lockstep"),
             ("samples", "is reserved by Lockstep"), ("order", "is a reserved word of SQL"),
-            ("select", "is a reserved word of SQL"),
+            ("select", "is a reserved word of SQL"), ("true", "is a reserved word of SQL"),
+            ("false", "is a reserved word of SQL"),
         ])
     func columnNames(_ name: String, _ expected: String) {
         let reason = Self.reason { () throws(StreamDeclarationError) in _ = try Column(declaring: name, kind: .real) }

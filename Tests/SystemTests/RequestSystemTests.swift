@@ -92,6 +92,42 @@ struct RequestSystemTests {
         }
     }
 
+    @Test("a command whose connection is lost is sent again after a reconnect, and performed once")
+    func reconnect() async throws {
+        try await withSystem { system in
+            let before = try await system.connect([Self.command])
+            let command = try system.start(
+                "lockstep",
+                [
+                    "command", "walker", "--rate", "gyroscope=200", "--lease", "1h", "--timeout", "60s", "--json",
+                    "--broker", system.broker.url,
+                ])
+            let sent = await before.waitForMessage { $0.topic == Self.command }
+            let request = try #require(sent)
+            // No agent has answered yet when the broker loses its connections. The command continues only after the
+            // new client has subscribed, so that the client receives what the command sends.
+            command.signal(SIGSTOP)
+            await system.broker.stop()
+            try await system.broker.start()
+            let client = try await system.connect([Self.command + "/#"])
+            command.signal(SIGCONT)
+            await client.expectMessage { $0.topic == Self.command && $0.payload == request.payload }
+
+            // The agent receives the request more than once.
+            let agent = try system.startAgent("walker")
+            #expect(await agent.waitForOutput("connected to"))
+            await expectEventually {
+                // The agent subscribes after it has connected.
+                _ = await client.publish(Self.command, request.payload)
+                return replies(client).count >= 2
+            }
+            #expect(Set(replies(client)).count == 1, "\(replies(client))")
+            #expect(await command.waitForExit() == 0)
+            let reply = try #require(replies(client).first)
+            #expect(command.text == reply + "\n", "\(command.text)")
+        }
+    }
+
     @Test("an invalid request is answered with the reason")
     func refused() async throws {
         try await withSystem { system in

@@ -9,20 +9,15 @@ public enum Journal {
     /// - Parameters:
     ///   - path: the path of the outbox file.
     ///   - streams: the streams to read. Batches of other streams are skipped.
-    /// - Throws: ``OutboxError`` if the file cannot be opened, the reason why a batch cannot be read, or the error that
+    /// - Throws: ``OutboxError`` if the file cannot be read, the reason why a batch cannot be decoded, or the error that
     ///   `body` throws.
     public static func read(
         path: String, streams: StreamCatalog = .builtIn, _ body: (Batch) throws -> Void
     ) throws {
-        let query: SQLiteStatement
-        do {
-            let database = try SQLiteDatabase(path: path, mode: .readOnly)
-            query = try database.prepare("SELECT stream, payload FROM journal ORDER BY id")
-        } catch {
-            throw OutboxError(path: path, error)
-        }
-        while try query.step() {
-            guard let stream = query.text(at: 0).flatMap(streams.stream(named:)), let payload = query.bytes(at: 1)
+        let rows = try OutboxReader(path: path, sql: "SELECT stream, payload FROM journal ORDER BY id")
+        while try rows.step() {
+            guard let stream = rows.query.text(at: 0).flatMap(streams.stream(named:)),
+                let payload = rows.query.bytes(at: 1)
             else { continue }
             try body(
                 try BatchEncoding.decode(

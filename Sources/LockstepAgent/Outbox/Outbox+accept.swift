@@ -38,6 +38,7 @@ extension Outbox {
             defer { reservedSpace.restore() }
             limitFile()
             _ = try commit(appending: [], removing: removed, at: now)
+            try deleteAllAcknowledged()
             return acceptOneByOne(blocks, at: now)
         }
     }
@@ -56,7 +57,7 @@ extension Outbox {
             } catch {
                 let error = OutboxError(path: path, error)
                 result.error = error
-                guard error.isFull, bytes > 0, let dropped = try? dropOldest(at: now) else { break }
+                guard error.isFull, let dropped = try? dropOldest(at: now) else { break }
                 result.dropped.formUnion(dropped)
                 checkpoint(truncate: true)
             }
@@ -67,9 +68,13 @@ extension Outbox {
         return result
     }
 
-    /// Drops the oldest eighth of the outbox, so that the next batches fit without further drops.
-    private func dropOldest(at now: Timestamp) throws -> Dropped {
-        try shrink(to: max(0, bytes - max(bytes / 8, 65_536)), at: now)
+    /// Deletes the oldest part of the journal or, if there is none, drops the oldest eighth of the outbox, so that the
+    /// next batches fit without further drops.
+    /// - Returns: the dropped batches, or nil if the file has no batches.
+    private func dropOldest(at now: Timestamp) throws -> Dropped? {
+        let deleted = try database.transaction { try statements.deleteOldestJournal(contents.journaled) }
+        if deleted > 0 { return Dropped() }
+        return bytes > 0 ? try shrink(to: max(0, bytes - max(bytes / 8, 65_536)), at: now) : nil
     }
 }
 

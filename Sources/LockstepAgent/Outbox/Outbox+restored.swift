@@ -29,33 +29,38 @@ extension Outbox {
         after ack: Acknowledgement, didMove: () -> Void = {}
     ) throws -> [Epoch: SequenceSet] {
         let next = Epoch.random()
-        var moved: Int64 = 0
-        var newBytes = bytes
-        let pending: [Epoch: SequenceSet]
+        let base = lastID
+        let numbers = (pending()[epoch] ?? SequenceSet()).subtracting(SequenceSet(ack.missing))
+        var moved = SequenceSet()
+        var movedUndated = false
+        var change = unchanged
         do {
-            let affected = (try statements.numbers(in: "batches")[epoch] ?? SequenceSet())
-                .subtracting(SequenceSet(ack.missing))
-            pending = try database.transaction {
-                for seq in affected.ranges.joined() {
-                    let old = BatchPosition(epoch: epoch, seq: seq)
-                    let new = BatchPosition(epoch: next, seq: moved + 1)
+            try database.transaction {
+                // The newest row changes, which records which batches are acknowledged.
+                try deleteAcknowledged(from: &change, limit: .max)
+                for id in ids.ids(of: [epoch: numbers]).ranges.joined() {
+                    let new = BatchPosition(epoch: next, seq: moved.count + 1)
                     // Skip an unreadable batch: it cannot be published either.
-                    guard let entry = try statements.entry(at: old), let renumbered = Self.renumbered(entry, as: new)
+                    guard let old = ids.position(of: id), let entry = try statements.entry(id, at: old),
+                        let renumbered = Self.renumbered(entry, as: new)
                     else { continue }
-                    try statements.renumber(old, as: renumbered)
-                    newBytes += Int64(renumbered.payload.count - entry.payload.count)
-                    moved += 1
+                    try statements.move(id, to: base + new.seq, payload: renumbered.payload)
+                    change.bytes += Int64(renumbered.payload.count - entry.payload.count)
+                    moved.insert(id)
+                    if id <= lastUndatedID { movedUndated = true }
                     didMove()
                 }
-                try statements.beginEpoch(next, after: epoch, seq: moved)
-                return try statements.numbers(in: "batches")
+                try statements.beginEpoch(next, base: base, after: epoch, seq: moved.count)
+                if movedUndated { try statements.setMeta("undated", base + moved.count) }
             }
         } catch {
             throw OutboxError(path: path, error)
         }
-        didStartEpoch(next, seq: moved)
-        bytes = newBytes
-        return pending
+        didStartEpoch(next, seq: moved.count)
+        if !moved.isEmpty { change.contents.move(moved, to: SequenceSet([base + 1...base + moved.count])) }
+        if movedUndated { lastUndatedID = lastID }
+        apply(change)
+        return pending()
     }
 
     /// Records that a batch was published.
@@ -70,7 +75,7 @@ extension Outbox {
         unpublished.isSending = true
         guard unpublished.isUnsaved else { return }
         do {
-            try database.transaction { try statements.setUnpublished(unpublished.toSave) }
+            try database.transaction { try statements.setUnpublished(unpublished.toSave, last: lastID) }
         } catch {
             unpublished.isSending = false
             throw OutboxError(path: path, error)

@@ -45,21 +45,26 @@ public final class Outbox {
     }
 
     /// The current epoch, to which new batches belong.
-    public private(set) var epoch: Epoch
+    public internal(set) var epoch: Epoch
     /// The epoch before the current one, or nil for the first epoch of an outbox.
-    public private(set) var previousEpoch: Epoch?
-    /// The number of the next batch.
-    private(set) var nextSeq: Int64
+    public internal(set) var previousEpoch: Epoch?
     /// The size of all payloads in bytes.
     public internal(set) var bytes: Int64
-    /// The batches of the current epoch that were never published.
-    var unpublished = UnpublishedBatches()
     /// The number of samples dropped since the file was created.
-    public private(set) var droppedSamples: Int64
+    public internal(set) var droppedSamples: Int64
     /// Whether the clock was set since the last run, so that a new epoch was started.
     public let wasClockSet: Bool
+
+    /// The number of the next batch.
+    var nextSeq: Int64
+    /// The batches of the current epoch that were never published.
+    var unpublished = UnpublishedBatches()
+    /// The ids of the batches of each epoch.
+    var ids: BatchIDs
+    /// The rows in the file.
+    var contents: OutboxContents
     /// The highest `id` of the batches whose age is unknown.
-    private var lastUndatedID: Int64
+    var lastUndatedID: Int64
 
     private let lock: FileLock
     let database: SQLiteDatabase
@@ -68,10 +73,13 @@ public final class Outbox {
     /// Returns whether the disk has free space in addition to the reserved space. Tests replace it.
     var hasDiskSpace: () -> Bool
     let statements: OutboxStatements
-    private let limits: Limits
-    private let keepsJournal: Bool
+    let limits: Limits
+    /// Whether new batches are part of the journal.
+    let keepsJournal: Bool
+    /// Whether the file has batches of the journal.
+    let hasJournal: Bool
     /// The encoding of new batches. Batches in the outbox keep theirs.
-    private let encoding: BatchEncoding
+    let encoding: BatchEncoding
 
     /// Opens the outbox, or creates it with a new epoch.
     ///
@@ -80,7 +88,7 @@ public final class Outbox {
     ///   - path: the path of the file. Its folder must exist.
     ///   - limits: the limits above which the oldest batches are dropped.
     ///   - encoding: the encoding of new batches. Batches in the outbox keep theirs.
-    ///   - keepsJournal: whether to keep every accepted batch in the table `journal`, to verify a store.
+    ///   - keepsJournal: whether to keep every accepted batch in the file, to verify a store.
     ///   - streams: the streams that batches can belong to.
     ///   - clock: the current state of the clocks.
     /// - Throws: ``OutboxError`` if the file cannot be opened or another agent uses it.
@@ -95,31 +103,39 @@ public final class Outbox {
             self.reservedSpace = reservedSpace
             hasDiskSpace = { reservedSpace.hasDiskSpace }
             // The write-ahead log has to fit into the reserved space.
-            let pages = max(16, min(256, reservedSpace.size / 4 / 4096))
-            try database.execute("PRAGMA wal_autocheckpoint = \(reservedSpace.size > 0 ? pages : 256)")
+            let logSize = reservedSpace.size > 0 ? max(1 << 16, min(1 << 20, reservedSpace.size / 4)) : 1 << 20
+            let pageSize = try database.integer("PRAGMA page_size")
+            try database.execute("PRAGMA wal_autocheckpoint = \(logSize / pageSize)")
             self.limits = limits
             self.encoding = encoding
             self.keepsJournal = keepsJournal
             statements = try OutboxStatements(database, streams: streams)
-            bytes = try database.integer("SELECT ifnull(sum(length(payload)), 0) FROM batches")
-            droppedSamples = try database.integer(
-                "SELECT ifnull(max(value), 0) FROM meta WHERE key = 'dropped_samples'")
-            nextSeq = 1 + (try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'seq'"))
+            hasJournal = try keepsJournal || statements.hasJournal()
+            (contents, bytes) = try statements.contents()
+            droppedSamples = try statements.meta("dropped_samples")
             let change = clock.change(since: try statements.lastClock(), newest: try statements.newestTime())
-            let savedEpoch = try database.text("SELECT max(value) FROM meta WHERE key = 'epoch'")
+            let savedEpoch = try statements.text("epoch")
             wasClockSet = savedEpoch != nil && change == .wasSet
-            lastUndatedID = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'undated'")
-            if let savedEpoch { epoch = try Epoch(validating: savedEpoch) } else { epoch = .random() }
+            epoch = try savedEpoch.map { try Epoch(validating: $0) } ?? .random()
+            previousEpoch = try statements.text("previous_epoch").map { try Epoch(validating: $0) }
+            lastUndatedID = try statements.meta("undated")
+            ids = try statements.ids()
+            if savedEpoch == nil { ids.begin(epoch, base: 0) }
+            let base = ids.base(of: epoch) ?? 0
+            nextSeq = 1 + max(try statements.meta("seq"), try statements.lastID() - base)
             // The commit that saved the set may also have dropped some of its batches. Exclude them: the collector
             // acknowledges dropped batches, too, so their acknowledgement does not contradict this outbox.
-            let pending = try statements.numbers(in: "batches")[epoch] ?? SequenceSet()
+            let pending = ids.numbers(of: contents.pending)[epoch] ?? SequenceSet()
             unpublished = UnpublishedBatches(saved: try statements.unpublished().intersection(pending))
-            previousEpoch = try database.text("SELECT max(value) FROM meta WHERE key = 'previous_epoch'")
-                .map { try Epoch(validating: $0) }
             try database.transaction {
                 try statements.setMeta("epoch", epoch.rawValue)
+                try statements.setEpoch(epoch, base: base)
+                try statements.removeUnusedEpochs(before: base)
                 try statements.setClock(clock)
-                if change == .restarted { lastUndatedID = try statements.forgetTimes() }
+                if change == .restarted {
+                    lastUndatedID = lastID
+                    try statements.setMeta("undated", lastUndatedID)
+                }
             }
             if wasClockSet { try startEpoch(clock: clock) }
         } catch {
@@ -127,63 +143,8 @@ public final class Outbox {
         }
     }
 
-    /// Numbers, encodes and writes new batches, and removes acknowledged ones, in one durable transaction.
-    /// - Parameters:
-    ///   - blocks: the samples of the new batches, one block for each batch.
-    ///   - removed: the acknowledged batches.
-    ///   - now: the current time.
-    /// - Returns: the batches that were written, and those dropped because of the limits.
-    /// - Throws: ``OutboxError``. The outbox is unchanged in this case.
-    public func commit(
-        appending blocks: [SampleBlock], removing removed: [Epoch: SequenceSet] = [:], at now: Timestamp
-    ) throws -> (entries: [Entry], dropped: Dropped) {
-        let entries = blocks.enumerated().map { index, block in
-            let position = BatchPosition(epoch: epoch, seq: nextSeq + Int64(index))
-            let payload = encoding.encode(Batch(position: position, samples: block))
-            return Entry(position: position, stream: block.stream, payload: payload)
-        }
-        var newBytes = bytes
-        var dropped = Dropped()
-        do {
-            try database.transaction {
-                for (epoch, batches) in removed {
-                    for range in batches.ranges { newBytes -= try statements.delete(epoch, range) }
-                }
-                for (entry, block) in zip(entries, blocks) {
-                    try statements.insert(entry, samples: block.count, at: now)
-                    if keepsJournal { try statements.insertIntoJournal(entry) }
-                    newBytes += Int64(entry.payload.count)
-                }
-                dropped = try enforceLimits(bytes: limits.bytes, newBytes: &newBytes, now: now)
-                if let last = entries.last { try statements.setMeta("seq", last.position.seq) }
-                if dropped.samples > 0 { try statements.setMeta("dropped_samples", droppedSamples + dropped.samples) }
-                if unpublished.isUnsaved { try statements.setUnpublished(unpublished.toSave) }
-            }
-        } catch {
-            throw OutboxError(path: database.path, error)
-        }
-        bytes = newBytes
-        nextSeq += Int64(entries.count)
-        droppedSamples += dropped.samples
-        unpublished.didSave()
-        for entry in entries { unpublished.batches.insert(entry.position.seq) }
-        unpublished.batches.subtract(dropped.batches[epoch] ?? SequenceSet())
-        return (entries.filter { dropped.batches[$0.position.epoch]?.contains($0.position.seq) != true }, dropped)
-    }
-
-    /// Drops the oldest batches until at most `limit` bytes are left.
-    func shrink(to limit: Int64, at now: Timestamp) throws -> Dropped {
-        var newBytes = bytes
-        let dropped = try database.transaction {
-            let dropped = try enforceLimits(bytes: limit, newBytes: &newBytes, now: now)
-            try statements.setMeta("dropped_samples", droppedSamples + dropped.samples)
-            return dropped
-        }
-        bytes = newBytes
-        droppedSamples += dropped.samples
-        unpublished.batches.subtract(dropped.batches[epoch] ?? SequenceSet())
-        return dropped
-    }
+    /// The highest id given so far.
+    var lastID: Int64 { (ids.base(of: epoch) ?? 0) + nextSeq - 1 }
 
     /// Limits the file to its current size while the disk is full, so that it does not grow into the reserved space.
     func limitFile() {
@@ -198,10 +159,7 @@ public final class Outbox {
     var path: String { database.path }
 
     /// Returns the numbers of all batches in the outbox.
-    /// - Throws: ``OutboxError``.
-    public func pending() throws -> [Epoch: SequenceSet] {
-        do { return try statements.numbers(in: "batches") } catch { throw OutboxError(path: database.path, error) }
-    }
+    public func pending() -> [Epoch: SequenceSet] { ids.numbers(of: contents.pending) }
 
     /// Returns the numbers of all dropped batches of the current epoch.
     /// - Throws: ``OutboxError``.
@@ -210,13 +168,14 @@ public final class Outbox {
     /// Returns the numbers of all dropped batches.
     /// - Throws: ``OutboxError``.
     public func allDroppedBatches() throws -> [Epoch: SequenceSet] {
-        do { return try statements.droppedRanges() } catch { throw OutboxError(path: database.path, error) }
+        do { return try statements.droppedRanges() } catch { throw OutboxError(path: path, error) }
     }
 
     /// Returns a batch, or nil if it is no longer in the outbox.
     /// - Throws: ``OutboxError``.
     public func entry(at position: BatchPosition) throws -> Entry? {
-        do { return try statements.entry(at: position) } catch { throw OutboxError(path: database.path, error) }
+        guard let id = ids.id(of: position), contents.pending.contains(id) else { return nil }
+        do { return try statements.entry(id, at: position) } catch { throw OutboxError(path: path, error) }
     }
 
     /// Starts a new epoch, whose numbers start at 1, because the clock was set.
@@ -225,20 +184,22 @@ public final class Outbox {
     public func startEpoch(clock: OutboxClock = .now()) throws {
         let next = Epoch.random()
         do {
-            lastUndatedID = try database.transaction {
-                try statements.beginEpoch(next, after: epoch, seq: 0)
+            try database.transaction {
+                try statements.beginEpoch(next, base: lastID, after: epoch, seq: 0)
                 try statements.setClock(clock)
-                return try statements.forgetTimes()
+                try statements.setMeta("undated", lastID)
             }
         } catch {
-            throw OutboxError(path: database.path, error)
+            throw OutboxError(path: path, error)
         }
+        lastUndatedID = lastID
         didStartEpoch(next, seq: 0)
     }
 
     /// Updates the state after a new epoch was written.
     /// - Parameter seq: the highest number in the new epoch.
     func didStartEpoch(_ next: Epoch, seq: Int64) {
+        ids.begin(next, base: lastID)
         previousEpoch = epoch
         epoch = next
         nextSeq = seq + 1
@@ -251,30 +212,12 @@ public final class Outbox {
     /// - Throws: ``OutboxError``.
     public func startSession(at now: Timestamp) throws -> Int64 {
         do {
-            let last = try database.integer("SELECT ifnull(max(value), 0) FROM meta WHERE key = 'session'")
+            let last = try statements.meta("session")
             let session = max(now.microseconds, last + 1)
             try database.transaction { try statements.setMeta("session", session) }
             return session
         } catch {
-            throw OutboxError(path: database.path, error)
+            throw OutboxError(path: path, error)
         }
-    }
-
-    private func isTooOld(_ batch: OutboxStatements.Oldest, now: Timestamp) -> Bool {
-        batch.id > lastUndatedID && now.microseconds - batch.createdAt > limits.age
-    }
-
-    /// Drops the oldest batches above the limits.
-    /// - Parameter newBytes: the size of all payloads in bytes, which is updated.
-    private func enforceLimits(bytes limit: Int64, newBytes: inout Int64, now: Timestamp) throws -> Dropped {
-        var dropped = Dropped()
-        while let oldest = try statements.oldest(), newBytes > limit || isTooOld(oldest, now: now) {
-            try statements.drop(oldest)
-            if newBytes <= limit { dropped.agedSamples += oldest.samples }
-            newBytes -= oldest.bytes
-            dropped.batches[oldest.position.epoch, default: SequenceSet()].insert(oldest.position.seq)
-            dropped.samples += oldest.samples
-        }
-        return dropped
     }
 }

@@ -13,24 +13,15 @@ public struct OutboxHistory: SampleHistory {
     public init(path: String) { self.path = path }
 
     /// Returns the samples of a stream in a time range, both ends included.
-    /// - Throws: ``OutboxError`` if the file cannot be opened, or the reason why a batch cannot be read.
+    /// - Throws: ``OutboxError`` if the file cannot be read, or the reason why a batch cannot be decoded.
     public func samples(of stream: SensorStream, from: Timestamp, to: Timestamp) throws -> SampleBlock {
         var found: [Int64: [Double]] = [:]
-        let query: SQLiteStatement
-        do {
-            let database = try SQLiteDatabase(path: path, mode: .readOnly)
-            query = try database.prepare(
-                """
-                SELECT payload FROM batches WHERE stream = ?
-                UNION SELECT payload FROM journal WHERE stream = ?
-                """)
-            try query.bind(stream.name, at: 1)
-            try query.bind(stream.name, at: 2)
-        } catch {
-            throw OutboxError(path: path, error)
-        }
-        while try query.step() {
-            guard let payload = query.bytes(at: 0) else { continue }
+        let rows = try OutboxReader(
+            path: path,
+            sql: "SELECT payload FROM batches WHERE stream = ? UNION SELECT payload FROM journal WHERE stream = ?",
+            parameters: [stream.name, stream.name])
+        while try rows.step() {
+            guard let payload = rows.query.bytes(at: 0) else { continue }
             let batch = try BatchEncoding.decode(
                 Data(payload), stream: stream, limits: PayloadLimits(bytes: .max, samples: .max))
             for (index, time) in batch.samples.times.enumerated()

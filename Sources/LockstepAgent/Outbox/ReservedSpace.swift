@@ -10,15 +10,11 @@ struct ReservedSpace {
     /// The size in bytes, or 0 if the disk had no space for the file at the start.
     let size: Int64
 
-    /// Reserves up to 4 MiB, and at most an eighth of the free space. An existing file is kept.
+    /// Reserves up to 4 MiB, and at most an eighth of the free space. An existing file is kept, and may grow.
     init(path: String) {
         self.path = path
-        var status = stat()
-        if stat(path, &status) == 0, status.st_size >= Self.minSize {
-            size = Int64(status.st_size)
-            return
-        }
-        let wanted = min(Self.maxSize, Self.free(beside: path) / 8)
+        let reserved = Self.fileSize(path) ?? 0
+        let wanted = max(reserved, min(Self.maxSize, (Self.free(beside: path) + reserved) / 8))
         size = wanted < Self.minSize ? 0 : wanted
         restore()
     }
@@ -38,14 +34,21 @@ struct ReservedSpace {
     /// Releases the reserved space.
     func remove() { unlink(path) }
 
-    /// Reserves the space again, or as much as is free.
+    /// Reserves the space again, or as much as is free. The missing part is reserved by a later call.
     func restore() {
-        var status = stat()
-        guard size > 0, stat(path, &status) != 0 else { return }
+        let reserved = Self.fileSize(path)
+        guard size > reserved ?? 0 else { return }
+        let wanted = min(size, (reserved ?? 0) + Self.free(beside: path))
+        guard wanted > reserved ?? 0 else { return }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        let wanted = min(size, Self.free(beside: path))
-        if wanted < 4096 || posix_fallocate(descriptor, 0, off_t(wanted)) != 0 { unlink(path) }
+        let isReserved = wanted >= 4096 && posix_fallocate(descriptor, 0, off_t(wanted)) == 0
+        if !isReserved, reserved == nil { unlink(path) }
+    }
+
+    private static func fileSize(_ path: String) -> Int64? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : nil
     }
 }

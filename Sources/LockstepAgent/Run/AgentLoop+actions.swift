@@ -96,7 +96,7 @@ extension AgentLoop {
     private func describe(_ description: AgentDescription, id: String?) {
         var description = description
         description.epoch = outbox.epoch
-        description.outboxBatches = Int((try? outbox.pending())?.values.reduce(0) { $0 + $1.count } ?? 0)
+        description.outboxBatches = Int(outbox.pending().values.reduce(0) { $0 + $1.count })
         description.outboxBytes = outbox.bytes
         description.droppedSamples += outbox.droppedSamples
         publish(AgentReply(id: id, outcome: .described(description)))
@@ -126,7 +126,7 @@ extension AgentLoop {
 
     private func close(removing removable: [Epoch: SequenceSet], at time: Timestamp, deadline: Int64) {
         // Otherwise the next start would publish these batches again. A failure has no other effect.
-        if !removable.isEmpty { _ = try? outbox.commit(appending: [], removing: removable, at: time) }
+        _ = try? outbox.commit(appending: [], removing: removable, at: time)
         link.stop(until: .now + .microseconds(max(0, deadline - Moment.now().boot)))
     }
 }

@@ -30,7 +30,7 @@ final class AgentLoop {
         outbox = try Outbox(
             path: configuration.outboxPath, limits: configuration.outboxLimits, encoding: configuration.encoding,
             keepsJournal: configuration.keepsJournal, streams: configuration.root.streams)
-        state = AgentState(configuration, pending: try outbox.pending(), at: now)
+        state = AgentState(configuration, pending: outbox.pending(), at: now)
         let presencePublisher = PresencePublisher(configuration: configuration, outbox: outbox, logger: logger)
         self.presencePublisher = presencePublisher
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in

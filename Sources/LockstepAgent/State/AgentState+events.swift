@@ -37,7 +37,7 @@ extension AgentState {
         case writeFailed([SampleBlock], any Error)
         /// The blocks of a `flush` request were passed to the outbox.
         /// - Parameter batches: the number of the blocks.
-        case flushed(id: String?, batches: Int)
+        case flushed(AgentRequest, batches: Int)
         /// The result of publishing a live batch.
         case live(BatchPosition, PublishOutcome)
         /// The result of publishing a batch of the backlog.

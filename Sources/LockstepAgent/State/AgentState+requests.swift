@@ -27,7 +27,9 @@ extension AgentState {
 
     private mutating func answer(_ payload: Data, at moment: Moment) -> [Action] {
         do {
-            return perform(try RequestJSON.decode(payload, streams: configuration.root.streams), at: moment)
+            let request = try RequestJSON.decode(payload, streams: configuration.root.streams)
+            if let earlier = answered.outcome(of: request) { return reply(earlier, to: request.id) }
+            return perform(request, at: moment)
         } catch {
             return reply(.failed("\(error)"), to: RequestJSON.id(of: payload), failure: "request rejected")
         }
@@ -43,26 +45,32 @@ extension AgentState {
         return [.log(.warning, failure, ["error": "\(reason)"]), reply]
     }
 
+    /// Replies to a request that was performed or refused, and remembers the outcome.
+    private mutating func reply(_ outcome: AgentReply.Outcome, to request: AgentRequest) -> [Action] {
+        answered.insert(request, outcome)
+        return reply(outcome, to: request.id)
+    }
+
     private mutating func perform(_ request: AgentRequest, at moment: Moment) -> [Action] {
         switch request.action {
         case .lease(let lease): return grant(lease, request, at: moment)
         case .phase(let phase):
             let actions = setPhase(phase, reason: "command", at: moment)
-            return actions + reply(.phase(phase), to: request.id)
+            return actions + reply(.phase(phase), to: request)
         case .flush:
             let blocks = coalescer.takeAll()
             return write(blocks, at: moment, isForced: true)
-                + [.resume(.flushed(id: request.id, batches: blocks.count))]
+                + [.resume(.flushed(request, batches: blocks.count))]
         case .describe: return [.describe(id: request.id, description)]
         }
     }
 
     /// Replies to a flush after its batches were passed to the outbox.
-    mutating func replyToFlush(id: String?, batches: Int) -> [Action] {
+    mutating func replyToFlush(_ request: AgentRequest, batches: Int) -> [Action] {
         guard unsaved.isEmpty else {
-            return reply(.failed("the outbox cannot be written: see the log of the agent"), to: id)
+            return reply(.failed("the outbox cannot be written: see the log of the agent"), to: request)
         }
-        return reply(.flushed(batches: batches), to: id)
+        return reply(.flushed(batches: batches), to: request)
     }
 
     private mutating func grant(_ lease: RateLease, _ request: AgentRequest, at moment: Moment) -> [Action] {
@@ -70,17 +78,17 @@ extension AgentState {
             let streams = graph.streams.map(\.name).joined(separator: ", ")
             return reply(
                 .failed("this agent does not provide the stream '\(lease.stream)'; available streams: \(streams)"),
-                to: request.id)
+                to: request)
         }
         guard leases.add(lease, of: request.client ?? "", at: moment.boot) else {
             return reply(
                 .failed("the maximum of \(LeaseRegistry.maxLeases) leases is reached: end some, or wait"),
-                to: request.id)
+                to: request)
         }
         let actions = updateRates(at: moment)
         let end = lease.rate > 0 ? timeLine.timestamp(boot: moment.boot + Int64(lease.duration * 1e6)) : nil
         return actions
-            + reply(.leased(stream: lease.stream, rate: publishedRate(of: lease.stream), until: end), to: request.id)
+            + reply(.leased(stream: lease.stream, rate: publishedRate(of: lease.stream), until: end), to: request)
     }
 
     /// The description of the agent without the state of the outbox, which the loop adds.

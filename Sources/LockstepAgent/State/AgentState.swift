@@ -79,6 +79,8 @@ struct AgentState {
     var subscriptionRetry: Int64?
     /// The payloads of unanswered requests.
     var requests: [Data] = []
+    /// The answered requests, so that none is performed twice.
+    var answered = AnsweredRequests()
     /// The number of requests that may still be answered in this turn.
     var remainingAnswers = 0
 
@@ -121,7 +123,7 @@ struct AgentState {
         case .written(let accepted, let droppedSamples):
             return didWrite(accepted, droppedSamples: droppedSamples, at: moment)
         case .writeFailed(let blocks, let error): return didFailToWrite(blocks, error, at: moment)
-        case .flushed(let id, let batches): return replyToFlush(id: id, batches: batches)
+        case .flushed(let request, let batches): return replyToFlush(request, batches: batches)
         case .live(let position, let outcome): return didPublishLive(position, outcome, at: moment.boot)
         case .backlog(let position, let outcome): return didPublishBacklog(position, outcome, at: moment.boot)
         case .backlogNotRecorded(let error): return reportBacklogNotRecorded(error)

@@ -7,15 +7,19 @@ public struct IIOError: Error, Hashable, CustomStringConvertible {
 
     /// Whether only the configuration of a buffer failed, so that the sensor can still be polled.
     let isBufferProblem: Bool
+    /// Whether only access is missing, which udev may still grant.
+    let isAccessProblem: Bool
 
-    package init(_ description: String, isBufferProblem: Bool = false) {
+    package init(_ description: String, isBufferProblem: Bool = false, isAccessProblem: Bool = false) {
         self.description = description
         self.isBufferProblem = isBufferProblem
+        self.isAccessProblem = isAccessProblem
     }
 
     /// Creates the error of a failed system call on `path`, with the cause and advice for `code`, an `errno`.
     package init(path: String, errno code: Int32) {
         let reason = "\(path): \(String(cString: strerror(code)))"
+        isAccessProblem = [EACCES, EPERM].contains(code)
         isBufferProblem = [EACCES, EPERM, EINVAL, ENOTTY].contains(code)
         switch code {
         case EACCES, EPERM: description = "\(reason): \(Self.permissionAdvice(for: path))"

@@ -9,8 +9,12 @@ public import LockstepModel
 /// there), rad/s, µT and hPa. Sensors that are not requested are switched off.
 ///
 /// Statuses are reported per stream, under the source's name and the stream: `iio motion/accelerometer`. A device that
-/// disappears is reported as unavailable and used again when it returns, at once where the kernel's device events are
-/// available, otherwise after 0.5 s to 30 s. Other devices continue.
+/// disappears is reported as unavailable and used again when it returns, at once where device events are available,
+/// otherwise after 0.5 s to 30 s. Other devices continue.
+///
+/// udev sets the access rights of a device after the device has appeared. Until then, a device with a buffer is polled
+/// if possible, and sensors that cannot be read are reported as unavailable. The buffer and these sensors are tried
+/// again at each device event, and after 0.1 s to 60 s. The change to the buffer is reported as a status.
 public struct IIOSource: SensorSource {
     /// The root of sysfs: devices are in `bus/iio/devices` below it.
     public let sysfsRoot: String
@@ -23,8 +27,10 @@ public struct IIOSource: SensorSource {
     private let events: DeviceEvents
     private let selection: IIOSelection
     private let requests = IIORateRequests()
+    private let retry: BufferRetry
 
-    /// Creates a source of the sensors that exist now. Streams of sensors that appear later are not added.
+    /// Creates a source of the sensors that exist now, including those that lack access rights if another one can be
+    /// read. Streams of sensors that appear later are not added.
     public init(
         sysfsRoot: String = "/sys", devRoot: String = "/dev", linger: Int64 = SourceOptions.defaultLinger
     ) {
@@ -32,12 +38,16 @@ public struct IIOSource: SensorSource {
     }
 
     /// Creates a source with replacements of kernel interfaces, for tests.
-    package init(tree: IIOTree, events: DeviceEvents, linger: Int64 = SourceOptions.defaultLinger) {
+    package init(
+        tree: IIOTree, events: DeviceEvents, linger: Int64 = SourceOptions.defaultLinger,
+        retry: BufferRetry = BufferRetry()
+    ) {
         sysfsRoot = tree.sysfsRoot
         devRoot = tree.devRoot
         self.linger = linger
         self.tree = tree
         self.events = events
+        self.retry = retry
         selection = IIOSelection(tree.devices())
     }
 
@@ -71,7 +81,8 @@ public struct IIOSource: SensorSource {
             let others = selection.deviceIDs.subtracting([group.deviceID])
             readers.append(
                 try IIOReader(
-                    group: group, tree: tree, others: others, requests: requests, sourceName: name, linger: linger))
+                    group: group, tree: tree, others: others, requests: requests, sourceName: name,
+                    options: IIOReadingOptions(linger: linger, retry: retry)))
         }
         let eventReader = try DeviceEventReader(events)
         let wakers = readers.map(\.waker)
@@ -89,9 +100,11 @@ public struct IIOSource: SensorSource {
                     }
                 }
             }
-            tasks.addTask { [requests] in
+            tasks.addTask { [readers] in
                 await withTaskCancellationHandler {
-                    await eventReader.run(subsystem: "iio") { requests.wakeAll() }
+                    await eventReader.run(subsystem: "iio") {
+                        for reader in readers { reader.noteEvent() }
+                    }
                 } onCancel: {
                     eventReader.waker.wake()
                 }

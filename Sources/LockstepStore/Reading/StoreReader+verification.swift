@@ -42,16 +42,18 @@ public struct EpochVerification: Hashable, Sendable {
 }
 
 extension StoreReader {
-    /// Returns the stored data of every device. It reads the keys of all samples, so its duration grows with the store.
+    /// Returns the stored data of devices, ordered by group and device. It reads the keys of all samples, so its duration
+    /// grows with the store.
+    /// - Parameter devices: the devices to verify, or nil for every device. Devices that are not stored are ignored.
     /// - Throws: ``StoreError`` if the store cannot be read.
-    public func verification() throws(StoreError) -> [DeviceVerification] {
+    public func verification(devices: Set<DeviceAddress>? = nil) throws(StoreError) -> [DeviceVerification] {
         try reading {
             let epochs = try epochs()
             let conflicts = try counts(in: "conflicts")
             let samples = try StreamTable.catalog(in: database).streams.map { stream in
                 (stream: stream, counts: try sampleCounts(of: stream))
             }
-            return try numberedDevices().map { device in
+            return try numberedDevices().filter { devices?.contains($0.address) ?? true }.map { device in
                 DeviceVerification(
                     address: device.address, epochs: epochs[device.id] ?? [],
                     samples: samples.compactMap { table in

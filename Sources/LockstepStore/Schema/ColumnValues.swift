@@ -68,5 +68,5 @@ extension SensorStream {
     }
 }
 
-/// The upper limit up to which `Double` represents all whole numbers exactly: 2⁵³.
-private let largestInteger = 9_007_199_254_740_992.0
+/// The largest magnitude of a whole number, as in payloads: 2⁵³ − 1.
+private let largestInteger = 9_007_199_254_740_991.0

@@ -5,8 +5,8 @@ import LockstepSQLite
 ///
 /// It caches committed numbers in memory, and collects changes until the transaction commits.
 struct RangeLedger {
-    /// The valid batch numbers. The upper limit keeps them exact in JSON and prevents overflows.
-    static let validNumbers: ClosedRange<Int64> = 1...(1 << 53)
+    /// The valid batch numbers, as in payloads. The upper limit keeps them exact in JSON and prevents overflows.
+    static let validNumbers: ClosedRange<Int64> = 1...((1 << 53) - 1)
 
     /// The stored numbers.
     private var committed: [DeviceEpoch: SequenceSet] = [:]

@@ -42,11 +42,16 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
     @Option(
         help: """
             Reference frame of the attitude: arbitrary, arbitraryCorrected, magneticNorth or trueNorth (default: \
-            magneticNorth). Without a magnetometer, the frame is always arbitrary.
+            magneticNorth). trueNorth requires positions in the recording (columns lat,lon) or --declination. Without \
+            a magnetometer, the frame is always arbitrary.
             """, transform: { try choice($0, of: AttitudeReferenceFrame.self) })
     var frame = AttitudeReferenceFrame.magneticNorth
 
-    @Option(help: "Magnetic declination in degrees, east positive; required for --frame trueNorth.")
+    @Option(
+        help: """
+            Magnetic declination for trueNorth, in degrees, east positive (default: from the positions of the recording \
+            and the World Magnetic Model 2025).
+            """)
     var declination: String?
 
     @Flag(help: "Calibrate the magnetometer (hard and soft iron) in the same way as lockstep-agent.")
@@ -61,9 +66,6 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
     func run() throws {
         let options = DeviceMotionEstimator.Options(
             referenceFrame: frame, declination: try declination.map(degrees), calibratesMagneticField: calibrate)
-        guard frame != .trueNorth || options.declination != nil else {
-            throw CommandFailure("--frame trueNorth requires --declination, the magnetic declination in degrees")
-        }
         let columns = AttitudeReference.columns
         let (recording, accelerometer) = try sign.open(file, extras: columns, for: "attitude")
         var sensors = [accelerometer]
@@ -71,13 +73,35 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
             if let samples = recording.samples(of: stream), !samples.isEmpty { sensors.append(samples) }
         }
         var estimator = DeviceMotionEstimator(options: options, sensors: Set(sensors.map(\.stream)))
-        let motions = estimator.motions(of: sensors)
+        let locations = try estimator.needsLocation ? locate(&estimator, in: recording) : []
+        let motions = estimator.motions(of: sensors + locations)
         if let out { try AttitudeFile.write(motions, addedTo: file, to: out) }
         let report = AttitudeReport(
             sensors: sensors, motions: motions, requestedFrame: frame,
             error: AttitudeReference(recording).flatMap { $0.error(of: motions) },
-            calibration: estimator.magneticCalibration, out: out)
+            calibration: estimator.magneticCalibration, declination: estimator.declinationStatus, out: out)
         Terminal.output.write(json ? report.json : report.text(for: .output))
+    }
+
+    /// Passes the first usable position to the estimator, so that samples before that position have the frame
+    /// `trueNorth` too.
+    /// - Returns: the positions of the recording.
+    /// - Throws: ``CommandFailure`` if there is no usable position.
+    private func locate(_ estimator: inout DeviceMotionEstimator, in recording: Recording) throws -> [SampleBlock] {
+        let locations = recording.samples(of: .location) ?? SampleBlock(stream: .location)
+        for (index, time) in locations.times.enumerated() where estimator.declinationStatus == .noLocation {
+            let fix = SampleBlock(
+                stream: .location, times: [time], columns: locations.columns.map { [$0[index]] })
+            _ = estimator.update(fix)
+        }
+        guard estimator.declinationStatus != .noLocation else {
+            let problem =
+                locations.isEmpty ? "the recording has no position" : "no position of the recording is plausible"
+            throw CommandFailure(
+                "\(file): \(problem); --frame trueNorth requires the columns lat,lon, or --declination with the magnetic "
+                    + "declination in degrees")
+        }
+        return [locations]
     }
 }
 

@@ -10,6 +10,8 @@ struct AttitudeReport {
     let requestedFrame: AttitudeReferenceFrame
     let error: AttitudeError?
     let calibration: MagneticCalibration?
+    /// The origin of the declination; nil unless the requested frame is `trueNorth`.
+    let declination: DeclinationSource.Status?
     /// The path of the written file, if any.
     let out: String?
 
@@ -32,6 +34,7 @@ struct AttitudeReport {
             let heading = streams.contains(.gyroscope) ? "drifts" : "is unknown"
             notes.append("no magnetometer: the heading \(heading) and the frame is arbitrary")
         } else {
+            if let declination, declination != .given { notes.append("\(declination)") }
             let others = motions.count { $0.referenceFrame != requestedFrame }
             if others > 0 {
                 notes.append(

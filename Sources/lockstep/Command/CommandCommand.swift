@@ -19,8 +19,8 @@ struct CommandCommand: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "Device, as [GROUP/]DEVICE (default group: default).", transform: deviceAddress)
-    var device: DeviceAddress
+    @Argument(help: "Device, as [GROUP/]DEVICE (default group: default).", transform: DeviceArgument.init(parsing:))
+    var device: DeviceArgument
 
     @Option(
         help: ArgumentHelp(
@@ -59,9 +59,10 @@ struct CommandCommand: ParsableCommand {
         let waitTime = try timeout.map(parseDuration) ?? 5_000_000
         let wakeup = Wakeup()
         let (link, address) = try connection.link(settings, for: "command", wakeup: wakeup)
-        let exchange = CommandExchange(link: link, broker: address, root: root, device: device, request: request)
+        let exchange = CommandExchange(
+            link: link, broker: address, root: root, device: device.address, request: request)
         let (reply, payload) = try exchange.run(until: .now + .microseconds(waitTime))
-        if case .failed(let reason) = reply.outcome { throw CommandFailure("\(device): \(reason)") }
+        if case .failed(let reason) = reply.outcome { throw CommandFailure("\(device.address): \(reason)") }
         Terminal.output.write(json ? String(decoding: payload, as: UTF8.self) + "\n" : text(of: reply))
     }
 
@@ -77,17 +78,6 @@ struct CommandCommand: ParsableCommand {
         if lease != nil, rate == nil { throw CommandFailure("--lease requires --rate") }
         return action
     }
-}
-
-/// Parses a device with an optional group.
-private func deviceAddress(_ text: String) throws -> DeviceAddress {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count <= 2, let device = parts.last else {
-        throw CommandFailure("'\(text)' is not a device: use [GROUP/]DEVICE")
-    }
-    return DeviceAddress(
-        group: parts.count == 2 ? try GroupID(validating: String(parts[0])) : .standard,
-        device: try DeviceID(validating: String(device)))
 }
 
 /// Parses a lease such as `motion/accelerometer=200`.

@@ -51,13 +51,16 @@ final class CommandExchange {
 
     private func handle(_ event: BrokerLink.Event) throws {
         switch event {
-        case .connected: try link.subscribe(to: root.topic(device, .commandReply), qos: .atLeastOnce)
+        case .connected:
+            lastError = nil
+            try link.subscribe(to: root.topic(device, .commandReply), qos: .atLeastOnce)
         case .subscribed(_, let isGranted):
             guard isGranted else {
                 throw CommandFailure(
                     "\(broker): this user is not allowed to read '\(root.topic(device, .commandReply))'")
             }
-            // Send the request only now: before the subscription is granted, the reply could be missed.
+            // Send the request only now: before the subscription is granted, the reply could be missed. After a
+            // reconnect, send it again, because it or its reply may be lost: the agent does not perform an id twice.
             let message = MQTTMessage(topic: root.topic(device, .command), payload: RequestJSON.encode(request))
             _ = try link.publish(message)
         case .published(_, let refusal):

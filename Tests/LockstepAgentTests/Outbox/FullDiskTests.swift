@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import LockstepModel
 import LockstepSQLite
 import SensorTestSupport
@@ -14,8 +15,8 @@ struct FullDiskTests {
     private func blocks(_ numbers: Range<Int64>) -> [SampleBlock] { numbers.map { block($0 * 1000..<$0 * 1000 + 200) } }
 
     /// Returns an outbox that holds batches 1 to 60 and whose file cannot grow.
-    private func full() throws -> Outbox {
-        let outbox = try openOutbox()
+    private func full(keepsJournal: Bool = false) throws -> Outbox {
+        let outbox = try openOutbox(keepsJournal: keepsJournal)
         for number in 1...60 as ClosedRange<Int64> {
             _ = try outbox.accept(blocks(number..<number + 1), at: time(number))
         }
@@ -38,7 +39,7 @@ struct FullDiskTests {
             dropped.formUnion(accepted.dropped)
         }
         #expect(written == Array(61...90))
-        let pending = try #require(try outbox.pending()[outbox.epoch])
+        let pending = try #require(outbox.pending()[outbox.epoch])
         #expect(pending.ranges.count == 1 && pending.last == 90)
         let lost = try outbox.droppedBatches()
         #expect(lost == [1...(pending.first ?? 0) - 1])
@@ -52,7 +53,22 @@ struct FullDiskTests {
         let accepted = try outbox.accept(blocks(61..<71), removing: [outbox.epoch: [1...30]], at: time(61))
         #expect(accepted.entries.map(\.position.seq) == Array(61...70) && accepted.unwritten.isEmpty)
         #expect(accepted.dropped == Outbox.Dropped())
-        #expect(try outbox.pending() == [outbox.epoch: [31...70]])
+        #expect(outbox.pending() == [outbox.epoch: [31...70]])
+    }
+
+    @Test("the oldest part of the journal is deleted before any batch is dropped")
+    func journal() throws {
+        let outbox = try full(keepsJournal: true)
+        let accepted = try outbox.accept(blocks(61..<71), removing: [outbox.epoch: [1...30]], at: time(61))
+        #expect(accepted.entries.map(\.position.seq) == Array(61...70) && accepted.unwritten.isEmpty)
+        #expect(accepted.dropped == Outbox.Dropped() && outbox.pending() == [outbox.epoch: [31...70]])
+        var kept: [Int64] = []
+        try Journal.read(path: outbox.path) { kept.append($0.position?.seq ?? 0) }
+        #expect(kept.suffix(40) == ArraySlice(31...70) && kept.count < 70)
+        // Then batches are dropped, and their rows do not stay in the journal.
+        let more = try outbox.accept(blocks(71..<121), at: time(71))
+        #expect(more.unwritten.isEmpty && more.dropped.samples > 0)
+        #expect(try Outbox(path: try copyOutbox(), keepsJournal: true).pending() == outbox.pending())
     }
 
     @Test("blocks that do not fit are returned, and numbers have no gaps")
@@ -87,5 +103,25 @@ struct FullDiskTests {
             #expect(FileManager.default.fileExists(atPath: reservedSpacePath))
         }
         #expect(try openOutbox().reservedSpace.size > 0)
+    }
+
+    @Test("a smaller reservation grows when the disk has space again")
+    func partialReservation() throws {
+        let size: Int64
+        do {
+            let outbox = try openOutbox()
+            size = outbox.reservedSpace.size
+            // As left by a nearly full disk.
+            truncate(reservedSpacePath, 5000)
+            _ = try outbox.accept([], at: time(0))
+            #expect(try fileSize() == size)
+        }
+        truncate(reservedSpacePath, 100_000)
+        #expect(try openOutbox().reservedSpace.size == size)
+        #expect(try fileSize() == size)
+    }
+
+    private func fileSize() throws -> Int64 {
+        Int64(try Data(contentsOf: URL(filePath: reservedSpacePath)).count)
     }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LockstepModel
 import LockstepSQLite
 import SensorTestSupport
@@ -15,7 +16,7 @@ struct JournalTests {
         return batches
     }
 
-    @Test("the journal has every accepted batch in order, including removed and dropped ones")
+    @Test("the journal has every accepted batch in order, including removed ones")
     func everything() throws {
         do {
             let outbox = try openOutbox(limits: .init(age: 1000), keepsJournal: true)
@@ -36,6 +37,20 @@ struct JournalTests {
         #expect(try read().count == 4)
     }
 
+    @Test("a dropped batch stays in the journal, and stays dropped after a restart")
+    func dropped() throws {
+        do {
+            let outbox = try openOutbox(limits: .init(age: 1000), keepsJournal: true)
+            _ = try outbox.commit(appending: [block([1])], at: time(0))
+            let dropped = try outbox.commit(appending: [block([2])], at: time(5000)).dropped
+            #expect(dropped.batches == [outbox.epoch: [1...1]])
+            #expect(outbox.pending() == [outbox.epoch: [2...2]])
+        }
+        let again = try openOutbox()
+        #expect(again.pending() == [again.epoch: [2...2]])
+        #expect(try read().map { $0.position?.seq } == [1, 2])
+    }
+
     @Test("the journal is empty if the agent keeps none")
     func none() throws {
         _ = try openOutbox().commit(appending: [block([1])], at: time(0))
@@ -49,7 +64,7 @@ struct JournalTests {
             _ = try outbox.commit(appending: [block([1])], at: time(0))
             let other = try SQLiteDatabase(path: path)
             try other.execute(
-                "CREATE TRIGGER trap BEFORE INSERT ON journal WHEN new.seq = 3 BEGIN SELECT RAISE(ABORT, 'trap'); END")
+                "CREATE TRIGGER trap BEFORE INSERT ON entries WHEN new.id = 3 BEGIN SELECT RAISE(ABORT, 'trap'); END")
             #expect(throws: OutboxError.self) { try outbox.commit(appending: [block([2]), block([3])], at: time(0)) }
             #expect(try read().map { $0.position?.seq } == [1])
         }
@@ -66,5 +81,24 @@ struct JournalTests {
         try SQLiteDatabase(path: path).execute("CREATE TABLE other (a)")
         let error = #expect(throws: OutboxError.self) { try Journal.read(path: path) { _ in } }
         #expect(error?.description.contains(path) == true)
+    }
+
+    @Test("a damaged page is reported as an error of the outbox by the journal and the history")
+    func damaged() throws {
+        do {
+            let outbox = try openOutbox(keepsJournal: true)
+            for number in 0..<200 as Range<Int64> {
+                _ = try outbox.commit(appending: [block(number * 100..<number * 100 + 50)], at: time(number))
+            }
+        }
+        var bytes = try Data(contentsOf: URL(filePath: path))
+        // The first pages contain the schema and the oldest batches.
+        bytes.replaceSubrange(20_000..., with: Data(repeating: 0x55, count: bytes.count - 20_000))
+        try bytes.write(to: URL(filePath: path))
+        let error = #expect(throws: OutboxError.self) { _ = try read() }
+        #expect(error?.description.contains("damaged") == true)
+        #expect(throws: OutboxError.self) {
+            _ = try OutboxHistory(path: path).samples(of: .accelerometer, from: time(0), to: time(1))
+        }
     }
 }

@@ -82,6 +82,89 @@ struct RequestTests {
         #expect(loop.rates.isEmpty && loop.take() == ["set rates"])
     }
 
+    @Test("a request that is received again is answered with the same reply and not performed again")
+    mutating func repeated() {
+        let lease = #"{"id":"a","rate":{"stream":"motion/gyroscope","hz":200,"lease_s":10}}"#
+        let first = answer(lease)
+        loop.turn(after: 2_000_000)
+        let again = answer(lease)
+        #expect(first?.outcome == again?.outcome && again?.id == "a")
+        loop.turn(after: 8_000_000)
+        #expect(loop.state.leases.rates.isEmpty, "the lease was not extended")
+
+        loop.add([1])
+        let flush = #"{"id":"b","flush":true}"#
+        let flushed = answer(flush)
+        loop.add([2])
+        _ = loop.take()
+        #expect(answer(flush) == flushed && loop.take() == ["reply"])
+
+        let background = #"{"id":"c","phase":"background"}"#
+        _ = answer(background)
+        _ = answer(#"{"id":"d","phase":"foreground"}"#)
+        #expect(answer(background)?.outcome == .phase(.background) && loop.state.presence.phase == .foreground)
+    }
+
+    @Test("a request that was received twice in one turn is performed once")
+    mutating func repeatedInTurn() {
+        loop.add([1])
+        for _ in 0..<2 { loop.request(#"{"id":"a","flush":true}"#) }
+        loop.turn()
+        #expect(loop.take().filter { !$0.hasPrefix("live") } == ["write 1", "reply", "reply"])
+        #expect(loop.replies == [1, 1].map { AgentReply(id: "a", outcome: .flushed(batches: $0)) })
+    }
+
+    @Test("a refused request that is received again is refused again, even if it could be performed now")
+    mutating func repeatedFailure() {
+        loop.writeError = outboxError
+        loop.add([1])
+        let failed = answer(#"{"id":"a","flush":true}"#)
+        loop.writeError = nil
+        let again = answer(#"{"id":"a","flush":true}"#)
+        #expect(failed == again && loop.written.isEmpty)
+        #expect(answer(#"{"id":"b","flush":true}"#)?.outcome == .flushed(batches: 0) && loop.written.count == 1)
+    }
+
+    @Test("another request of the same client with a used id is refused, and one of another client is performed")
+    mutating func usedID() {
+        _ = answer(#"{"id":"a","phase":"background"}"#)
+        let other = answer(#"{"id":"a","phase":"foreground"}"#)
+        #expect(
+            other?.outcome
+                == .failed("the id 'a' was used for another request: choose a new id for each request"))
+        #expect(loop.state.presence.phase == .background)
+        #expect(answer(#"{"id":"a","client":"b","phase":"foreground"}"#)?.outcome == .phase(.foreground))
+        let again = answer(#"{"id":"a","phase":"background"}"#)
+        #expect(again?.outcome == .phase(.background) && loop.state.presence.phase == .foreground)
+    }
+
+    @Test("a description and a request without an id are performed each time")
+    mutating func unidentified() {
+        loop.add([1])
+        _ = answer(#"{"flush":true}"#)
+        loop.add([2])
+        #expect(answer(#"{"flush":true}"#)?.outcome == .flushed(batches: 1))
+        _ = answer(#"{"id":"a","describe":true}"#)
+        _ = answer(#"{"phase":"background"}"#)
+        guard case .described(let description) = answer(#"{"id":"a","describe":true}"#)?.outcome else {
+            Issue.record("there is no description")
+            return
+        }
+        #expect(description.phase == .background)
+    }
+
+    @Test("the newest 1,000 requests are remembered")
+    func capacity() {
+        var answered = AnsweredRequests()
+        func flush(_ id: Int) -> AgentRequest { AgentRequest(id: "\(id)", action: .flush) }
+        for id in 0..<2500 {
+            answered.insert(flush(id), .flushed(batches: id))
+            answered.insert(flush(id), .flushed(batches: -1))
+        }
+        #expect(answered.outcome(of: flush(1499)) == nil)
+        #expect((1500..<2500).allSatisfy { answered.outcome(of: flush($0)) == .flushed(batches: $0) })
+    }
+
     @Test("a lease of a stream that the agent does not have is refused")
     mutating func unknownStream() {
         let reply = answer(#"{"rate":{"stream":"location","hz":1,"lease_s":10}}"#)

@@ -59,10 +59,10 @@ struct StoreMaintenanceTests {
         let gate = Gate(record)
         writer.performMaintenance()
         await gate.waitForPiece()
-        let commit = Task { [group] in try writer.commit(adding: group).get() }
+        async let commit = onThread { [group] in writer.commit(adding: group) }
         await expectEventually { writer.interruptions.load(ordering: .acquiring) == 1 }
         gate.open()
-        _ = try await commit.value
+        _ = try await commit.get()
         writer.finish()
         #expect(record.calls.withLock { $0 } == [.maintenance, .add, .commit])
         writer.performMaintenance()
@@ -102,11 +102,18 @@ struct StoreMaintenanceTests {
         writer.performMaintenance()
         await gate.waitForPiece()
         writer.add(group)
-        let closing = Task { writer.close() }
+        async let closing: Void = onThread { writer.close() }
         await expectEventually { writer.interruptions.load(ordering: .acquiring) == 2 }
         gate.open()
-        await closing.value
+        await closing
         #expect(record.calls.withLock { $0 } == [.maintenance, .add, .close])
+    }
+}
+
+/// Runs a blocking call on a thread of its own. On a thread of the tasks, it would block other tests.
+private func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(returning: body()) }
     }
 }
 

@@ -70,7 +70,7 @@ struct CommitLingerTests {
     func burstAfterPause() {
         let start = ContinuousClock.now
         var linger = CommitLinger(at: start)
-        linger.record(200, samples: 200, at: start + .seconds(1))
+        linger.record(40, samples: 40, at: start + .seconds(1))
         linger.record(200, samples: 200, at: start + .milliseconds(1100))
         let now = start + .milliseconds(1102)
         #expect(linger.begin(after: now, now: now) == now + CommitLinger.minInterval)

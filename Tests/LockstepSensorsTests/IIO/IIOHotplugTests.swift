@@ -5,49 +5,20 @@ import SensorTestSupport
 import Synchronization
 import Testing
 
-/// Device events that are sent by a test instead of the kernel.
-private final class FakeEvents: Sendable {
-    /// Both ends of a socket that preserves message boundaries, as netlink does.
-    private let ends: (read: Int32, write: Int32)
-
-    init() throws {
-        var pair: [Int32] = [-1, -1]
-        let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw FileError(reason: "socketpair") }
-        ends = (pair[0], pair[1])
-    }
-
-    deinit {
-        close(ends.read)
-        close(ends.write)
-    }
-
-    /// The events, read through a duplicate that the reader closes.
-    var events: DeviceEvents {
-        let end = ends.read
-        return DeviceEvents { dup(end) }
-    }
-
-    func send(_ action: String, subsystem: String = "iio") throws {
-        let message = Array(
-            ("\(action)@/devices/x/iio:device0\0ACTION=\(action)\0DEVPATH=/devices/x/iio:device0\0"
-                + "SUBSYSTEM=\(subsystem)\0SEQNUM=1\0").utf8)
-        guard write(ends.write, message, message.count) == message.count else { throw FileError(reason: "event") }
-    }
-}
-
 @Suite("IIO devices that appear and disappear while running")
 struct IIOHotplugTests {
     @Test(
-        "only the addition or removal of a device of the subsystem is a change",
+        "the addition, removal or change of a device of the subsystem is a change, from the kernel and from udev",
         arguments: [
-            ("add", "iio", true), ("remove", "iio", true), ("bind", "iio", true), ("change", "iio", false),
-            ("add", "input", false),
+            ("add", "iio", true), ("remove", "iio", true), ("bind", "iio", true), ("change", "iio", true),
+            ("add", "input", false), ("offline", "iio", false),
         ])
     func events(action: String, subsystem: String, isChange: Bool) {
         let message = Array("\(action)@/d\0ACTION=\(action)\0SUBSYSTEM=\(subsystem)\0".utf8)
         #expect(DeviceEvents.isChange(message, of: "iio") == isChange)
-        #expect(!DeviceEvents.isChange([], of: "iio"))
+        let fromUdev = FakeEvents.udevMessage(action: action, subsystem: subsystem)
+        #expect(DeviceEvents.isChange(fromUdev, of: "iio") == isChange)
+        for count in 0..<60 { #expect(!DeviceEvents.isChange(fromUdev.prefix(count), of: "iio")) }
     }
 
     @Test("a polled device is unavailable at once after its removal, and read again at once after its return")
@@ -66,6 +37,24 @@ struct IIOHotplugTests {
                 try fake.rename("unplugged", to: "iio:device0")
                 try events.send("add")
                 #expect(await sink.wait { $0.samples(.accelerometer).count == 2 && $0.statuses.last == .running })
+            }
+        }
+    }
+
+    @Test("readings that were collected before the removal of a polled device are delivered")
+    func collected() async throws {
+        try await withFakeIIO { fake in
+            try fake.addPolledAccelerometer()
+            let events = try FakeEvents()
+            let source = IIOSource(tree: fake.tree, events: events.events, linger: 3_600_000_000)
+            source.setRates([.accelerometer: 100])
+            try await withRunning(source) { sink in
+                for _ in 1...3 { try await fake.waitForReading("iio:device0", "in_accel_z_raw") }
+                #expect(sink.seen.blocks.isEmpty)
+                try fake.rename("iio:device0", to: "unplugged")
+                try events.send("remove")
+                #expect(await sink.wait { $0.statuses.last?.description.hasPrefix("unavailable: ") ?? false })
+                #expect(sink.seen.samples(.accelerometer).count >= 2)
             }
         }
     }
@@ -94,6 +83,28 @@ struct IIOHotplugTests {
         }
     }
 
+    @Test("the removal of a silent buffered device is noticed at its event, not at a later check")
+    func silent() async throws {
+        try await withFakeIIO { fake in
+            // At this rate no scan is missing for hours.
+            try fake.addBuffered(["accel"], more: ["sampling_frequency_available": "0.001 100"])
+            let writer = try fake.makeNode("iio:device0")
+            defer { writer.end() }
+            let events = try FakeEvents()
+            let source = IIOSource(tree: fake.tree, events: events.events)
+            source.setRates([.accelerometer: 0.001])
+            let sink = RemovalSink(source)
+            let running = Task { try await source.run(into: sink) }
+            try await fake.wait("iio:device0", "buffer/enable", for: "1")
+            try fake.rename("iio:device0", to: "unplugged")
+            try events.send("remove")
+            #expect(await sink.record.wait { $0.statuses.last?.description.hasPrefix("unavailable: ") ?? false })
+            #expect(sink.wakeups == 1)
+            running.cancel()
+            try await running.value
+        }
+    }
+
     @Test("without device events a returning device is found by retries")
     func withoutEvents() async throws {
         try await withFakeIIO { fake in
@@ -114,5 +125,23 @@ struct IIOHotplugTests {
         guard let descriptor = DeviceEvents.kernel.open() else { return }
         close(descriptor)
         #expect(descriptor >= 0)
+    }
+}
+
+/// A sink that records how many wake-ups preceded the report of a removal.
+private final class RemovalSink: SampleSink {
+    let record = RecordingSink()
+    private let source: IIOSource
+    private let count = Mutex<Int?>(nil)
+
+    init(_ source: IIOSource) { self.source = source }
+
+    var wakeups: Int? { count.withLock { $0 } }
+
+    func accept(_ samples: SampleBlock, clock: SampleClock) async { await record.accept(samples, clock: clock) }
+
+    func report(_ status: SourceStatus, from name: String) {
+        if case .unavailable = status { count.withLock { $0 = $0 ?? source.wakeups } }
+        record.report(status, from: name)
     }
 }

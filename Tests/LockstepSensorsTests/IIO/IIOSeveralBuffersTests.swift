@@ -33,23 +33,27 @@ struct IIOSeveralBuffersTests {
         try fake.add(device, attributes)
     }
 
+    /// Returns a tree in which each buffer has a FIFO in place of the kernel's descriptor.
+    private func tree(_ fake: FakeIIO) -> IIOTree {
+        let folder = fake.dev
+        let opener = BufferOpener { (_, buffer) throws(IIOError) in
+            let path = "\(folder)/buffer\(buffer.index)"
+            let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            guard descriptor >= 0 else { throw IIOError(path: path, errno: errno) }
+            return descriptor
+        }
+        return IIOTree(sysfsRoot: fake.sysfs, devRoot: fake.dev, bufferOpener: opener)
+    }
+
     @Test("each buffer is read through its own descriptor, with and without the old folders", arguments: [false, true])
     func both(hasOldFolders: Bool) async throws {
         try await withFakeIIO { fake in
             try addDevice(fake, hasOldFolders: hasOldFolders)
-            // The node must be readable; each buffer has a FIFO in place of the kernel's descriptor.
+            // The node must be readable.
             let node = try fake.makeNode(device)
             let writers = try [fake.makeNode("buffer0"), fake.makeNode("buffer1")]
             defer { for writer in [node] + writers { writer.end() } }
-            let folder = fake.dev
-            let opener = BufferOpener { (_, buffer) throws(IIOError) in
-                let path = "\(folder)/buffer\(buffer.index)"
-                let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-                guard descriptor >= 0 else { throw IIOError(path: path, errno: errno) }
-                return descriptor
-            }
-            let tree = IIOTree(sysfsRoot: fake.sysfs, devRoot: fake.dev, bufferOpener: opener)
-            let source = IIOSource(tree: tree, events: DeviceEvents { nil })
+            let source = IIOSource(tree: tree(fake), events: DeviceEvents { nil })
             #expect(
                 source.sensors().map(\.access)
                     == ["buffered, \(fake.dev)/iio:device0", "buffered, \(fake.dev)/iio:device0, buffer 1"])
@@ -65,6 +69,41 @@ struct IIOSeveralBuffersTests {
                 #expect(fake.text(device, "buffer1/in_anglvel_z_en") == "1")
             }
             #expect(fake.text(device, "buffer1/enable") == "0")
+        }
+    }
+
+    @Test(
+        "a sensor that cannot be read at first is used when its device becomes accessible, beside one that was polled")
+    func late() async throws {
+        try await withFakeIIO { fake in
+            try addDevice(fake, hasOldFolders: false)
+            // Only the accelerometer can be polled.
+            try fake.add(device, ["in_accel_x_raw": "1", "in_accel_y_raw": "2", "in_accel_z_raw": "3"])
+            let writers = try [fake.makeNode("buffer0"), fake.makeNode("buffer1")]
+            defer { for writer in writers { writer.end() } }
+            let events = try FakeEvents()
+            let source = IIOSource(tree: tree(fake), events: events.events)
+            #expect(source.streams == [.accelerometer, .gyroscope])
+            #expect(source.sensors().map { $0.problem == nil } == [true, false])
+            try await withRunning(source) { sink in
+                #expect(
+                    await sink.wait {
+                        !$0.samples(.accelerometer).isEmpty
+                            && $0.statuses.contains { "\($0)".hasPrefix("unavailable: iio:device0 (imu): ") }
+                    })
+                let node = try fake.makeNode(device)
+                defer { node.end() }
+                try events.sendFromUdev("add")
+                try await fake.wait(device, "buffer0/enable", for: "1")
+                try await fake.wait(device, "buffer1/enable", for: "1")
+                try writers[0].writeScan(0, 0, 9807, at: Moment.now().boot)
+                try writers[1].writeScan(1000, 0, 0, at: Moment.now().boot)
+                #expect(
+                    await sink.wait {
+                        !$0.samples(.gyroscope).isEmpty
+                            && $0.samples(.accelerometer).columns[2].last.map { $0 < -0.9 } == true
+                    })
+            }
         }
     }
 

@@ -66,6 +66,17 @@ struct ReaderTests {
         #expect(epoch.received == [1...1, 5...5] && epoch.dropped == [2...2] && epoch.gaps == [3...4])
     }
 
+    @Test("a verification can be limited to devices")
+    func verificationOfDevices() throws {
+        let (store, path) = try newStore()
+        let (one, two) = (device("one"), device("two"))
+        try store.write(received(acceleration([1]), from: one), received(acceleration([1]), from: two))
+        let reader = try StoreReader(path: path)
+        #expect(try reader.verification().map(\.address) == [one, two])
+        #expect(try reader.verification(devices: [two, device("none")]).map(\.address) == [two])
+        #expect(try reader.verification(devices: []).isEmpty)
+    }
+
     @Test("samples are compared with the stored samples")
     func comparison() throws {
         let (store, path) = try newStore()

@@ -124,6 +124,23 @@ struct DeduplicationTests {
                 == [#"{"x":1.0,"y":0.5,"z":null}|{"x":1.0,"y":0.5,"z":-1.0}"#])
     }
 
+    @Test("an integer is stored if its magnitude is below 2^53, as in payloads")
+    func largestInteger() throws {
+        let store = try newStore().store
+        let limit = 9_007_199_254_740_992.0
+        var block = SampleBlock(stream: .steps)
+        for (offset, count) in [limit - 1, 1 - limit, limit, -limit].enumerated() {
+            #expect(SensorStream.Kind.integer.accepts(count) == (count.magnitude < limit))
+            block.append(
+                time: time(Int64(offset)),
+                values: [Double(start), count] + SensorStream.steps.columns.dropFirst(2).map { _ in .nan })
+        }
+        _ = try store.write(IngestGroup(batches: [received(block)]))
+        #expect(
+            try store.database.rows("SELECT ifnull(steps, 'null') FROM steps")
+                == ["9007199254740991", "-9007199254740991", "null", "null"])
+    }
+
     @Test("integers and words are compared as they are stored")
     func integers() throws {
         let store = try newStore().store

@@ -86,9 +86,9 @@ struct BufferSession: IIOSession {
 
     func checkPresence() throws(IIOError) { try setup.checkIsEnabled() }
 
-    mutating func next(_ waker: WakePipe) throws(IIOError) -> [SampleBlock] {
+    mutating func next(_ waker: WakePipe, until limit: Int64) throws(IIOError) -> [SampleBlock] {
         let deadline = isSilent ? checkAt : min(silentAt, checkAt)
-        let readiness = waker.wait(for: file.descriptor, until: deadline)
+        let readiness = waker.wait(for: file.descriptor, until: min(deadline, limit))
         if readiness == .woken {
             try checkPresence()
             return []
@@ -96,7 +96,7 @@ struct BufferSession: IIOSession {
         // Read after a timeout too: poll() does not report that a device was unregistered; only a read fails.
         let bytes = try file.read()
         guard !bytes.isEmpty else {
-            if readiness == .deadline { try noteSilence() }
+            if readiness == .deadline, Moment.now().boot >= deadline { try noteSilence() }
             return []
         }
         return take(bytes)

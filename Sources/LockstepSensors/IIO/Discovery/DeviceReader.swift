@@ -35,45 +35,48 @@ struct DeviceReader {
         let scans = buffers.map { (buffer: $0, elements: ScanElements($0.elements, quantity)) }
         guard single.hasAnyChannel || scans.contains(where: \.elements.hasAnyChannel) else { return nil }
         let scan = scans.first(where: \.elements.isComplete)
-        var problem: String?
-        if !single.isComplete, scan == nil { problem = "some of the sensor's channels are missing" }
-
-        let access = access(single, scan?.buffer, problem: &problem)
+        let (access, refusal) = access(single, scan?.buffer)
+        var problem = refusal
+        if !single.isComplete, scan == nil { problem = IIOError("some of the sensor's channels are missing") }
         let isBuffered = access.buffer != nil
         var conversion = UnitConversion(
             scale: .one, offset: .zero, mount: nil, factor: quantity.factor, channelCount: quantity.channels.count)
         do throws(IIOError) {
             conversion = try self.conversion(quantity, isProcessed: !isBuffered && single.isProcessed)
         } catch {
-            problem = problem ?? error.description
+            problem = problem ?? error
         }
         let type = (scan ?? scans.first(where: \.elements.hasAnyChannel))?.elements.type
         return IIOSensor(
             quantity: quantity, conversion: conversion, rate: rateControl(quantity, access), access: access,
-            range: single.isProcessed && !isBuffered ? nil : type?.range, problem: problem)
+            range: single.isProcessed && !isBuffered ? nil : type?.range, problem: problem?.description,
+            awaitsAccess: problem?.isAccessProblem ?? false)
     }
 
-    /// Returns buffered access if a buffer, its trigger and the permissions are available, otherwise polled access.
-    /// - Parameter problem: Set if the sensor cannot be polled either.
-    private func access(_ single: ChannelFiles, _ buffer: IIOBuffer?, problem: inout String?) -> IIOAccess {
-        var note: String?
+    /// Returns buffered access if a buffer, its trigger and the permissions are available, otherwise polled access; and
+    /// the problem if the sensor cannot be polled either.
+    private func access(_ single: ChannelFiles, _ buffer: IIOBuffer?) -> (IIOAccess, problem: IIOError?) {
+        var obstacle: IIOError?
         if let buffer, buffer.isUsable {
             let candidates = triggerCandidates
             let refusal = nodeRefusal ?? buffer.controls.refusal("enable", W_OK)
             if candidates?.isEmpty == true {
-                note = "the buffer has no trigger; create one (iio-trig-hrtimer) for exact times"
+                obstacle = IIOError(
+                    "the buffer has no trigger; create one (iio-trig-hrtimer) for exact times", isAccessProblem: true)
             } else if let refusal {
-                note = refusal.description
+                // Also if the node does not exist yet.
+                obstacle = IIOError(refusal.description, isAccessProblem: true)
             } else {
-                return .buffered(buffer, triggers: candidates ?? [])
+                return (.buffered(buffer, triggers: candidates ?? []), nil)
             }
         }
-        if !single.isComplete {
-            problem = problem ?? note ?? "the sensor's buffer is incomplete, and there are no attributes to poll"
-        } else if let refusal = single.files.lazy.compactMap({ folder.refusal($0, R_OK) }).first {
-            problem = problem ?? refusal.description
+        let access = IIOAccess.polled(
+            files: single.files, note: obstacle?.description, blocked: obstacle == nil ? nil : buffer)
+        guard single.isComplete else {
+            let problem = "the sensor's buffer is incomplete, and there are no attributes to poll"
+            return (access, obstacle ?? IIOError(problem))
         }
-        return .polled(files: single.files, note: note)
+        return (access, single.files.lazy.compactMap { folder.refusal($0, R_OK) }.first)
     }
 
     private var nodeRefusal: IIOError? { Glibc.access(node, R_OK) == 0 ? nil : IIOError(path: node, errno: errno) }

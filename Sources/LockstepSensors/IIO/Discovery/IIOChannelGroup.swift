@@ -4,7 +4,7 @@ package import LockstepModel
 package struct IIOChannelGroup: Sendable, Hashable {
     /// How the channels are read.
     package enum Kind: Sendable, Hashable {
-        /// The channels of the buffer with this number.
+        /// The channels of the buffer with this number, also while they are polled because it is not accessible.
         case buffered(Int)
         /// The channels without a buffer.
         case polled
@@ -16,7 +16,8 @@ package struct IIOChannelGroup: Sendable, Hashable {
     package let deviceName: String
     package let kind: Kind
     package let streams: [SensorStream]
-    /// The native rates at discovery, in samples/s. Later the device reports the rate that was set last.
+    /// The native rates at discovery, in samples/s: of the buffer, if the channels have one. Later the device reports
+    /// the rate that was set last.
     package let nativeRates: [SensorStream: Double]
 
     /// The name of the device for users, such as `iio:device0 (bmi160)`.

@@ -30,6 +30,8 @@ package struct IIOSensor: Sendable, Hashable {
     package let range: ClosedRange<Double>?
     /// Why the sensor cannot be used; nil if it can.
     package let problem: String?
+    /// Whether ``problem`` is only a lack of access, which udev may still grant.
+    package let awaitsAccess: Bool
 
     /// Returns a copy with another access method.
     func with(access: IIOAccess) -> IIOSensor {
@@ -49,12 +51,25 @@ package struct IIOStepCounter: Sendable, Hashable {
 package enum IIOAccess: Sendable, Hashable {
     /// Whole scans from a buffer. `triggers` are candidates, best first; empty if the device needs none.
     case buffered(IIOBuffer, triggers: [String])
-    /// One attribute per channel. `note` states why the buffer is not used, if the user can fix it.
-    case polled(files: [String], note: String?)
+    /// One attribute per channel. `note` states why the buffer `blocked` is not used, if that can change while the
+    /// device is connected: access rights or a trigger are missing.
+    case polled(files: [String], note: String?, blocked: IIOBuffer?)
 
     /// The buffer; nil for a polled sensor.
     var buffer: IIOBuffer? {
         if case .buffered(let buffer, _) = self { return buffer }
+        return nil
+    }
+
+    /// The buffer that a polled sensor could use if rights and triggers permitted it; nil if there is none.
+    var blockedBuffer: IIOBuffer? {
+        if case .polled(_, _, let blocked) = self { return blocked }
+        return nil
+    }
+
+    /// Why the buffer is not used, if that can change.
+    var note: String? {
+        if case .polled(_, let note, _) = self { return note }
         return nil
     }
 }
@@ -71,6 +86,12 @@ package struct RateControl: Sendable, Hashable {
 }
 
 extension IIODevice {
+    /// The streams that cannot be read now, but may become readable while the device is connected.
+    package var blockedStreams: [SensorStream] {
+        // The only problem of a step counter is a lack of rights.
+        sensors.filter(\.awaitsAccess).map(\.quantity.stream) + (stepCounter?.problem == nil ? [] : [.steps])
+    }
+
     /// The streams that can be read now.
     package var usableStreams: [SensorStream] {
         sensors.filter { $0.problem == nil }.map(\.quantity.stream)

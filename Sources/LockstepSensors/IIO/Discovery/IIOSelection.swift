@@ -14,16 +14,29 @@ package struct IIOSelection: Sendable {
     /// The ids of all devices found, including unused ones.
     package let deviceIDs: Set<String>
 
+    /// The ids of the devices that provide each stream.
     private var providers: [SensorStream: String] = [:]
 
     package init(_ devices: [IIODevice]) {
         deviceIDs = Set(devices.map(\.id))
+        assign(devices, \.usableStreams)
+        // A stream whose sensors all lack access rights gets its sensor too, because udev may still grant them. Without
+        // any usable sensor the source fails, with advice.
+        if !providers.isEmpty { assign(devices, \.blockedStreams) }
         for device in devices { add(device) }
+    }
+
+    /// Makes devices the providers of streams that have none.
+    private mutating func assign(_ devices: [IIODevice], _ streams: (IIODevice) -> [SensorStream]) {
+        for device in devices {
+            for stream in streams(device) where providers[stream] == nil { providers[stream] = device.id }
+        }
     }
 
     private mutating func add(_ device: IIODevice) {
         var kinds: [IIOChannelGroup.Kind] = []
         var streams: [IIOChannelGroup.Kind: [SensorStream]] = [:]
+        var resolvedRates: [SensorStream: Double] = [:]
         func assign(_ stream: SensorStream, to kind: IIOChannelGroup.Kind) {
             if streams[kind] == nil { kinds.append(kind) }
             streams[kind, default: []].append(stream)
@@ -31,8 +44,11 @@ package struct IIOSelection: Sendable {
         for sensor in device.sensors {
             let stream = sensor.quantity.stream
             guard add(sensor.description(in: device), of: device) else { continue }
-            assign(stream, to: sensor.access.buffer.map { .buffered($0.index) } ?? .polled)
+            // Grouped by the buffer that the sensor may get later, because a session reads at most one buffer.
+            let buffer = sensor.access.buffer ?? sensor.access.blockedBuffer
+            assign(stream, to: buffer.map { .buffered($0.index) } ?? .polled)
             nativeRates[stream] = sensor.nativeRate
+            resolvedRates[stream] = buffer == nil ? sensor.nativeRate : sensor.nativeScanRate
         }
         if let counter = device.stepCounter {
             let description = SensorDescription(
@@ -44,23 +60,21 @@ package struct IIOSelection: Sendable {
             groups.append(
                 IIOChannelGroup(
                     deviceID: device.id, deviceName: device.name, kind: kind, streams: streams,
-                    nativeRates: nativeRates.filter { streams.contains($0.key) }))
+                    nativeRates: resolvedRates.filter { streams.contains($0.key) }))
         }
     }
 
-    /// Adds a description, and assigns its stream to the device if no other device provides it.
+    /// Adds a description, and the stream if the device provides it.
     /// - Returns: Whether the sensor is used.
     private mutating func add(_ found: SensorDescription, of device: IIODevice) -> Bool {
         var description = found
         defer { descriptions.append(description) }
-        guard description.problem == nil else { return false }
-        if let provider = providers[description.stream] {
+        let isProvider = providers[description.stream] == device.id
+        if isProvider { streams.append(description.stream) }
+        if !isProvider, description.problem == nil, let provider = providers[description.stream] {
             description.problem = "not used: \(provider) already provides \(description.stream)"
-            return false
         }
-        providers[description.stream] = device.id
-        streams.append(description.stream)
-        return true
+        return isProvider
     }
 
     /// Returns the reason why no sensor can be read; nil if at least one can.
@@ -75,8 +89,11 @@ package struct IIOSelection: Sendable {
 extension IIOSensor {
     /// The rate in samples/s when none is requested; nil if unknown.
     var nativeRate: Double? {
-        access.buffer == nil ? quantity.defaultPollingRate : rate?.native(default: quantity.defaultRate)
+        access.buffer == nil ? quantity.defaultPollingRate : nativeScanRate
     }
+
+    /// The rate in samples/s of the sensor's buffer when none is requested; nil if unknown.
+    var nativeScanRate: Double? { rate?.native(default: quantity.defaultRate) }
 
     /// Returns the description for users.
     func description(in device: IIODevice) -> SensorDescription {
@@ -87,7 +104,7 @@ extension IIOSensor {
         case .buffered(let buffer, _):
             description.access = "buffered, \(device.node)" + (buffer.index > 0 ? ", buffer \(buffer.index)" : "")
             description.rates = rate?.available?.bounds ?? rate?.current.map { $0...$0 }
-        case .polled(_, let note):
+        case .polled(_, let note, _):
             description.access = note.map { "polled: \($0)" } ?? "polled"
             description.rates = PolledSession.minRate...PolledSession.maxRate
         }
@@ -105,7 +122,9 @@ extension IIODevice {
             let files = ChannelFiles(folder, sensor.quantity)
             // Processed values cannot be used: the sensor's conversion is for raw counts.
             guard files.isComplete, !files.isProcessed else { throw error }
-            sensors.append(sensor.with(access: .polled(files: files.files, note: error.description)))
+            sensors.append(
+                sensor.with(
+                    access: .polled(files: files.files, note: error.description, blocked: sensor.access.buffer)))
         }
         return sensors
     }

@@ -11,6 +11,10 @@ struct PolledSession: IIOSession {
     private struct Polled {
         let sensor: IIOSensor
         let files: [AttributeFile]
+        /// Why the sensor's buffer is not used; nil if it has none.
+        var reason: String?
+        /// The fastest rate in samples/s of the sensors that share its rate control; nil if its rate is fixed.
+        let sharedRate: Double?
         /// The time between readings, in µs.
         let period: Int64
         /// The time of the next reading, in µs of the boot clock.
@@ -37,27 +41,44 @@ struct PolledSession: IIOSession {
         self.linger = linger
         let start = Moment.now().boot
         for sensor in sensors {
-            guard case .polled(let names, let note) = sensor.access, let rate = Self.rate(of: sensor, in: rates) else {
+            guard case .polled(let names, let note, _) = sensor.access, let rate = Self.rate(of: sensor, in: rates)
+            else {
                 continue
             }
             var files: [AttributeFile] = []
             for name in names { files.append(try AttributeFile(device.folder[name])) }
-            // A sensor that measures less often than it is polled would repeat its values.
-            let rateNote = sensor.rate.flatMap { control in
-                let shared = sensors.fastest(setBy: control) { Self.rate(of: $0, in: rates) }
-                return control.set(shared ?? rate).note
+            let sharedRate = sensor.rate.map { control in
+                sensors.fastest(setBy: control) { Self.rate(of: $0, in: rates) } ?? rate
             }
             polled.append(
                 Polled(
-                    sensor: sensor, files: files, period: Int64((1e6 / rate).rounded()), deadline: start,
+                    sensor: sensor, files: files, reason: note, sharedRate: sharedRate,
+                    period: Int64((1e6 / rate).rounded()), deadline: start,
                     monitor: ReadingMonitor(
                         label: device.label, quantity: sensor.quantity, range: sensor.range,
-                        notes: [note.map { "polled: \($0)" }, rateNote].compactMap { $0 },
                         isProven: proven.contains(sensor.quantity.stream)),
                     block: SampleBlock(stream: sensor.quantity.stream)))
         }
+        setRates()
         // next() needs at least one deadline.
         guard !polled.isEmpty else { throw IIOError("the sensor cannot be polled any more") }
+    }
+
+    /// Continues after a failed attempt to use the buffer, which may have changed the sensors' rates.
+    /// - Parameter reason: Why the buffer is not used.
+    mutating func continuePolling(because reason: String) {
+        for index in polled.indices { polled[index].reason = reason }
+        setRates()
+    }
+
+    /// Sets the sensors' own rates: a sensor that measures less often than it is polled would repeat its values.
+    private mutating func setRates() {
+        for index in polled.indices {
+            let sensor = polled[index].sensor
+            let rateNote = polled[index].sharedRate.flatMap { sensor.rate?.set($0).note }
+            polled[index].monitor.setNotes(
+                [polled[index].reason.map { "polled: \($0)" }, rateNote].compactMap { $0 })
+        }
     }
 
     /// Returns the polling rate of a sensor in samples/s; nil if it is not requested.
@@ -80,14 +101,17 @@ struct PolledSession: IIOSession {
         if !device.folder.contains("") { throw IIOError("the sensor is gone: \(device.folder.path) does not exist") }
     }
 
-    mutating func next(_ waker: WakePipe) throws(IIOError) -> [SampleBlock] {
+    mutating func takeRemainder() -> [SampleBlock] { takeBlocks() }
+
+    mutating func next(_ waker: WakePipe, until limit: Int64) throws(IIOError) -> [SampleBlock] {
         let until = Moment.now().boot + linger
         repeat {
             guard let deadline = polled.map(\.deadline).min() else { return [] }
-            if waker.wait(until: deadline) == .woken {
+            if waker.wait(until: min(deadline, limit)) == .woken {
                 try checkPresence()
                 break
             }
+            if Moment.now().boot < deadline { break }
             for index in polled.indices where polled[index].deadline <= deadline { try read(index) }
         } while (polled.map(\.deadline).min() ?? .max) < until
         return takeBlocks()

@@ -32,11 +32,12 @@ struct StepSession: IIOSession {
 
     func checkPresence() throws(IIOError) { _ = try device.folder.read("in_steps_input") }
 
-    mutating func next(_ waker: WakePipe) throws(IIOError) -> [SampleBlock] {
-        if waker.wait(until: deadline) == .woken {
+    mutating func next(_ waker: WakePipe, until limit: Int64) throws(IIOError) -> [SampleBlock] {
+        if waker.wait(until: min(deadline, limit)) == .woken {
             try checkPresence()
             return []
         }
+        guard Moment.now().boot >= deadline else { return [] }
         let reading = try file.number()
         let now = Moment.now().boot
         deadline = max(deadline + Self.period, now)

@@ -1,13 +1,14 @@
 import Glibc
 
-/// The kernel's notifications of added and removed devices (uevents). Tests replace them.
+/// Notifications of added, removed and changed devices (uevents). Tests replace them.
 package struct DeviceEvents: Sendable {
     /// Returns a descriptor from which one message per event can be read; nil if events are not available.
     package let open: @Sendable () -> Int32?
 
     package init(_ open: @escaping @Sendable () -> Int32?) { self.open = open }
 
-    /// The kernel's events, through a netlink socket. They may not be available in a container. Then devices are found
+    /// The events of the kernel and of udev, through a netlink socket. udev repeats each event of the kernel after it
+    /// has set the access rights of the device. Events may not be available in a container. Then devices are found
     /// only by the retries of each reader.
     package static let kernel = DeviceEvents {
         let descriptor = socket(
@@ -24,13 +25,26 @@ package struct DeviceEvents: Sendable {
         return descriptor
     }
 
-    /// Returns whether a message reports that a device of `subsystem` was added or removed.
+    /// Returns whether a message reports that a device of `subsystem` was added, removed or changed. Changes are
+    /// included because udev also sets access rights after them (`udevadm trigger`).
     ///
-    /// A message consists of `ACTION@PATH` and `KEY=VALUE` pairs, each terminated by a zero byte.
+    /// A message of the kernel consists of `ACTION@PATH` and `KEY=VALUE` pairs, each terminated by a zero byte. A
+    /// message of udev has a binary header in place of `ACTION@PATH`.
     package static func isChange(_ message: some Collection<UInt8>, of subsystem: String) -> Bool {
-        let fields = message.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-        let actions = ["ACTION=add", "ACTION=remove", "ACTION=bind", "ACTION=unbind"]
+        let fields = properties(of: Array(message)).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+        let actions = ["ACTION=add", "ACTION=remove", "ACTION=bind", "ACTION=unbind", "ACTION=change"]
         return fields.contains("SUBSYSTEM=\(subsystem)") && fields.contains(where: actions.contains)
+    }
+
+    /// Returns a message without the header of udev: `libudev`, a zero byte, the magic number and the header's size,
+    /// then the offset of the properties as a 32-bit number in the machine's byte order (`monitor_netlink_header` in
+    /// systemd's sd-device). Only the properties are terminated texts.
+    private static func properties(of message: [UInt8]) -> ArraySlice<UInt8> {
+        let prefix = Array("libudev\0".utf8)
+        let offsetPlace = 16
+        guard message.starts(with: prefix), message.count >= offsetPlace + 4 else { return message[...] }
+        let offset = message.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offsetPlace, as: UInt32.self) }
+        return message.dropFirst(Int(offset))
     }
 }
 
@@ -47,8 +61,8 @@ actor DeviceEventReader {
         self.events = events
     }
 
-    /// Calls `body` each time a device of `subsystem` was added or removed, until the task is cancelled and ``waker``
-    /// is woken.
+    /// Calls `body` each time a device of `subsystem` was added, removed or changed, until the task is cancelled and
+    /// ``waker`` is woken.
     func run(subsystem: String, _ body: @Sendable () -> Void) {
         guard let descriptor = events.open() else { return }
         defer { close(descriptor) }
@@ -76,6 +90,6 @@ private struct NetlinkAddress {
     var padding: UInt16 = 0
     /// 0 lets the kernel choose the port.
     var port: UInt32 = 0
-    /// The multicast group of messages from the kernel itself; group 2 is that of udev.
-    var groups: UInt32 = 1
+    /// The multicast groups, as a bit mask: 1 has the messages of the kernel, 2 those of udev.
+    var groups: UInt32 = 1 | 2
 }

@@ -1,32 +1,35 @@
 import LockstepModel
+import Synchronization
 
 /// Reads one channel group of a device on its own thread.
 ///
 /// The reader configures the device when its streams are requested, stops it when they are not, and searches for it
-/// again after it has disappeared.
+/// again after it has disappeared. If access rights are missing, it reads what it can and retries the rest.
 actor IIOReader {
     nonisolated let waker: WakePipe
     private nonisolated let executor: ThreadExecutor
-    private let group: IIOChannelGroup
-    private let tree: IIOTree
+    /// The number of device events so far.
+    private nonisolated let eventCount = Atomic<Int>(0)
+    let group: IIOChannelGroup
+    let tree: IIOTree
     /// Devices that existed beside this one and are never its replacement.
-    private let others: Set<String>
+    let others: Set<String>
     private let requests: IIORateRequests
     private let sourceName: String
-    /// The time for which samples are collected before they are delivered, in µs.
-    private let linger: Int64
+    let options: IIOReadingOptions
 
     private var reported: [SensorStream: SourceStatus] = [:]
     private var backoff = Backoff()
-    private var deltas = StepDeltas()
+    var deltas = StepDeltas()
+    private var delivered = DeliveredTimes()
     /// The sensors that have delivered a reading other than zero since the device was found.
-    private var proven: Set<SensorStream> = []
+    var proven: Set<SensorStream> = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(
         group: IIOChannelGroup, tree: IIOTree, others: Set<String>, requests: IIORateRequests, sourceName: String,
-        linger: Int64
+        options: IIOReadingOptions
     ) throws(IIOError) {
         waker = try WakePipe()
         executor = ThreadExecutor(label: "lockstep.\(group.deviceID)")
@@ -35,7 +38,14 @@ actor IIOReader {
         self.others = others
         self.requests = requests
         self.sourceName = sourceName
-        self.linger = linger
+        self.options = options
+    }
+
+    /// Makes the reader check its device, because the kernel or udev has reported a change.
+    nonisolated func noteEvent() {
+        // Counted before the wake-up, so that the reader finds the event whichever of its waits the wake-up ends.
+        eventCount.add(1, ordering: .releasing)
+        waker.wake()
     }
 
     /// Reads until the task is cancelled and ``waker`` is woken.
@@ -55,71 +65,85 @@ actor IIOReader {
                 // The device that returns may be another one, or its sensors may have been reset.
                 proven = []
                 for stream in rates.keys { report(.unavailable("\(group.label): \(error)"), of: stream, to: sink) }
-                // A device event, a new request or cancellation ends the wait early.
-                _ = waker.wait(until: Moment.now().boot + Int64(backoff.next(using: &generator) * 1e6))
+                // A device event, a new request or cancellation ends the wait early. The device may still be starting.
+                let delay = Int64(backoff.next(using: &generator) * 1e6)
+                if waker.wait(until: Moment.now().boot + delay) == .woken { backoff.reset() }
             }
         }
     }
 
-    /// Reads until the requests change or the task is cancelled.
+    /// Reads until the requests change, more sensors become readable, or the task is cancelled.
     private func read(_ rates: [SensorStream: Double], into sink: any SampleSink) async throws(IIOError) {
-        var session = try open(rates, reportingTo: sink)
-        defer {
-            session.stop()
-            proven.formUnion(session.proven)
-            if let steps = session as? StepSession { deltas = steps.deltas }
-        }
-        let isBuffered = session is BufferSession
-        let settings = settings(rates, isBuffered: isBuffered)
-        while !Task.isCancelled,
-            self.settings(requests.rates(of: group.streams), isBuffered: isBuffered) == settings
-        {
-            for block in try session.next(waker) {
-                backoff.reset()
-                await sink.accept(block, clock: .boot)
+        // Counted before the device is opened: an event that arrives meanwhile causes a retry.
+        let events = eventCount.load(ordering: .acquiring)
+        var current = try open(rates, reportingTo: sink)
+        defer { end(current.session) }
+        var retries = RetrySchedule(options.retry, events: events, openedAt: Moment.now().boot)
+        var settings = settings(rates, of: current.session)
+        while !Task.isCancelled, self.settings(requests.rates(of: group.streams), of: current.session) == settings {
+            let limit = current.isIncomplete ? retries.deadline : .max
+            try await deliverNext(from: &current.session, until: limit, to: sink)
+            let now = Moment.now().boot
+            guard current.isIncomplete, retries.isDue(events: eventCount.load(ordering: .acquiring), at: now) else {
+                continue
             }
-            for (stream, status) in session.statuses { report(status, of: stream, to: sink) }
+            switch improvement(of: current, rates) {
+            case .none(let reason):
+                if let reason, var polled = current.session as? PolledSession {
+                    polled.continuePolling(because: reason)
+                    current.session = polled
+                }
+            case .sensors:
+                for block in current.session.takeRemainder() { await deliver(block, to: sink) }
+                return
+            case .buffer(let buffered):
+                end(current.session)
+                current = buffered
+                settings = self.settings(rates, of: buffered.session)
+                for stream in buffered.streams {
+                    // Until its first scan; then it is running. The agent logs both.
+                    report(.waiting("\(buffered.label): changed from polling to its buffer"), of: stream, to: sink)
+                }
+            }
+            retries.didFail(at: Moment.now().boot)
         }
-        for block in session.takeRemainder() { await sink.accept(block, clock: .boot) }
+        for block in current.session.takeRemainder() { await deliver(block, to: sink) }
+    }
+
+    /// Delivers the next samples of a session, or its remaining ones if it fails, and reports its statuses.
+    private func deliverNext(
+        from session: inout any IIOSession, until limit: Int64, to sink: any SampleSink
+    ) async throws(IIOError) {
+        do throws(IIOError) {
+            for block in try session.next(waker, until: limit) {
+                backoff.reset()
+                await deliver(block, to: sink)
+            }
+        } catch {
+            for block in session.takeRemainder() { await deliver(block, to: sink) }
+            throw error
+        }
+        for (stream, status) in session.statuses { report(status, of: stream, to: sink) }
+    }
+
+    private func end(_ session: any IIOSession) {
+        var session = session
+        session.stop()
+        proven.formUnion(session.proven)
+        if let steps = session as? StepSession { deltas = steps.deltas }
     }
 
     /// Returns the rates that a session is configured for. Equivalent requests of a buffered device have equal rates,
     /// because a reconfiguration would interrupt its samples.
-    private func settings(_ rates: [SensorStream: Double], isBuffered: Bool) -> [SensorStream: Double] {
-        isBuffered ? group.resolved(rates) : rates
+    private func settings(_ rates: [SensorStream: Double], of session: any IIOSession) -> [SensorStream: Double] {
+        session is BufferSession ? group.resolved(rates) : rates
     }
 
-    private func open(
-        _ rates: [SensorStream: Double], reportingTo sink: any SampleSink
-    ) throws(IIOError) -> any IIOSession {
-        let device = try group.find(in: tree, except: others)
-        if group.kind == .steps { return try StepSession(device: device, deltas: deltas) }
-        let sensors = device.sensors.filter { rates[$0.quantity.stream] != nil }
-        let usable = sensors.filter { $0.problem == nil }
-        for sensor in sensors {
-            guard let problem = sensor.problem else { continue }
-            if usable.isEmpty { throw IIOError(problem) }
-            report(.unavailable("\(group.label): \(problem)"), of: sensor.quantity.stream, to: sink)
-        }
-        // Decide on the current access: permissions may have changed while the device was disconnected.
-        guard let access = usable.first?.access, case .buffered(let buffer, let triggers) = access else {
-            return try PolledSession(
-                device: device, sensors: usable, rates: rates, linger: linger, proven: proven)
-        }
-        do throws(IIOError) {
-            return try BufferSession(
-                device: device, buffer: buffer, sensors: usable.filter { $0.access.buffer == buffer },
-                triggers: triggers, tree: tree, rates: group.resolved(rates), linger: linger, proven: proven)
-        } catch {
-            // If the driver refuses a trigger or setting, the sensor itself still works.
-            guard error.isBufferProblem else { throw error }
-            return try PolledSession(
-                device: device, sensors: device.polling(rates, because: error), rates: rates, linger: linger,
-                proven: proven)
-        }
+    private func deliver(_ block: SampleBlock, to sink: any SampleSink) async {
+        if let block = delivered.advance(over: block) { await sink.accept(block, clock: .boot) }
     }
 
-    private func report(_ status: SourceStatus, of stream: SensorStream, to sink: any SampleSink) {
+    func report(_ status: SourceStatus, of stream: SensorStream, to sink: any SampleSink) {
         guard reported[stream] != status else { return }
         reported[stream] = status
         sink.report(status, from: "\(sourceName) \(stream)")

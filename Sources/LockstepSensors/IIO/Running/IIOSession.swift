@@ -2,10 +2,11 @@ import LockstepModel
 
 /// A period in which the sensors of a device run with one configuration.
 protocol IIOSession {
-    /// Waits until samples are available or `waker` is woken, and returns the samples.
-    /// - Returns: Samples with times of the boot clock; empty after a wake-up, or if no reading is a measurement.
+    /// Waits until samples are available, `waker` is woken or `limit` has passed, and returns the samples.
+    /// - Parameter limit: A time in µs of the boot clock.
+    /// - Returns: Samples with times of the boot clock, possibly none.
     /// - Throws: ``IIOError`` if the sensor is gone.
-    mutating func next(_ waker: WakePipe) throws(IIOError) -> [SampleBlock]
+    mutating func next(_ waker: WakePipe, until limit: Int64) throws(IIOError) -> [SampleBlock]
 
     /// The statuses of the sensors that have delivered a reading.
     var statuses: [SensorStream: SourceStatus] { get }

@@ -8,6 +8,7 @@ struct Bench: ParsableCommand {
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
         case attitude, agent, codec, scale, outage, latency, query, writes
+        case outboxWrites = "outbox-writes"
         case wireSize = "wire-size"
         case ingestBatches = "ingest-batches"
         case ingestSmall = "ingest-small"
@@ -85,6 +86,7 @@ struct Bench: ParsableCommand {
         case .attitude: [attitude]
         case .agent:
             [AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds, length: length).run]
+        case .outboxWrites: try OutboxWritesBenchmark(recordings: recordings, length: length).parts
         case .wireSize: [WireSizeBenchmark(batches: try walks()).run]
         case .codec: [CodecBenchmark(batches: try walks(), rounds: rounds).run]
         case .scale: [fleet.scale]

@@ -93,6 +93,11 @@ final class FakeIIO: Sendable {
     /// Empties an attribute, as if the device were gone.
     func empty(_ id: String, _ name: String) { truncate("\(devices)/\(id)/\(name)", 0) }
 
+    /// Removes the character device of a device.
+    func removeNode(_ id: String) throws {
+        guard unlink("\(dev)/\(id)") == 0 else { throw FileError(reason: "\(id): \(String(cString: strerror(errno)))") }
+    }
+
     /// Creates the character device of a device.
     func makeNode(_ id: String) throws -> ScanWriter {
         let path = "\(dev)/\(id)"

@@ -1,0 +1,56 @@
+import LockstepCommandLine
+import LockstepModel
+
+/// A device on the command line, as `[GROUP/]DEVICE`.
+struct DeviceArgument: Hashable, CustomStringConvertible {
+    /// The group, or nil if it is not given.
+    let group: GroupID?
+    let device: DeviceID
+
+    /// Parses a device, for `@Option(transform:)`.
+    /// - Throws: ``CommandFailure`` or an `IdentifierError` for any other text.
+    init(parsing text: String) throws {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let device = parts.last else {
+            throw CommandFailure("'\(text)' is not a device: use [GROUP/]DEVICE")
+        }
+        group = parts.count == 2 ? try GroupID(validating: String(parts[0])) : nil
+        self.device = try DeviceID(validating: String(device))
+    }
+
+    /// The address of one device. Without a group, the device is in the default group.
+    var address: DeviceAddress { DeviceAddress(group: group ?? .standard, device: device) }
+
+    var description: String { group.map { "\($0)/\(device)" } ?? "\(device)" }
+
+    /// Returns whether the argument selects the device. Without a group, it selects the device of each group.
+    func selects(_ address: DeviceAddress) -> Bool {
+        address.device == device && (group ?? address.group) == address.group
+    }
+
+    /// Throws if the device is in another group than `--group`, which would select nothing.
+    func check(group other: GroupID?) throws {
+        guard let group, let other, group != other else { return }
+        throw CommandFailure("--device \(self) is not in the group '\(other)': leave out --group")
+    }
+}
+
+extension [DeviceArgument] {
+    /// Returns the devices that are selected.
+    /// - Parameters:
+    ///   - group: the only group to select from, or nil for all groups.
+    ///   - known: the devices in the store.
+    /// - Throws: ``CommandFailure`` if an argument selects no device.
+    func addresses(in group: GroupID? = nil, among known: [DeviceAddress]) throws -> Set<DeviceAddress> {
+        var addresses: Set<DeviceAddress> = []
+        for argument in self {
+            try argument.check(group: group)
+            let selected = known.filter { argument.selects($0) && (group ?? $0.group) == $0.group }
+            guard !selected.isEmpty else {
+                throw CommandFailure("no device '\(argument)' in the store; list devices with 'lockstep devices'")
+            }
+            addresses.formUnion(selected)
+        }
+        return addresses
+    }
+}
