@@ -75,5 +75,10 @@ struct MergeQueryTests {
             guard store.merge != nil else { break }
             try store.mergeSlice(maxDuration: .zero)
         }
+        // A comparison sees rows that were written after the previous one.
+        for times in [60..<62, 60..<63] as [Range<Int64>] {
+            try store.write(received(acceleration(times), from: device("d21")))
+            #expect(try reader.compare(acceleration(60..<64), of: device("d21")).present == times.count)
+        }
     }
 }
