@@ -26,24 +26,20 @@ public final class SQLiteStore: SampleStore {
         public init() {}
     }
 
-    /// The length of the write-ahead log, in pages, at which a checkpoint is needed: 4000 pages are 16 MB. A long log
-    /// saves copying: a page that changes several times before the checkpoint is copied once.
-    private static let checkpointLogPages = 4000
-
     let path: String
     let database: SQLiteDatabase
     /// The lock that prevents other collectors from opening the store. It is held while the store is open.
     private let lock: FileLock
     var tables: [SampleTable]
     /// The index in `tables` of the table of each stream.
-    private let tableIndexes: [SensorStream: Int]
-    private var devices: DeviceTable
-    private var epochs: EpochTable
+    let tableIndexes: [SensorStream: Int]
+    var devices: DeviceTable
+    var epochs: EpochTable
     var received: RangeLedger
-    private var dropped: RangeLedger
-    private var conflicts: ConflictTable
-    private let lifecycle: LifecycleTable
-    private let rejected: RejectedTable
+    var dropped: RangeLedger
+    var conflicts: ConflictTable
+    let lifecycle: LifecycleTable
+    let rejected: RejectedTable
     /// The two logs. ``activeLog`` receives new rows.
     var logs: [LogNumber: LogWriter]
     var activeLog = LogNumber.first
@@ -55,9 +51,9 @@ public final class SQLiteStore: SampleStore {
     var evidence: [Int64: Int64] = [:]
     var placement = RowPlacement()
     /// The changes of the current transaction, by device id.
-    private var changes: [Int64: DeviceChanges] = [:]
+    var changes: [Int64: DeviceChanges] = [:]
     /// The epochs with received or dropped batches in the current transaction, with the ids of their devices.
-    private var changedEpochs: [DeviceEpoch: Int64] = [:]
+    var changedEpochs: [DeviceEpoch: Int64] = [:]
     /// Whether a checkpoint was tried since the last commit. The length of the log is only updated by the next commit.
     var hasTriedCheckpoint = false
     /// Whether a slice of a merge has failed since the last commit, for example because the disk is full.
@@ -184,206 +180,6 @@ public final class SQLiteStore: SampleStore {
         placement.rollBack()
         changes.removeAll(keepingCapacity: true)
         changedEpochs.removeAll(keepingCapacity: true)
-    }
-
-    private func insert(_ group: IngestGroup) throws {
-        var runs = try resolve(group.runs)
-        // Sort by table and device, which improves the hit rate of the page cache. Runs of one device and stream keep
-        // their order.
-        runs.sort { ($0.table, $0.device, $0.index) < ($1.table, $1.device, $1.index) }
-        for resolved in runs {
-            let run = group.runs[resolved.index]
-            changes[resolved.device, default: DeviceChanges(run.device)].add(run)
-            let counts = try write(run, table: resolved.table, device: resolved.device)
-            changes[resolved.device]?.counts += counts
-        }
-        for (device, time) in group.seen {
-            let id = try devices.id(of: device, in: database)
-            changes[id, default: DeviceChanges(device)].recordMessage(at: time)
-            changes[id]?.ledger.recordMessage(at: time.microseconds)
-        }
-        for entry in group.transitions {
-            try lifecycle.write(entry.transition, of: devices.id(of: entry.device, in: database))
-        }
-        for (device, snapshot) in group.lifecycles {
-            let id = try devices.id(of: device, in: database)
-            evidence[id] = snapshot.evidenceTime?.microseconds
-            guard group.changedLifecycles.contains(device) else { continue }
-            changes[id, default: DeviceChanges(device)].snapshot = snapshot
-        }
-        try insertBatchNumbers(of: group, runs)
-        try rejected.write(group.rejected)
-    }
-
-    /// Writes a run to its table, or appends it to the log.
-    private func write(_ run: SampleRun, table: Int, device: Int64) throws(SQLiteError) -> IngestResult.Counts {
-        placement.add(run, device: device)
-        let target = tables[table].logTarget
-        let isDirect = placement.isDirect(run, rowsInLog: logs[activeLog]?.index.devices[device]?.rows ?? 0)
-        // Nothing is appended for a run without samples, but its batches are recorded.
-        let isEmpty = run.samples.isEmpty
-        if target == nil || isEmpty || (isDirect && !logsMayContain(run.samples.times, of: table, device: device)) {
-            return try writeDirectly(run, table: table, device: device)
-        }
-        guard let target else { return IngestResult.Counts() }
-        return try append(run, to: target, table: table, device: device)
-    }
-
-    private func writeDirectly(
-        _ run: SampleRun, table: Int, device: Int64
-    ) throws(SQLiteError) -> IngestResult.Counts {
-        let counts = try tables[table].write(run, device: device, in: database, conflicts: &conflicts)
-        changes[device]?.ledger.recordAll(run, counts)
-        return counts
-    }
-
-    /// Appends the new samples of a run to the log, and writes samples that are stored with different values to
-    /// `conflicts`.
-    private func append(
-        _ run: SampleRun, to target: LogTarget, table: Int, device: Int64
-    ) throws(SQLiteError) -> IngestResult.Counts {
-        var counts = IngestResult.Counts()
-        var batch = 0
-        for piece in run.increasingPieces {
-            let times = run.samples.times[piece]
-            var new: [Int] = Array(piece)
-            if let stored = try storedRows(times, of: table, device: device) {
-                new = []
-                for index in piece {
-                    guard let values = stored[run.samples.times[index]] else {
-                        new.append(index)
-                        continue
-                    }
-                    if !run.samples.stream.isEqual(index, of: run.samples, to: values),
-                        try conflicts.write(index, of: run, stored: values, device: device, in: database)
-                    {
-                        counts.conflicts += 1
-                    } else {
-                        counts.duplicates += 1
-                    }
-                }
-            }
-            counts.stored += new.count
-            let marks = try marks(new, of: run, piece: piece, from: &batch, device: device)
-            try logs[activeLog]?.append(
-                new, of: run.samples, to: target, table: table, device: device, marks: marks)
-            logs[activeLog]?.updateIndex(of: device) { content in
-                content.figures.samples += Int64(new.count)
-                for index in new { content.figures.recordSample(at: run.samples.times[index]) }
-                for mark in marks { content.figures.recordMessage(at: mark.receivedAt) }
-            }
-        }
-        changes[device]?.ledger.duplicates += Int64(counts.duplicates)
-        changes[device]?.ledger.conflicts += Int64(counts.conflicts)
-        return counts
-    }
-
-    /// Returns the first new sample of each batch in a piece of a run. The ledger gets batches without new samples.
-    /// - Parameter batch: the index of the first batch that is not marked yet.
-    private func marks(
-        _ new: [Int], of run: SampleRun, piece: Range<Int>, from batch: inout Int, device: Int64
-    ) throws(SQLiteError) -> [LogMark] {
-        var marks: [LogMark] = []
-        var rest = new[...]
-        while batch < run.batches.count, run.batches[batch].end <= piece.upperBound {
-            let info = run.batches[batch]
-            batch += 1
-            let receivedAt = info.receivedAt.microseconds
-            let first = rest.first
-            rest = rest.drop { $0 < info.end }
-            let position = info.validPosition
-            let key = position.map { DeviceEpoch(device: run.device, epoch: $0.epoch) }
-            if let first, first < info.end {
-                let epoch = try key.map { key throws(SQLiteError) in
-                    try epochs.id(of: key, device: device, in: database)
-                }
-                marks.append(LogMark(index: first, epoch: epoch, seq: position?.seq, receivedAt: receivedAt))
-                if let key { logs[activeLog]?.updateIndex(of: device) { $0.add(key) } }
-            } else {
-                changes[device]?.ledger.recordMessage(at: receivedAt)
-                if let key, let seq = position?.seq { changes[device]?.ledger.insert(seq, of: key) }
-            }
-        }
-        return marks
-    }
-
-    /// Writes the changes that the current transaction made to a device.
-    private func write(_ changes: DeviceChanges, of device: Int64) throws(SQLiteError) {
-        if devices.added.contains(device), let time = changes.firstSeen {
-            try devices.setFirstSeen(time, of: device)
-        }
-        if let snapshot = changes.snapshot { try devices.write(snapshot, of: device) }
-        guard !changes.ledger.isEmpty else { return }
-        var change: LedgerChange? = changes.ledger
-        for (key, numbers) in changes.ledger.batches {
-            let epoch = try epochs.id(of: key, device: device, in: database)
-            for range in numbers.ranges {
-                try logs[activeLog]?.append(change, epoch: epoch, batches: range, device: device)
-                change = nil
-            }
-        }
-        if change != nil { try logs[activeLog]?.append(change, epoch: 0, batches: nil, device: device) }
-        logs[activeLog]?.updateIndex(of: device) { $0.add(changes.ledger) }
-    }
-
-    /// A run of a group with its table and the id of its device.
-    private struct ResolvedRun {
-        /// The index in `tables`.
-        let table: Int
-        /// The device id.
-        let device: Int64
-        /// The index of the run in its group.
-        let index: Int
-    }
-
-    /// Returns the table index and device id of each run. New devices are inserted.
-    private func resolve(_ runs: [SampleRun]) throws -> [ResolvedRun] {
-        try runs.enumerated().map { index, run in
-            guard let table = tableIndexes[run.samples.stream] else {
-                throw StoreError(
-                    .other,
-                    "the store \(path) has no table for the stream \(run.samples.stream): open the store with this stream"
-                )
-            }
-            return ResolvedRun(table: table, device: try devices.id(of: run.device, in: database), index: index)
-        }
-    }
-
-    private func insertBatchNumbers(of group: IngestGroup, _ runs: [ResolvedRun]) throws(SQLiteError) {
-        // All streams of a device share one sequence of batch numbers. Collecting the numbers first gives contiguous
-        // ranges.
-        var numbers: (key: DeviceEpoch, device: Int64, batches: [Int64])?
-        for resolved in runs.sorted(by: { ($0.device, $0.index) < ($1.device, $1.index) }) {
-            let run = group.runs[resolved.index]
-            for batch in run.batches {
-                guard let position = batch.position else { continue }
-                if numbers?.device != resolved.device || numbers?.key.epoch != position.epoch {
-                    if let numbers { try insert(numbers.batches, of: numbers.key, device: numbers.device) }
-                    numbers = (DeviceEpoch(device: run.device, epoch: position.epoch), resolved.device, [])
-                }
-                numbers?.batches.append(position.seq)
-            }
-        }
-        if let numbers { try insert(numbers.batches, of: numbers.key, device: numbers.device) }
-        for entry in group.dropped {
-            let key = DeviceEpoch(device: entry.device, epoch: entry.epoch)
-            let device = try devices.id(of: entry.device, in: database)
-            try dropped.insert(entry.ranges.ranges, of: key, device: device)
-            changedEpochs[key] = device
-        }
-    }
-
-    private func insert(_ batches: [Int64], of key: DeviceEpoch, device: Int64) throws(SQLiteError) {
-        changedEpochs[key] = device
-        var ranges: [ClosedRange<Int64>] = []
-        for number in batches.sorted() where RangeLedger.validNumbers.contains(number) {
-            if let last = ranges.last, number <= last.upperBound + 1 {
-                ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, number)
-            } else {
-                ranges.append(number...number)
-            }
-        }
-        try received.insert(ranges, of: key, device: device)
     }
 
     /// Returns the combined result of all groups in the transaction.

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-// Merging the logs, and maintenance.
+// Checkpoints, and merges of the logs.
 
 extension SQLiteStore {
     /// The length of the write-ahead log, in pages, at which a checkpoint is needed: 8,000 pages are 32 MB. A long log
@@ -53,60 +53,11 @@ extension SQLiteStore {
 
     private var needsCheckpoint: Bool { database.logPages >= Self.checkpointLogPages && !hasTriedCheckpoint }
 
-    /// Restores the indexes of logs that were not merged when the store was closed.
-    func recoverLogs() throws {
-        var recoveries = try readLogs()
-        if recoveries.contains(where: { !$0.recovery.unknownStreams.isEmpty }) {
-            try addUndeclaredStreams()
-            recoveries = try readLogs()
-        }
-        guard recoveries.allSatisfy({ $0.recovery.unknownStreams.isEmpty }) else {
-            throw StoreError(
-                .streams,
-                "\(path) contains samples of a stream that this program does not support, and that are not merged yet: "
-                    + "use the version of Lockstep that wrote them")
-        }
-        var merging: LogNumber?
-        for (number, recovery) in recoveries {
-            logs[number]?.restore(recovery.index, lastTurn: recovery.lastTurn)
-            for (key, entry) in recovery.batches { try received.restore(entry.numbers, of: key, device: entry.device) }
-            if recovery.isMerging { merging = number }
-        }
-        let isFilled = LogNumber.allCases.filter { logs[$0]?.isEmpty == false }
-        if merging == nil, isFilled.count == 2 { merging = .first }
-        if let merging {
-            activeLog = merging.other
-            try startMerge(of: merging)
-        } else {
-            activeLog = isFilled.first ?? .first
-        }
-        // The rows of a stream that has outgrown its shape are written directly, without a look at the logs.
-        let outgrown = tables.indices.filter { tables[$0].logTarget == nil }
-        if logs.values.contains(where: { $0.index.contains(anyOf: outgrown) }) { try mergeLogs() }
-    }
-
-    private func readLogs() throws -> [(number: LogNumber, recovery: LogRecovery)] {
-        var streams: [Int64: Int] = [:]
-        for (index, table) in tables.enumerated() {
-            if let stream = try LogSchema.find(table.stream, in: database) { streams[stream.id] = index }
-        }
-        return try LogNumber.allCases.map { ($0, try LogRecovery($0, tables: streams, in: database)) }
-    }
-
-    /// Adds the tables of streams that the store knows but the catalog of the collector does not: the logs may contain
-    /// rows of them.
-    private func addUndeclaredStreams() throws {
-        let known = Set(tables.map(\.stream))
-        for stream in try StreamTable.catalog(in: database).streams where !known.contains(stream) {
-            if let table = try SampleTable(stream, in: database) { tables.append(table) }
-        }
-    }
-
     /// Makes the other log active if the active one holds enough rows, and starts to merge it.
     func switchLogsIfFull() {
-        guard merge == nil, let log = logs[activeLog] else { return }
+        guard merge == nil, let log = logs[activeLog], !log.isEmpty else { return }
         let isFull = log.index.rows >= Self.fullRows(devices: log.index.devices.count) || log.lastTurn >= Self.fullTurns
-        guard isFull || (!log.isEmpty && ContinuousClock.now - logStart >= Self.maxAge) else { return }
+        guard isFull || ContinuousClock.now - logStart >= Self.maxAge else { return }
         // If it fails, the next commit tries again.
         try? startMerge(of: activeLog)
     }
@@ -156,45 +107,5 @@ extension SQLiteStore {
         guard merge?.isDone == true else { return }
         logs[log]?.clear()
         merge = nil
-    }
-
-    /// Returns whether the logs may contain a time of a device's samples.
-    func logsMayContain(_ times: [Int64], of table: Int, device: Int64) -> Bool {
-        guard let first = times.min(), let last = times.max() else { return false }
-        return !turns(first...last, of: table, device: device).isEmpty
-    }
-
-    /// Returns the stored rows of a device at some increasing times, or nil if there are none.
-    func storedRows(
-        _ times: ArraySlice<Int64>, of table: Int, device: Int64
-    ) throws(SQLiteError) -> [Int64: [Double]]? {
-        guard let first = times.first, let last = times.last else { return nil }
-        let turns = turns(first...last, of: table, device: device)
-        let isInTable = try tables[table].mayContain(first, device: device)
-        guard isInTable || !turns.isEmpty else { return nil }
-        return try tables[table].stored(times, device: device, turns: turns)
-    }
-
-    private func turns(
-        _ times: ClosedRange<Int64>, of table: Int, device: Int64
-    ) -> [(log: LogNumber, turn: Int64)] {
-        LogNumber.allCases.flatMap { number in
-            (logs[number]?.index.devices[device]?.segments(of: table, overlapping: times) ?? [])
-                .map { (number, $0.turn) }
-        }
-    }
-}
-
-extension SampleRun {
-    /// The longest ranges of samples whose times strictly increase.
-    var increasingPieces: [Range<Int>] {
-        var pieces: [Range<Int>] = []
-        var start = 0
-        for index in samples.times.indices.dropFirst() where samples.times[index] <= samples.times[index - 1] {
-            pieces.append(start..<index)
-            start = index
-        }
-        if start < samples.count { pieces.append(start..<samples.count) }
-        return pieces
     }
 }
