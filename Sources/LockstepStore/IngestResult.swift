@@ -46,12 +46,25 @@ public struct DeviceEpoch: Hashable, Sendable, CustomStringConvertible {
     public let device: DeviceAddress
     /// The epoch.
     public let epoch: Epoch
+    /// The hash of both. It is computed once, because each batch is looked up in about ten dictionaries.
+    private let hash: Int
 
     /// Creates the scope of batch numbers.
     public init(device: DeviceAddress, epoch: Epoch) {
         self.device = device
         self.epoch = epoch
+        var hasher = Hasher()
+        hasher.combine(device)
+        hasher.combine(epoch)
+        hash = hasher.finalize()
     }
+
+    /// Returns whether both scopes have the same device and epoch.
+    public static func == (left: DeviceEpoch, right: DeviceEpoch) -> Bool {
+        left.hash == right.hash && left.epoch == right.epoch && left.device == right.device
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
     /// The device and the epoch as text: `GROUP/DEVICE EPOCH`.
     public var description: String { "\(device) \(epoch)" }
