@@ -50,15 +50,15 @@ struct QueryStore {
         PRAGMA journal_mode = OFF;
         PRAGMA synchronous = OFF;
         BEGIN;
-        INSERT INTO devices (device_id, group_name, device, first_seen, last_seen, last_t, samples)
+        INSERT INTO merged_devices (device_id, group_name, device, first_seen, last_seen, last_t, samples)
             SELECT value, 'bench', printf('bench-%04d', value), \(Self.start), \(Self.start),
                 \(Self.start) + (rows - 1) * \(Self.step), rows
             FROM (SELECT value, iif(value = 1, \(longestRows), \(shareRows)) AS rows
                 FROM generate_series(1, \(Self.devices)));
-        INSERT INTO accelerometer (device_id, t, x, y, z)
+        INSERT INTO merged_accelerometer (device_id, t, x, y, z)
             SELECT device_id, \(Self.start) + value * \(Self.step), (value * 7919 % 20001 - 10000) / 10000.0,
                 (value * 104729 % 20001 - 10000) / 10000.0, (value * 1299709 % 20001 - 10000) / 10000.0
-            FROM devices CROSS JOIN generate_series(0, samples - 1) ORDER BY device_id;
+            FROM merged_devices CROSS JOIN generate_series(0, samples - 1) ORDER BY device_id;
         COMMIT;
         PRAGMA journal_mode = WAL;
         """
