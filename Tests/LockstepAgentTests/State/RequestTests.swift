@@ -144,6 +144,7 @@ struct RequestTests {
         _ = answer(#"{"flush":true}"#)
         loop.add([2])
         #expect(answer(#"{"flush":true}"#)?.outcome == .flushed(batches: 1))
+        _ = answer(#"{"id":"a","phase":"inactive"}"#)
         _ = answer(#"{"id":"a","describe":true}"#)
         _ = answer(#"{"phase":"background"}"#)
         guard case .described(let description) = answer(#"{"id":"a","describe":true}"#)?.outcome else {
