@@ -38,6 +38,8 @@ enum StoreSchema {
             where: "type = 'table' AND (name IN (\(list)) OR name IN (SELECT table_name FROM streams))")
         for table in ["devices", "batches"] + tables {
             try database.execute("ALTER TABLE \(table) RENAME TO merged_\(table)")
+            // A reader may look at the store before ``update(_:streams:)`` replaces this view.
+            try database.execute("CREATE VIEW \(table) AS SELECT * FROM merged_\(table)")
         }
         for statement in LogSchema.create { try database.execute(statement) }
         for sql in views { try database.execute(sql) }

@@ -30,6 +30,16 @@ struct UpgradeTests {
         #expect(try store.database.rows("SELECT device, t FROM v_accelerometer LIMIT 1") == ["one|\(start + 1)"])
     }
 
+    @Test("a reader sees all rows between the migration and the creation of the views")
+    func betweenSteps() throws {
+        try createOldStore()
+        try StoreSchema.migrations.apply(to: SQLiteDatabase(path: path))
+        let reader = try StoreReader(path: path)
+        #expect(try reader.devices().map(\.samples) == [2])
+        #expect(try reader.verification().first?.samples.map(\.count) == [2])
+        #expect(try reader.database.integer("SELECT count(*) FROM accelerometer") == 2)
+    }
+
     @Test("a reader does not change the store, and its error says how to migrate it")
     func read() throws {
         try createOldStore()
