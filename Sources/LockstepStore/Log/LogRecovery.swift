@@ -20,7 +20,7 @@ struct LogRecovery {
         isMerging = try database.integer("SELECT first_device FROM logs WHERE log = \(log.rawValue)") > 0
         let names = LogShape.allCases.map { $0.table(of: log) } + [log.changesTable]
         for name in names { lastTurn = max(lastTurn, try database.integer("SELECT max(turn) FROM \(name)")) }
-        epochs = lastTurn > 0 ? try Self.epochs(in: database) : [:]
+        epochs = lastTurn > 0 ? try EpochTable.epochs(in: database) : [:]
         guard lastTurn > 0 else { return }
         for shape in LogShape.allCases { try readSamples(shape.table(of: log), log, tables, in: database) }
         try readChanges(log, in: database)
@@ -92,18 +92,5 @@ struct LogRecovery {
 
     private mutating func insert(_ range: ClosedRange<Int64>, of key: DeviceEpoch, device: Int64) {
         batches[key, default: (device, SequenceSet())].numbers.insert(range)
-    }
-
-    private static func epochs(in database: SQLiteDatabase) throws(SQLiteError) -> [Int64: DeviceEpoch] {
-        let select = try database.prepare(
-            """
-            SELECT epoch_id, group_name, device, epoch FROM log_epochs JOIN merged_devices USING (device_id)
-            """)
-        var epochs: [Int64: DeviceEpoch] = [:]
-        while try select.step() {
-            guard let device = deviceAddress(select, at: 1), let epoch = select.text(at: 3) else { continue }
-            epochs[select.int64(at: 0)] = DeviceEpoch(device: device, epoch: Epoch(unchecked: epoch))
-        }
-        return epochs
     }
 }

@@ -42,11 +42,10 @@ enum LogSchema {
             """,
             """
             CREATE TABLE log_epochs (
-                -- The epochs of batch numbers in the logs.
+                -- The epochs of batch numbers in the logs. An index would change a page for each new device.
                 epoch_id INTEGER PRIMARY KEY,
                 device_id INTEGER NOT NULL,
-                epoch TEXT NOT NULL,
-                UNIQUE (device_id, epoch)
+                epoch TEXT NOT NULL
             )
             """,
         ]
