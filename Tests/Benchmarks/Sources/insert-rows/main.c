@@ -20,7 +20,7 @@ struct row {
 };
 
 enum { rows_a_statement = 50, rows_a_transaction = 50000 };
-static const char *const tables[] = {"accelerometer", "gyroscope", "magnetometer"};
+static const char *const tables[] = {"merged_accelerometer", "merged_gyroscope", "merged_magnetometer"};
 
 static sqlite3 *database;
 
