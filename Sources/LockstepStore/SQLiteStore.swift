@@ -111,7 +111,7 @@ public final class SQLiteStore: SampleStore {
                 try makeRoom()
                 try database.execute("BEGIN IMMEDIATE")
             }
-            placement.beginPart()
+            placement.beginPart(samples: group.runs.reduce(0) { $0 + $1.samples.count })
             try insert(group)
         } catch {
             throw rolledBack(error)

@@ -14,6 +14,8 @@ struct RowPlacement {
     private static let valueSize = 9
     /// The mean number of rows per device and stream in a turn from which they are written directly under load.
     private static let busyRows = 30
+    /// The number of samples of a part that shows load: more than a collector that keeps up receives at once.
+    private static let largePart = 10_000
 
     /// The parts, runs and rows of the current transaction.
     private var parts = 0
@@ -22,12 +24,19 @@ struct RowPlacement {
     /// Whether the last transaction had several parts with many rows per device.
     private(set) var isBusy = false
 
+    /// Whether the current part has so many samples that the collector is under load.
+    private var isLargePart = false
+
     private struct Source: Hashable {
         let device: Int64
         let stream: String
     }
 
-    mutating func beginPart() { parts += 1 }
+    /// - Parameter samples: the number of samples of the part.
+    mutating func beginPart(samples: Int) {
+        parts += 1
+        isLargePart = samples >= Self.largePart
+    }
 
     mutating func add(_ run: SampleRun, device: Int64) {
         // Only a transaction with several parts is evaluated.
@@ -38,7 +47,8 @@ struct RowPlacement {
 
     func isDirect(_ run: SampleRun, rowsInLog: Int) -> Bool {
         let bytes = run.samples.count * (run.samples.stream.columns.count + 2) * Self.valueSize
-        return isBusy || bytes >= Self.directBytes || rowsInLog >= Self.maxRowsInLog
+        let isFast = isBusy || (isLargePart && run.samples.count >= Self.busyRows)
+        return isFast || bytes >= Self.directBytes || rowsInLog >= Self.maxRowsInLog
     }
 
     mutating func commit() {

@@ -36,7 +36,7 @@ struct RowPlacementTests {
     func load(parts: [[Int]], expected: Bool) {
         var placement = RowPlacement()
         for part in parts {
-            placement.beginPart()
+            placement.beginPart(samples: 0)
             for (device, count) in part.enumerated() { placement.add(run(count), device: Int64(device)) }
         }
         #expect(!placement.isBusy)
@@ -44,13 +44,24 @@ struct RowPlacementTests {
         #expect(placement.isBusy == expected)
         #expect(placement.isDirect(run(1), rowsInLog: 0) == expected)
         // A transaction of one part ends it. One that is rolled back does not count.
-        placement.beginPart()
+        placement.beginPart(samples: 0)
         placement.rollBack()
         #expect(placement.isBusy == expected)
-        placement.beginPart()
+        placement.beginPart(samples: 0)
         placement.add(run(100), device: 1)
         placement.commit()
         #expect(!placement.isBusy)
+    }
+
+    @Test(
+        "rows of a large part are written directly if there are many per device",
+        arguments: [(9999, 100, false), (10_000, 100, true), (10_000, 29, false), (10_000, 30, true)])
+    func largePart(samples: Int, rows: Int, expected: Bool) {
+        var placement = RowPlacement()
+        placement.beginPart(samples: samples)
+        #expect(placement.isDirect(run(rows), rowsInLog: 0) == expected)
+        placement.beginPart(samples: 1)
+        #expect(!placement.isDirect(run(100), rowsInLog: 0))
     }
 
     private func run(_ count: Int) -> SampleRun { run(.accelerometer, count) }
