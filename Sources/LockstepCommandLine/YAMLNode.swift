@@ -73,8 +73,8 @@ private final class YAMLReader {
     /// The numbers of the nodes being read, the outermost first.
     private var path: [Int32] = []
 
-    init() {
-        guard yaml_parser_initialize(parser) == 1 else { fatalError("out of memory for a YAML parser") }
+    init() throws(YAMLError) {
+        guard yaml_parser_initialize(parser) == 1 else { throw YAMLError("out of memory", line: 1, column: 1) }
     }
 
     deinit {
@@ -122,7 +122,7 @@ private final class YAMLReader {
     private func node(_ number: Int32) throws(YAMLError) -> YAMLNode {
         if let known = nodes[number] { return known }
         guard let node = yaml_document_get_node(document, number)?.pointee else {
-            fatalError("libyaml refers to node \(number), which does not exist")
+            throw YAMLError("the document is incomplete", line: 1, column: 1)
         }
         guard !path.contains(number) else {
             throw YAMLError("an alias refers to a node that contains it", at: node.start_mark)
