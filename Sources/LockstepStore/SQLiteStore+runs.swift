@@ -6,7 +6,7 @@ import LockstepSQLite
 extension SQLiteStore {
     /// Writes a run to its table, or appends it to the log.
     func write(_ run: SampleRun, table: Int, device: Int64) throws(SQLiteError) -> IngestResult.Counts {
-        placement.add(run, device: device)
+        placement.add(run, table: table, device: device)
         let target = tables[table].logTarget
         let isDirect = placement.isDirect(run, rowsInLog: logs[activeLog]?.index.devices[device]?.rows ?? 0)
         // Nothing is appended for a run without samples, but its batches are recorded.

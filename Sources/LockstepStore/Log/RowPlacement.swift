@@ -23,13 +23,13 @@ struct RowPlacement {
     private var rows = 0
     /// Whether the last transaction had several parts with many rows per device.
     private(set) var isBusy = false
-
     /// Whether the current part has so many samples that the collector is under load.
     private var isLargePart = false
 
     private struct Source: Hashable {
         let device: Int64
-        let stream: String
+        /// The index of the stream's table.
+        let table: Int
     }
 
     /// - Parameter samples: the number of samples of the part.
@@ -38,10 +38,10 @@ struct RowPlacement {
         isLargePart = samples >= Self.largePart
     }
 
-    mutating func add(_ run: SampleRun, device: Int64) {
+    mutating func add(_ run: SampleRun, table: Int, device: Int64) {
         // Only a transaction with several parts is evaluated.
         guard parts > 1 || isBusy else { return }
-        sources.insert(Source(device: device, stream: run.samples.stream.name))
+        sources.insert(Source(device: device, table: table))
         rows += run.samples.count
     }
 

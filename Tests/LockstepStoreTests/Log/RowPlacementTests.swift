@@ -37,7 +37,7 @@ struct RowPlacementTests {
         var placement = RowPlacement()
         for part in parts {
             placement.beginPart(samples: 0)
-            for (device, count) in part.enumerated() { placement.add(run(count), device: Int64(device)) }
+            for (device, count) in part.enumerated() { placement.add(run(count), table: 0, device: Int64(device)) }
         }
         #expect(!placement.isBusy)
         placement.commit()
@@ -48,7 +48,7 @@ struct RowPlacementTests {
         placement.rollBack()
         #expect(placement.isBusy == expected)
         placement.beginPart(samples: 0)
-        placement.add(run(100), device: 1)
+        placement.add(run(100), table: 0, device: 1)
         placement.commit()
         #expect(!placement.isBusy)
     }
