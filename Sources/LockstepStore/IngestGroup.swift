@@ -17,9 +17,6 @@ public struct IngestGroup: Sendable {
     /// The time of the last message from each device, not counting batches, on the collector's clock.
     public var seen: [DeviceAddress: Timestamp]
 
-    /// Whether ``changedLifecycles`` contains any device.
-    public var hasLifecycleChanges: Bool { !changedLifecycles.isEmpty }
-
     /// Creates a group from individual batches and other data. All devices of `lifecycles` count as changed.
     public init(
         batches: [ReceivedBatch] = [], rejected: [RejectedMessage] = [], transitions: [DeviceTransition] = [],

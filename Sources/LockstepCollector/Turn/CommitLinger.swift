@@ -19,8 +19,6 @@ struct CommitLinger {
     static let worthwhileSamples = 1000.0
     /// The minimum delay of a probe. A probe finds out whether the window is larger than known.
     static let minProbe = minInterval * 4
-    /// The maximum delay of a probe.
-    static let maxProbe = maxInterval * 2
     /// The time between two probes. It doubles from the minimum to the maximum. The maximum is shorter than
     /// `memoryPeriod`, so that the result of one probe is still known at the next one.
     private static let minProbeInterval = Duration.milliseconds(200)

@@ -85,8 +85,6 @@ struct LogIndex {
         let epochs: Int
     }
 
-    var isEmpty: Bool { devices.isEmpty }
-
     /// Adds a segment with `count` rows.
     mutating func add(_ segment: Segment, count: Int, of table: Int, device: Int64) {
         keepPrevious(device)

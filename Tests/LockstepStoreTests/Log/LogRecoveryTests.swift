@@ -42,7 +42,9 @@ struct LogRecoveryTests {
         }
         #expect(slices > 8)
         let empty = try recovery(.first, store)
-        #expect(empty.index.isEmpty && empty.lastTurn == 0 && !empty.isMerging && store.logs[.first]?.isEmpty == true)
+        #expect(
+            empty.index.devices.isEmpty && empty.lastTurn == 0 && !empty.isMerging
+                && store.logs[.first]?.isEmpty == true)
         try compare(.second, from: 0, store)
     }
 
