@@ -38,6 +38,8 @@ private final class Server: Sendable {
     private struct SetupError: Error {}
 
     private let descriptor: Int32
+    /// Accepts the connections that are closed at once.
+    private let queue = DispatchQueue(label: "peer address test")
 
     init() throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -69,7 +71,7 @@ private final class Server: Sendable {
     /// Closes every connection at once, from now on until ``stop()``.
     func closeConnections() {
         let descriptor = descriptor
-        DispatchQueue.global().async {
+        queue.async {
             while true {
                 let connection = accept(descriptor, nil, nil)
                 guard connection >= 0 else { return }
@@ -80,6 +82,8 @@ private final class Server: Sendable {
 
     func stop() {
         shutdown(descriptor, Int32(SHUT_RDWR))
+        // Another test may get the number of the closed descriptor, and must not lose its connections.
+        queue.sync {}
         close(descriptor)
     }
 }
