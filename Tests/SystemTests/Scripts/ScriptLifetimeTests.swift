@@ -94,6 +94,7 @@ private struct ScriptRun {
         // Stripping debug builds would take seconds.
         try write("bin/strip", "exit 0")
         try write("cache/lockstep/reference/bin/python", "exit 0")
+        // mktemp replaces the last letters of the name of the folder.
         try write(
             "scratch-bench/release/lockstep-bench",
             """

@@ -82,7 +82,7 @@ struct LatencyBenchmark {
 
     private func committedAges(in store: String) throws -> [Double] {
         let watch = try CommitWatch(store: store, devices: ["probe"])
-        // Ignore the first seconds, while all programs start.
+        // The measured time itself. Ignore the first seconds, while all programs start.
         let begin = Moment.now().wall + 3_000_000
         Thread.sleep(forTimeInterval: 3 + span)
         let ages = watch.stop().filter { $0.time >= begin }.map { Double($0.age) / 1e6 }
