@@ -24,7 +24,7 @@ struct RandomArrivalTests {
     }
 
     private static let loads = [
-        Load(rate: 1, samples: 20, commits: 0.5...1.5, delay: 3),
+        Load(rate: 1, samples: 20, commits: 0.3...2.2, delay: 3),
         Load(rate: 30, samples: 1, commits: 20...35, delay: 12),
         Load(rate: 100, samples: 1, commits: 9...30, delay: 110),
         // The load of the latency benchmark.
