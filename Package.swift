@@ -14,6 +14,13 @@ let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTLS: Target.Dependency = .product(name: "HummingbirdTLS", package: "hummingbird")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 
 let package = Package(
     name: "lockstep",
@@ -27,14 +34,21 @@ let package = Package(
         .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
+        .library(name: "LockstepServe", targets: ["LockstepServe"]),
         .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
         .executable(name: "lockstep-collector", targets: ["lockstep-collector"]),
+        .executable(name: "lockstep-serve", targets: ["lockstep-serve"]),
         .executable(name: "lockstep", targets: ["lockstep"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        // HTTP, for LockstepServe only. Without its traits it does not import all of Foundation.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],
     targets: [
         // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev.
@@ -85,7 +99,15 @@ let package = Package(
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSensors", "LockstepAgent",
                 "LockstepSupervision",
             ]),
-        // Shared by the three programs: settings, errors, terminal output.
+        // The HTTP server: its routes, rights and limits.
+        .target(
+            name: "LockstepServe",
+            dependencies: [
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", hummingbird, hummingbirdTLS, nioCore,
+                nioPosix, nioHTTP1, nioSSL, httpTypes, logging, serviceLifecycle,
+            ],
+            exclude: ["Page"]),
+        // Shared by the programs: settings, errors, terminal output.
         .target(
             name: "LockstepCommandLine",
             dependencies: [
@@ -104,6 +126,12 @@ let package = Package(
             dependencies: [
                 "LockstepCollector", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging,
                 serviceLifecycle,
+            ]),
+        .executableTarget(
+            name: "lockstep-serve",
+            dependencies: [
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepServe", "LockstepCommandLine",
+                "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
             name: "lockstep",
@@ -153,6 +181,13 @@ let package = Package(
         .testTarget(
             name: "LockstepCommandLineTests",
             dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepMQTT", argumentParser, logging]),
+        // The HTTP server: its parts, and the built program with a real broker and a real store.
+        .testTarget(
+            name: "LockstepServeTests",
+            dependencies: [
+                "LockstepServe", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
+                "LockstepTestSupport", "lockstep-serve", "lockstep", logging,
+            ]),
         .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
         // Helpers for tests: brokers, child processes, temporary folders, deadlines.
         .target(
@@ -202,9 +237,11 @@ for target in package.targets where target.type != .system {
 }
 
 // Set by deploy/check for sanitizer builds, which run the unit tests only. Leaving out the programs, the tests that run
-// them and the slow algorithm tests halves the build.
+// them, the HTTP server and the slow algorithm tests halves the build.
 if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
-    let excluded = ["LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests"]
-    package.products.removeAll { $0 is Product.Executable }
+    let excluded = [
+        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "LockstepServe", "LockstepServeTests",
+    ]
+    package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }
     package.targets.removeAll { $0.type == .executable || excluded.contains($0.name) }
 }
