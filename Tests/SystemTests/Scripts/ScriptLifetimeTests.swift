@@ -14,7 +14,7 @@ struct ScriptLifetimeTests {
     @Test("all processes of deploy/demo end with it, and its folder is removed", arguments: signals)
     func demo(signal: Int32) async throws {
         try await expectCleanEnd(
-            of: "demo", ["--devices", "2"], programs: ["mosquitto", "lockstep-agent", "socat"], signal)
+            of: "demo", ["--devices", "2"], programs: ["mosquitto", "lockstep-agent", "lockstep-serve", "socat"], signal)
     }
 
     @Test("all processes of deploy/bench end with it, and its folder is removed", arguments: signals)
