@@ -50,6 +50,19 @@ public struct LiveDevice: Sendable {
     /// The streams: first the built-in streams in the order of their definition, then other streams by name.
     public var sortedStreams: [LiveStream] { streams.sorted { ($0.rank, $0.stream.name) < ($1.rank, $1.stream.name) } }
 
+    /// The streams of which live samples have arrived, in the order of ``sortedStreams``.
+    package var arrivedStreams: [SensorStream] { sortedStreams.filter(\.hasArrived).map(\.stream) }
+
+    /// Returns the number of live samples of a stream in the last `window` µs per second, see ``RecentArrivals``.
+    package func averageRate(of stream: SensorStream, at boot: Int64, window: Int64) -> Double {
+        self[stream]?.arrivals.average(since: firstArrivalAt, at: boot, window: window) ?? 0
+    }
+
+    /// Returns the number of late samples of all streams in the last `window` µs per second.
+    package func backlogRate(at boot: Int64, window: Int64) -> Double {
+        backlog.average(since: firstArrivalAt, at: boot, window: window)
+    }
+
     /// Returns the index of a stream, which is added if it is new.
     mutating func index(of stream: SensorStream) -> Int {
         if let known = streams.firstIndex(where: { $0.stream.name == stream.name }) { return known }

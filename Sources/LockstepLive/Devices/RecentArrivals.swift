@@ -11,8 +11,8 @@ struct RecentArrivals: Sendable {
 
     private var arrivals: [Arrival] = []
 
-    /// Whether no arrival is known.
-    var isEmpty: Bool { arrivals.isEmpty }
+    /// The number of entries.
+    var count: Int { arrivals.count }
 
     /// Adds an arrival of `count` samples, and removes those that are older than `window` µs.
     mutating func add(_ count: Int, at boot: Int64, window: Int64) {

@@ -10,7 +10,7 @@ public final class LiveSubscription: AsyncSequence, Sendable {
     /// All events that are waiting, in order.
     public typealias Element = [[UInt8]]
 
-    private let subscriber: Subscriber
+    let subscriber: Subscriber
     private let onCancel: @Sendable () -> Void
 
     init(_ subscriber: Subscriber, onCancel: @escaping @Sendable () -> Void) {

@@ -100,9 +100,14 @@ final class Subscriber: Sendable {
         for waiter in endWaiters { waiter.resume(returning: reason) }
     }
 
+    /// Removes and returns the events that wait, or nil if there are none.
+    func takeWaiting() -> [[UInt8]]? { state.withLock { $0.take() } }
+
     /// Returns the events that wait, as soon as there are any; nil after the end.
     func next() async -> [[UInt8]]? {
-        await withTaskCancellationHandler {
+        // Without a continuation if possible, because events often wait after a write.
+        if let events = takeWaiting() { return events }
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let result = state.withLock { state -> [[UInt8]]?? in
                     if let events = state.take() { return .some(events) }
