@@ -94,6 +94,8 @@ let package = Package(
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision", logging,
                 serviceLifecycle,
             ]),
+        // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
+        .target(name: "LockstepLive", dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
         // Simulates thousands of devices in one process and measures their delivery.
         .target(
             name: "LockstepFleet",
@@ -140,7 +142,7 @@ let package = Package(
             name: "lockstep",
             dependencies: [
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepAgent", "LockstepFleet",
-                "LockstepMotion", "LockstepSensors", "LockstepCommandLine", argumentParser,
+                "LockstepLive", "LockstepMotion", "LockstepSensors", "LockstepCommandLine", argumentParser,
             ]),
 
         .testTarget(
@@ -179,6 +181,11 @@ let package = Package(
             dependencies: [
                 "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepStore",
                 "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
+            ]),
+        .testTarget(
+            name: "LockstepLiveTests",
+            dependencies: [
+                "LockstepLive", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire", logging,
             ]),
         .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
         .testTarget(
