@@ -18,7 +18,8 @@ let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hum
 let hummingbirdTLS: Target.Dependency = .product(name: "HummingbirdTLS", package: "hummingbird")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
-let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
+let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 
@@ -29,6 +30,7 @@ let package = Package(
         .library(name: "LockstepWire", targets: ["LockstepWire"]),
         .library(name: "LockstepMQTT", targets: ["LockstepMQTT"]),
         .library(name: "LockstepStore", targets: ["LockstepStore"]),
+        .library(name: "LockstepExport", targets: ["LockstepExport"]),
         .library(name: "LockstepMotion", targets: ["LockstepMotion"]),
         .library(name: "LockstepSensors", targets: ["LockstepSensors"]),
         .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
@@ -47,6 +49,7 @@ let package = Package(
         // HTTP, for LockstepServe only. Without its traits it does not import all of Foundation.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],
@@ -70,6 +73,8 @@ let package = Package(
         .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
         // The sample store, which holds each sample once.
         .target(name: "LockstepStore", dependencies: ["LockstepModel", "LockstepSQLite"]),
+        // File formats of exported samples.
+        .target(name: "LockstepExport", dependencies: ["LockstepModel", "LockstepStore"]),
         // Algorithms without I/O: attitude, filters, gestures, steps.
         .target(name: "LockstepMotion", dependencies: ["LockstepModel"]),
         // Sensor sources, and the hub that shares them between consumers.
@@ -92,6 +97,8 @@ let package = Package(
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision", logging,
                 serviceLifecycle,
             ]),
+        // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
+        .target(name: "LockstepLive", dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
         // Simulates thousands of devices in one process and measures their delivery.
         .target(
             name: "LockstepFleet",
@@ -103,8 +110,10 @@ let package = Package(
         .target(
             name: "LockstepServe",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", hummingbird, hummingbirdTLS, nioCore,
-                nioPosix, nioHTTP1, nioSSL, httpTypes, logging, serviceLifecycle,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepLive",
+                "LockstepSupervision", hummingbird,
+                hummingbirdCore,
+                hummingbirdTLS, nioCore, nioPosix, nioHTTPTypes, nioSSL, httpTypes, logging, serviceLifecycle,
             ],
             exclude: ["Page"]),
         // Shared by the programs: settings, errors, terminal output.
@@ -136,8 +145,9 @@ let package = Package(
         .executableTarget(
             name: "lockstep",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepAgent", "LockstepFleet",
-                "LockstepMotion", "LockstepSensors", "LockstepCommandLine", argumentParser,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepAgent",
+                "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors", "LockstepCommandLine",
+                argumentParser,
             ]),
 
         .testTarget(
@@ -165,6 +175,7 @@ let package = Package(
             ]
         ),
         .testTarget(name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite"]),
+        .testTarget(name: "LockstepExportTests", dependencies: ["LockstepExport", "LockstepModel", "LockstepStore"]),
         .testTarget(
             name: "LockstepAgentTests",
             dependencies: [
@@ -176,6 +187,11 @@ let package = Package(
             dependencies: [
                 "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepStore",
                 "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
+            ]),
+        .testTarget(
+            name: "LockstepLiveTests",
+            dependencies: [
+                "LockstepLive", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire", logging,
             ]),
         .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
         .testTarget(

@@ -21,7 +21,7 @@ struct LockstepCommand: ParsableCommand {
         version: "lockstep \(lockstepVersion)",
         subcommands: [
             DevicesCommand.self, WatchCommand.self, QueryCommand.self, VerifyCommand.self, CommandCommand.self,
-            DoctorCommand.self, AnalyzeCommand.self, SimulateCommand.self,
+            DoctorCommand.self, AnalyzeCommand.self, SimulateCommand.self, ServeCommand.self,
         ])
 
     static func main() {

@@ -15,20 +15,10 @@ struct LogReader {
     init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         guard let logStream = try LogSchema.find(stream, in: database) else { return nil }
         kinds = stream.columns.map(\.kind)
-        let values = stream.columns.indices.map { index in
-            "\(logStream.value(of: stream.columns[index])) AS c\(index)"
-        }
-        let list = (["sample.t AS t"] + values).joined(separator: ", ")
+        let list = Self.list(stream, logStream)
         let names = (["t"] + stream.columns.indices.map { "c\($0)" }).joined(separator: ", ")
         let times = "t >= ?2 AND t < ?3"
-        let ofDevice = Self.union(logStream) { table, log in
-            // By the primary key: one search in each turn.
-            """
-            SELECT \(list) FROM log_turns CROSS JOIN \(table) AS sample ON sample.turn = log_turns.turn
-                AND sample.stream_id = \(logStream.id) AND sample.device_id = ?1 AND \(log.isVisible("+sample.device_id"))
-            WHERE log_turns.turn <= (SELECT max(turn) FROM \(table)) AND \(times)
-            """
-        }
+        let ofDevice = Self.ofDevice(stream, logStream)
         let all = Self.union(logStream) { table, log in
             """
             SELECT device_id, \(list) FROM \(table) AS sample
@@ -72,6 +62,31 @@ struct LogReader {
         var result: [Int64: Int64] = [:]
         while try counts.step() { result[counts.int64(at: 0)] = counts.int64(at: 1) }
         return result
+    }
+
+    /// Returns a SELECT of the rows of device `?1` from time `?2` up to `?3` in no order, with the columns `t`, `c0`, `c1`,
+    /// …, or nil if the logs cannot contain the stream.
+    static func selectOfDevice(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) -> String? {
+        try LogSchema.find(stream, in: database).map { ofDevice(stream, $0) }
+    }
+
+    private static func ofDevice(_ stream: SensorStream, _ logStream: LogStream) -> String {
+        union(logStream) { table, log in
+            // By the primary key: one search in each turn.
+            """
+            SELECT \(list(stream, logStream))
+            FROM log_turns CROSS JOIN \(table) AS sample ON sample.turn = log_turns.turn
+                AND sample.stream_id = \(logStream.id) AND sample.device_id = ?1 AND \(log.isVisible("+sample.device_id"))
+            WHERE log_turns.turn <= (SELECT max(turn) FROM \(table)) AND t >= ?2 AND t < ?3
+            """
+        }
+    }
+
+    private static func list(_ stream: SensorStream, _ logStream: LogStream) -> String {
+        let values = stream.columns.indices.map { index in
+            "\(logStream.value(of: stream.columns[index])) AS c\(index)"
+        }
+        return (["sample.t AS t"] + values).joined(separator: ", ")
     }
 
     private func bind(_ statement: SQLiteStatement, _ device: Int64, _ times: Range<Int64>) throws(SQLiteError) {

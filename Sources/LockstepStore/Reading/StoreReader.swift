@@ -15,6 +15,8 @@ public final class StoreReader {
     var lookups: [SensorStream: SampleLookup] = [:]
     /// The cached rows of ``compare(_:of:)``.
     var recent: RecentRows?
+    /// The connections of ``envelope(_:cancellation:)``, which opens them.
+    var envelopeConnections: [EnvelopeConnection] = []
 
     /// Opens the store at `path`.
     /// - Throws: ``StoreError`` if the file does not exist, is not a store, or has another schema version.

@@ -1,4 +1,3 @@
-import Glibc
 public import LockstepModel
 
 /// Writes times as ISO 8601 with microseconds. It reuses the text of the previous second.
@@ -28,12 +27,4 @@ public struct TimeWriter {
         output.append(fraction.magnitude, digits: 6)
         output.append(byte: UInt8(ascii: "Z"))
     }
-}
-
-/// Returns the current time in ISO 8601, to the millisecond.
-func wallClockTime() -> String {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    let microseconds = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
-    return Timestamp(microseconds: microseconds).iso8601Milliseconds
 }

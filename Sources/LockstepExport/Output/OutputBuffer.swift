@@ -1,7 +1,7 @@
-/// Collects output and writes it to standard output in large pieces.
+/// Collects the bytes of an output, which its owner writes in large pieces.
 ///
-/// Numbers are converted directly to bytes: `lockstep query` writes millions of them, and creating a `String` for each
-/// would cost more than the rest of a row.
+/// Numbers are converted directly to bytes: an export writes millions of them, and creating a `String` for each would
+/// cost more than the rest of a row.
 public struct OutputBuffer {
     /// The bytes that are not yet written.
     public private(set) var bytes: [UInt8] = []
@@ -46,15 +46,9 @@ public struct OutputBuffer {
         if count > 0 { bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count)) }
     }
 
-    /// Ends a line, and writes the buffer if it is full.
-    public mutating func endLine() {
-        bytes.append(UInt8(ascii: "\n"))
-        if bytes.count >= Self.limit { flush() }
-    }
+    /// Whether the buffer is large enough to be written.
+    public var isFull: Bool { bytes.count >= Self.limit }
 
-    /// Writes all bytes to standard output.
-    public mutating func flush() {
-        Terminal.output.write(bytes)
-        bytes.removeAll(keepingCapacity: true)
-    }
+    /// Removes all bytes, after they were written.
+    public mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 }

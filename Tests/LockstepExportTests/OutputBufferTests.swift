@@ -1,4 +1,4 @@
-import LockstepCommandLine
+import LockstepExport
 import LockstepModel
 import Testing
 
