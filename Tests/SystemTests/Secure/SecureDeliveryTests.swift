@@ -36,7 +36,9 @@ struct SecureDeliveryTests {
         }
     }
 
-    @Test("the commands of an operator and of lockstep-serve reach an agent, and a reader's command is refused with the reason")
+    @Test(
+        "the commands of an operator and of lockstep-serve reach an agent, and a reader's command is refused with the reason"
+    )
     func commands() async throws {
         try await withSecureBroker { broker in
             let agent = try broker.startAgent("walker", as: "lab/walker")
