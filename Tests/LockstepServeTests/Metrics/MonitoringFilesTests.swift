@@ -29,7 +29,7 @@ struct MonitoringFilesTests {
     func documentation() throws {
         let page = try String(contentsOfFile: Programs.source("docs/monitoring.md"), encoding: .utf8)
         let listed = page.matches(of: /\n\| `(\w+)` \|/).map { String($0.1) }
-        let metrics = MetricsText().render(.healthy).matches(of: /\# TYPE (\w+) /).map { String($0.1) }
+        let metrics = MetricsText().render(.healthy).matches(of: #/# TYPE (\w+) /#).map { String($0.1) }
         #expect(try listed.sorted() == (metrics + alertNames()).sorted())
     }
 
