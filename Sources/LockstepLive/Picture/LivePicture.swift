@@ -17,7 +17,8 @@ public final class LivePicture: Sendable {
         var touched: [Subscriber] = []
         var lastID = 0
         var isClosed = false
-        var nextKeepAlive: Int64 = 0
+        /// The time of the next comments that keep connections open; nil before the first second.
+        var nextKeepAlive: Int64?
         var nextSecond: Int64 = 0
         var messages = 0
         var unreadable = 0
@@ -145,8 +146,8 @@ extension LivePicture.State {
             devices.touchFadingRates(at: moment.boot)
             fleet.advance(devices, to: moment, touched: &touched)
         }
-        let keepsAlive = moment.boot >= nextKeepAlive
-        if keepsAlive { nextKeepAlive = moment.boot + LivePicture.keepAliveInterval }
+        let keepsAlive = moment.boot >= nextKeepAlive ?? .max
+        if keepsAlive || nextKeepAlive == nil { nextKeepAlive = moment.boot + LivePicture.keepAliveInterval }
         for (id, subscriber) in subscribers {
             if subscriber.check(at: moment.boot, patience: patience) {
                 remove(id)
