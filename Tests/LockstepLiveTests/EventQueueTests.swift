@@ -49,6 +49,14 @@ struct EventQueueTests {
         #expect(queue.add(event("b"), samples: 0) == false)
     }
 
+    @Test("time without progress counts from the first check")
+    func firstStandstill() {
+        var queue = EventQueue(limit: 300, overflow: .dropsSamples)
+        _ = queue.add(event("a"), samples: 1)
+        #expect(queue.standstill(at: 90_000_000) == 0)
+        #expect(queue.standstill(at: 90_001_000) == 1000)
+    }
+
     @Test("time without progress counts only while events wait")
     func standstill() {
         var queue = EventQueue(limit: 300, overflow: .dropsSamples)

@@ -61,7 +61,7 @@ struct LiveSubscriptionTests {
             picture.handle(.samples(samples(1, from: Double(second)), of: left), at: Double(second))
             picture.advance(from: Double(second), to: Double(second) + 0.02)
             _ = reading.waiting()
-            #expect(picture.statistics.subscribers == (second < 12 ? 2 : 1), "after \(second) s")
+            #expect(picture.statistics.subscribers == (second < 11 ? 2 : 1), "after \(second) s")
         }
         #expect(await reason.value == "too slow: nothing was read for 10 s")
         #expect(stuck.waiting().map(\.name) == ["end"])

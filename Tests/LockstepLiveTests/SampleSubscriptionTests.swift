@@ -42,7 +42,8 @@ struct SampleSubscriptionTests {
         picture.advance(from: 0.5, to: 1.1)
         let expected = (0...5).flatMap { samples(10, from: Double($0) / 10).times }
         for (name, subscription) in [("early", early), ("late", late), ("other", other)] {
-            let found = try subscription.waiting().filter { $0.name == "samples" }.flatMap { try $0.samples().times }
+            let events = subscription.waiting()
+            let found = try events.filter { $0.name == "samples" }.flatMap { try $0.samples().times }
             #expect(found == expected, "\(name)")
         }
     }
