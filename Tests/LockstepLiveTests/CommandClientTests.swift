@@ -20,7 +20,7 @@ struct CommandClientTests {
             configuration.backoff = Backoff(initial: .milliseconds(50), maximum: .milliseconds(200))
             let feed = LiveFeed(configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             let task = Task { await feed.run() }
-            let agent = TestClient(broker.address, filters: ["lockstep/+/+/command"])
+            let agent = TestClient(broker.address, filters: ["lockstep/+/+/command"], keepsSession: true)
             #expect(await agent.waitUntilListening())
             await expectEventually { feed.status.isConnected }
             try await body(feed, agent, broker)

@@ -106,19 +106,20 @@ struct LiveFeedTests {
     }
 
     @Test("a refused subscription is a problem, although the connection is established")
-    func refusedSubscription() async throws {
-        try await withTemporaryFolder { folder in
-            try "topic read other/#\n".write(toFile: folder + "/acl", atomically: true, encoding: .utf8)
-            try await withBroker(settings: ["acl_file \(folder)/acl"]) { broker in
-                let configuration = FeedConfiguration(broker: broker.address, clientID: "feed")
-                let feed = LiveFeed(configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-                let task = Task { await feed.run() }
-                await expectEventually { feed.status.problem?.contains("not allowed to read 'lockstep/#'") == true }
-                #expect(!feed.status.isConnected)
-                feed.stop()
-                await task.value
-            }
-        }
+    func refusedSubscription() {
+        var reports: [LiveFeed.Status] = []
+        let configuration = FeedConfiguration(broker: BrokerAddress(host: "localhost", port: 1), clientID: "feed")
+        let wakeup = Wakeup()
+        let commands = CommandClient(limit: 1, wakeup: wakeup)
+        let loop = FeedLoop(
+            configuration, wakeup: wakeup, picture: LivePicture(root: .standard), commands: commands,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        ) { reports.append($0) }
+        loop.handle(.subscribed(id: 1, isGranted: false))
+        let problem = "this user is not allowed to read 'lockstep/#'"
+        #expect(reports == [LiveFeed.Status(isConnected: false, problem: problem)])
+        loop.handle(.subscribed(id: 1, isGranted: true))
+        #expect(reports.last == LiveFeed.Status(isConnected: true))
     }
 
     @Test("stopping the feed ends its subscriptions with the reason")
