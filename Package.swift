@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
+        .library(name: "LockstepLive", targets: ["LockstepLive"]),
         .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
         .executable(name: "lockstep-collector", targets: ["lockstep-collector"]),
         .executable(name: "lockstep", targets: ["lockstep"]),

@@ -13,7 +13,9 @@ struct CommandClientTests {
     private let left = device("left")
 
     /// Calls `body` with a feed that is connected, and a client that receives its requests.
-    private func withFeed(requests: Int = 1000, _ body: (LiveFeed, TestClient, TestBroker) async throws -> Void) async throws {
+    private func withFeed(requests: Int = 1000, _ body: (LiveFeed, TestClient, TestBroker) async throws -> Void)
+        async throws
+    {
         try await withBroker(isPersistent: true) { broker in
             var configuration = FeedConfiguration(broker: broker.address, clientID: "feed")
             configuration.limits.requests = requests
@@ -46,7 +48,8 @@ struct CommandClientTests {
             await reply(agent, id: "1", .flushed(batches: 3))
             let (accepted, refused) = try await (first, second)
             #expect(accepted.reply.outcome == .flushed(batches: 3))
-            #expect(String(decoding: refused.payload, as: UTF8.self) == #"{"id":"2","ok":false,"error":"no such phase"}"#)
+            #expect(
+                String(decoding: refused.payload, as: UTF8.self) == #"{"id":"2","ok":false,"error":"no such phase"}"#)
         }
     }
 

@@ -79,7 +79,8 @@ struct LiveFeedTests {
         }
     }
 
-    @Test("the feed reconnects after a restart of the broker, reports the interruption, and continues its subscriptions")
+    @Test(
+        "the feed reconnects after a restart of the broker, reports the interruption, and continues its subscriptions")
     func brokerRestart() async throws {
         try await withBroker(isPersistent: true) { broker in
             try await withClient(broker) { client in

@@ -27,7 +27,9 @@ struct RequestTableTests {
         table.add(AgentRequest(id: id, action: .flush), to: left, deadline: 1000)
     }
 
-    private func reply(_ id: String) -> Data { Data(ReplyJSON.encode(AgentReply(id: id, outcome: .flushed(batches: 2)))) }
+    private func reply(_ id: String) -> Data {
+        Data(ReplyJSON.encode(AgentReply(id: id, outcome: .flushed(batches: 2))))
+    }
 
     @Test("a request is sent once per connection, and again after a reconnect")
     mutating func sending() {

@@ -13,7 +13,9 @@ struct SampleSubscriptionTests {
 
     @Test("a subscriber receives the time and rate, then recent samples, then new ones, each sample once")
     func recentAndNew() throws {
-        for second in 0..<5 { picture.handle(.samples(samples(100, from: Double(second)), of: left), at: Double(second)) }
+        for second in 0..<5 {
+            picture.handle(.samples(samples(100, from: Double(second)), of: left), at: Double(second))
+        }
         let subscription = try picture.subscribe(to: all, at: moment(4.5))
         let first = subscription.waiting()
         #expect(first.map(\.name) == ["hello", "samples"])
@@ -33,7 +35,9 @@ struct SampleSubscriptionTests {
         let early = try picture.subscribe(to: SampleRequest(devices: nil, streams: nil, hz: 1), at: moment(0))
         picture.handle(.samples(samples(10, from: 0), of: left), at: 0)
         picture.advance(from: 0, to: 0.05)
-        for step in 1...4 { picture.handle(.samples(samples(10, from: Double(step) / 10), of: left), at: Double(step) / 10) }
+        for step in 1...4 {
+            picture.handle(.samples(samples(10, from: Double(step) / 10), of: left), at: Double(step) / 10)
+        }
         // The other subscriber has the first block; the next four wait for the end of its second.
         let request = SampleRequest(devices: [left], streams: [.accelerometer], hz: 1)
         let late = try picture.subscribe(to: request, at: moment(0.45))
