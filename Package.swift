@@ -36,7 +36,11 @@ let package = Package(
         .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
+<<<<<<< HEAD
         .library(name: "LockstepServe", targets: ["LockstepServe"]),
+=======
+        .library(name: "LockstepLive", targets: ["LockstepLive"]),
+>>>>>>> live
         .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
         .executable(name: "lockstep-collector", targets: ["lockstep-collector"]),
         .executable(name: "lockstep-serve", targets: ["lockstep-serve"]),
