@@ -10,6 +10,10 @@ struct LogReader {
     private let firstTime: SQLiteStatement
     private let newest: SQLiteStatement
     private let counts: SQLiteStatement
+    /// The SELECT of the rows of all devices, and the database, for rarer queries.
+    private let all: String
+    private let database: SQLiteDatabase
+    private let columns: [SensorStream.Column]
 
     /// Creates a reader, or returns nil if the logs cannot contain the stream.
     init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
@@ -25,6 +29,9 @@ struct LogReader {
             WHERE stream_id = \(logStream.id) AND \(log.isVisible("device_id"))
             """
         }
+        self.all = all
+        self.database = database
+        columns = stream.columns
         rows = try database.prepare("SELECT \(names) FROM (\(ofDevice)) ORDER BY t")
         firstTime = try database.prepare("SELECT min(t) FROM (\(ofDevice))")
         // SQLite takes the other columns from the row with the maximum.
@@ -54,6 +61,21 @@ struct LogReader {
         try newest.bind(times.upperBound, at: 3)
         var result: [Int64: Row] = [:]
         while try newest.step() { result[newest.int64(at: 0)] = row(newest, from: 2) }
+        return result
+    }
+
+    /// Returns the newest row of each device, or of one, in which a column is known, by device id.
+    func newest(of device: Int64?, knowing column: String) throws(SQLiteError) -> [Int64: Row] {
+        guard let index = columns.firstIndex(where: { $0.name == column }) else { return [:] }
+        if let device {
+            let known = try rows(of: device, .min ..< .max).last { !$0.values[index].isNaN }
+            return known.map { [device: $0] } ?? [:]
+        }
+        let names = (["t"] + kinds.indices.map { "c\($0)" }).joined(separator: ", ")
+        let select = try database.prepare(
+            "SELECT device_id, max(t), \(names) FROM (\(all)) WHERE c\(index) IS NOT NULL GROUP BY device_id")
+        var result: [Int64: Row] = [:]
+        while try select.step() { result[select.int64(at: 0)] = row(select, from: 2) }
         return result
     }
 
