@@ -219,7 +219,7 @@ let package = Package(
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT", "LockstepModel",
                 "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep", "lockstep-agent",
-                "lockstep-collector", logging,
+                "lockstep-collector", "lockstep-serve", logging,
             ],
             exclude: ["PowerCut/disk-log.c"]),
         // Command-line tests: exact output and exit codes.
@@ -227,7 +227,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
-                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector",
+                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
             ]),
         // The examples and tables in docs/.
         .testTarget(

@@ -20,7 +20,7 @@ public struct ProcessUsage: Hashable, Sendable {
         guard let stat = contents(of: "/proc/self/stat") else { return nil }
         var usage = ProcessUsage(
             stat: stat, ticksPerSecond: sysconf(Int32(_SC_CLK_TCK)), pageSize: sysconf(Int32(_SC_PAGESIZE)),
-            bootTime: contents(of: "/proc/stat").flatMap(bootTime))
+            bootTime: bootTime)
         usage?.openDescriptors = openDescriptors()
         usage?.maxDescriptors = maxDescriptors()
         return usage
@@ -42,9 +42,15 @@ public struct ProcessUsage: Hashable, Sendable {
         startTime = bootTime.map { $0 + Double(start) / Double(ticksPerSecond) }
     }
 
-    /// Returns the boot of the machine in seconds since 1970, from the text of `/proc/stat`.
-    static func bootTime(_ text: String) -> Double? {
-        text.split(separator: "\n").first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst(6)) }
+    /// The boot of the machine in seconds since 1970. It is read once, so that the start of the process is constant.
+    ///
+    /// Not from `/proc/stat`, which a service with `ProcSubset=pid` cannot read.
+    private static let bootTime = seconds(of: CLOCK_REALTIME) - seconds(of: CLOCK_BOOTTIME)
+
+    private static func seconds(of clock: clockid_t) -> Double {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     private static func openDescriptors() -> Int? {

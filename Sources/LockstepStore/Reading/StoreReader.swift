@@ -32,6 +32,11 @@ public final class StoreReader {
         do {
             database = try SQLiteDatabase(path: path, mode: .readOnly)
             try StoreSchema.check(database)
+        } catch let error as SQLiteError where error.isReadOnlyOrCannotOpen {
+            throw StoreError(
+                .notAllowed,
+                "cannot read \(path): give this user read access to the file and its folder. If there is no file "
+                    + "\(path)-shm, start the collector once, which creates it (\(error))")
         } catch {
             throw StoreError(error, path: path)
         }

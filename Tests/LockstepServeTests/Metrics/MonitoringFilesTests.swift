@@ -25,6 +25,14 @@ struct MonitoringFilesTests {
         }
     }
 
+    @Test("docs/monitoring.md lists every metric and every alert, and no others")
+    func documentation() throws {
+        let page = try String(contentsOfFile: Programs.source("docs/monitoring.md"), encoding: .utf8)
+        let listed = page.matches(of: /\n\| `(\w+)` \|/).map { String($0.1) }
+        let metrics = MetricsText().render(.healthy).matches(of: #/# TYPE (\w+) /#).map { String($0.1) }
+        #expect(try listed.sorted() == (metrics + alertNames()).sorted())
+    }
+
     @Test("every query of the dashboard has a result")
     func dashboard() async throws {
         let queries = try Dashboard.load().queries
