@@ -8,18 +8,22 @@ enum Suggestion {
         return ": did you mean '\(best.name)'?"
     }
 
-    /// Returns the number of inserted, deleted and replaced characters (Levenshtein distance).
+    /// Returns the number of inserted, deleted, replaced and swapped characters (optimal string alignment distance).
     static func distance(_ left: String, _ right: String) -> Int {
-        let right = Array(right)
-        var previous = Array(0...right.count)
-        for (row, character) in left.enumerated() {
+        let (left, right) = (Array(left), Array(right))
+        var rows = [Array(0...right.count)]
+        for row in left.indices {
             var current = [row + 1]
             for column in right.indices {
-                let replaced = previous[column] + (right[column] == character ? 0 : 1)
-                current.append(min(replaced, previous[column + 1] + 1, current[column] + 1))
+                let replaced = rows[row][column] + (right[column] == left[row] ? 0 : 1)
+                var best = min(replaced, rows[row][column + 1] + 1, current[column] + 1)
+                if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+                    best = min(best, rows[row - 1][column - 1] + 1)
+                }
+                current.append(best)
             }
-            previous = current
+            rows.append(current)
         }
-        return previous[right.count]
+        return rows[left.count][right.count]
     }
 }
