@@ -7,7 +7,7 @@ struct LogReader {
 
     private let kinds: [SensorStream.Kind]
     private let rows: SQLiteStatement
-    private let firstTime: SQLiteStatement
+    private let endTimes: SQLiteStatement
     private let newest: SQLiteStatement
     private let counts: SQLiteStatement
     /// The SELECT of the rows of all devices, and the database, for rarer queries.
@@ -33,7 +33,7 @@ struct LogReader {
         self.database = database
         columns = stream.columns
         rows = try database.prepare("SELECT \(names) FROM (\(ofDevice)) ORDER BY t")
-        firstTime = try database.prepare("SELECT min(t) FROM (\(ofDevice))")
+        endTimes = try database.prepare("SELECT min(t), max(t) FROM (\(ofDevice))")
         // SQLite takes the other columns from the row with the maximum.
         newest = try database.prepare(
             "SELECT device_id, max(t), \(names) FROM (\(all)) WHERE \(times) GROUP BY device_id")
@@ -50,9 +50,17 @@ struct LogReader {
 
     /// Returns the time of the oldest row of a device in a range of times, or nil if there is none.
     func firstTime(of device: Int64, _ times: Range<Int64>) throws(SQLiteError) -> Int64? {
-        try bind(firstTime, device, times)
-        defer { firstTime.reset() }
-        return try firstTime.step() ? firstTime.optionalInt64(at: 0) : nil
+        try bind(endTimes, device, times)
+        defer { endTimes.reset() }
+        return try endTimes.step() ? endTimes.optionalInt64(at: 0) : nil
+    }
+
+    /// Returns the times of the oldest and the newest row of a device in a range of times, or none if there is no row.
+    func endTimes(of device: Int64, _ times: Range<Int64>) throws(SQLiteError) -> [Int64] {
+        try bind(endTimes, device, times)
+        defer { endTimes.reset() }
+        guard try endTimes.step() else { return [] }
+        return [endTimes.optionalInt64(at: 0), endTimes.optionalInt64(at: 1)].compactMap(\.self)
     }
 
     /// Returns the newest row of each device in a range of times, by device id. It scans the logs once.
