@@ -36,11 +36,8 @@ let package = Package(
         .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
-<<<<<<< HEAD
-        .library(name: "LockstepServe", targets: ["LockstepServe"]),
-=======
         .library(name: "LockstepLive", targets: ["LockstepLive"]),
->>>>>>> live
+        .library(name: "LockstepServe", targets: ["LockstepServe"]),
         .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
         .executable(name: "lockstep-collector", targets: ["lockstep-collector"]),
         .executable(name: "lockstep-serve", targets: ["lockstep-serve"]),

@@ -21,13 +21,9 @@ struct LockstepCommand: ParsableCommand {
             """,
         version: "lockstep \(lockstepVersion)",
         subcommands: [
-<<<<<<< HEAD
-            DevicesCommand.self, WatchCommand.self, QueryCommand.self, VerifyCommand.self, CommandCommand.self,
-            DoctorCommand.self, AnalyzeCommand.self, SimulateCommand.self, ServeCommand.self,
-=======
             DevicesCommand.self, WatchCommand.self, QueryCommand.self, ExportCommand.self, VerifyCommand.self,
             CommandCommand.self, DoctorCommand.self, AnalyzeCommand.self, SimulateCommand.self,
->>>>>>> export
+            ServeCommand.self,
         ])
 
     static func main() {

@@ -83,7 +83,9 @@ struct ServerParts: Sendable {
             configuration: configuration, feed: feed, store: store, connections: connections, streams: streams
         ).add(to: &routes)
         LiveRoutes(picture: feed.picture, catalog: catalog, streams: streams).add(to: &routes)
-        HistoryRoutes(store: store, picture: feed.picture, catalog: catalog).add(to: &routes)
+        let history = HistoryRoutes(store: store, picture: feed.picture, catalog: catalog)
+        DeviceHistoryRoutes(history: history).add(to: &routes)
+        history.add(to: &routes)
         CommandRoutes(feed: feed, catalog: catalog, logger: logger).add(to: &routes)
         StaticFiles(page: configuration.pageFolder, leaflet: configuration.leafletFolder).add(to: &routes)
         return routes

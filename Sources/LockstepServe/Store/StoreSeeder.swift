@@ -13,16 +13,18 @@ struct StoreSeeder {
 
     /// Runs until the task is cancelled.
     func run() async {
-        // The newest samples of all streams take longer to read than the counters, and arrive by MQTT later.
-        var hasNewest = false
+        // States and newest samples take longer to read than the counters, and arrive by MQTT later.
+        var isOpen = false
         var lastProblem: String?
         while !Task.isCancelled {
             do {
-                let withNewest = !hasNewest
-                let seeds = try await store.read { reader, _ in try Self.seeds(reader, withNewest: withNewest) }
+                let isFirst = !isOpen
+                let seeds = try await store.read { reader, cancellation in
+                    isFirst ? try Self.seeds(reader, cancellation) : try Self.counters(reader)
+                }
                 picture.seed(seeds)
-                if withNewest { logger.info("store opened", metadata: ["devices": "\(seeds.count)"]) }
-                hasNewest = true
+                if isFirst { logger.info("store opened", metadata: ["devices": "\(seeds.count)"]) }
+                isOpen = true
                 lastProblem = nil
             } catch is CancellationError {
                 return
@@ -30,32 +32,38 @@ struct StoreSeeder {
                 let problem = (error as? Problem)?.detail ?? "\(error)"
                 if problem != lastProblem { logger.warning("store not readable", metadata: ["error": "\(problem)"]) }
                 lastProblem = problem
-                hasNewest = false
+                isOpen = false
             }
             try? await Task.sleep(for: interval)
         }
     }
 
-    private static func seeds(_ reader: StoreReader, withNewest: Bool) throws -> [DeviceSeed] {
-        var newest: [DeviceAddress: [SampleBlock]] = [:]
-        if withNewest {
-            for stream in try reader.catalog().streams {
-                try reader.query(stream: stream, detail: .last) { row in
-                    newest[row.device, default: []].append(
-                        SampleBlock(
-                            stream: stream, times: [row.time.microseconds], columns: row.values.map { [$0] }))
-                }
-            }
+    /// Returns what the store knows about all devices.
+    private static func seeds(_ reader: StoreReader, _ cancellation: QueryCancellation) throws -> [DeviceSeed] {
+        let catalog = try reader.catalog()
+        return try reader.overviews(cancellation: cancellation).map { overview in
+            var seed = seed(overview.summary)
+            seed.transition = overview.transition
+            seed.newest =
+                overview.newest.keys.compactMap(catalog.stream(ofChannel:)).map { SampleBlock(stream: $0) }
+                + [overview.battery.map { block(.battery, $0) }].compactMap(\.self)
+            seed.lastFix = overview.position.map { block(.location, $0) }
+            return seed
         }
-        return try reader.devices().map { device in
-            let blocks = newest[device.address] ?? []
-            return DeviceSeed(
-                address: device.address,
-                counters: StoredCounters(
-                    samples: device.samples, duplicates: device.duplicates, conflicts: device.conflicts,
-                    gaps: device.gaps, droppedBatches: device.dropped),
-                newest: blocks, lastSample: device.lastSample,
-                lastFix: blocks.first { $0.stream.name == SensorStream.location.name })
-        }
+    }
+
+    /// Returns the counters of all devices.
+    private static func counters(_ reader: StoreReader) throws -> [DeviceSeed] { try reader.devices().map(seed) }
+
+    private static func seed(_ device: DeviceSummary) -> DeviceSeed {
+        DeviceSeed(
+            address: device.address,
+            counters: StoredCounters(
+                samples: device.samples, duplicates: device.duplicates, conflicts: device.conflicts,
+                gaps: device.gaps, droppedBatches: device.dropped), lastSample: device.lastSample)
+    }
+
+    private static func block(_ stream: SensorStream, _ sample: DeviceOverview.Sample) -> SampleBlock {
+        SampleBlock(stream: stream, times: [sample.time.microseconds], columns: sample.values.map { [$0] })
     }
 }
