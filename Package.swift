@@ -203,8 +203,9 @@ let package = Package(
             name: "LockstepServeTests",
             dependencies: [
                 "LockstepServe", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
-                "LockstepTestSupport", "lockstep-serve", "lockstep", logging,
-            ]),
+                "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve", logging,
+            ],
+            exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
         .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
         // Helpers for tests: brokers, child processes, temporary folders, deadlines.
         .target(
