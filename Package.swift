@@ -36,6 +36,7 @@ let package = Package(
         .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
+        .library(name: "LockstepLive", targets: ["LockstepLive"]),
         .library(name: "LockstepServe", targets: ["LockstepServe"]),
         .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
         .executable(name: "lockstep-collector", targets: ["lockstep-collector"]),
@@ -202,8 +203,9 @@ let package = Package(
             name: "LockstepServeTests",
             dependencies: [
                 "LockstepServe", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
-                "LockstepTestSupport", "lockstep-serve", "lockstep", logging,
-            ]),
+                "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve", logging,
+            ],
+            exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
         .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
         // Helpers for tests: brokers, child processes, temporary folders, deadlines.
         .target(

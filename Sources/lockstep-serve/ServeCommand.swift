@@ -84,7 +84,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Maximum number of connections (default: 1000).")
     var maxConnections: String?
 
-    @Option(help: "Maximum number of devices in the metrics (default: 1000).")
+    @Option(help: "Maximum number of devices with metrics of their own (default: 100).")
     var metricsDevices: String?
 
     static let names =
@@ -132,6 +132,11 @@ struct ServeCommand: AsyncParsableCommand {
             "max-connections", maxConnections, parse: { try wholeNumber($0, in: 1...100_000) })
         {
             configuration.limits.connections = limit
+        }
+        if let limit = try settings.value(
+            "metrics-devices", metricsDevices, parse: { try wholeNumber($0, in: 0...100_000) })
+        {
+            configuration.metricsDevices = limit
         }
         return configuration
     }

@@ -118,5 +118,5 @@ func events(_ chunks: [[UInt8]]?) -> [Event] {
 
 extension LiveSubscription {
     /// Removes and returns the events that wait.
-    func waiting() -> [Event] { events(subscriber.takeWaiting()) }
+    func waiting() -> [Event] { withExtendedLifetime(self) { events(subscriber.takeWaiting()) } }
 }

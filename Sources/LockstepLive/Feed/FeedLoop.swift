@@ -65,7 +65,8 @@ final class FeedLoop {
         }
     }
 
-    private func handle(_ event: BrokerLink.Event) {
+    /// Handles an event of the connection.
+    func handle(_ event: BrokerLink.Event) {
         switch event {
         case .connected:
             picture.didConnect()

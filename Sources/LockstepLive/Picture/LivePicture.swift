@@ -1,4 +1,4 @@
-import LockstepModel
+public import LockstepModel
 public import LockstepWire
 import Synchronization
 
@@ -17,7 +17,8 @@ public final class LivePicture: Sendable {
         var touched: [Subscriber] = []
         var lastID = 0
         var isClosed = false
-        var nextKeepAlive: Int64 = 0
+        /// The time of the next comments that keep connections open; nil before the first second.
+        var nextKeepAlive: Int64?
         var nextSecond: Int64 = 0
         var messages = 0
         var unreadable = 0
@@ -76,7 +77,12 @@ public final class LivePicture: Sendable {
     }
 
     /// Handles a message. `payload` only has to be valid during the call. ``advance(to:)`` notifies subscribers.
-    func handle(
+    /// - Parameters:
+    ///   - contentType: the content type of the payload, if the sender has set it.
+    ///   - moment: the arrival time.
+    /// - Returns: the change, or nil if there is none.
+    @discardableResult
+    public func handle(
         topic: String, payload: UnsafeRawBufferPointer, contentType: String?, at moment: Moment
     ) -> LiveChange? {
         state.withLock { state in
@@ -88,11 +94,12 @@ public final class LivePicture: Sendable {
     }
 
     /// Handles a new connection to the broker.
-    func didConnect() { state.withLock { $0.devices.didConnect() } }
+    public func didConnect() { state.withLock { $0.devices.didConnect() } }
 
-    /// Adds events that are due, ends slow subscribers, and notifies subscribers.
+    /// Adds events that are due, ends slow subscribers, and notifies subscribers. Call it after messages, and at the time
+    /// that it returns.
     /// - Returns: the time of the next call, in µs of the boot clock. A message may require an earlier one.
-    func advance(to moment: Moment) -> Int64 {
+    public func advance(to moment: Moment) -> Int64 {
         let deadline = state.withLock { state in
             state.samples.advance(to: moment.boot, touched: &state.touched)
             if moment.boot >= state.nextSecond {
@@ -106,7 +113,7 @@ public final class LivePicture: Sendable {
     }
 
     /// Ends all subscriptions, and refuses further ones.
-    func close(_ reason: String) {
+    public func close(_ reason: String) {
         let subscribers = state.withLock { state in
             state.isClosed = true
             return Array(state.subscribers.values)
@@ -145,8 +152,8 @@ extension LivePicture.State {
             devices.touchFadingRates(at: moment.boot)
             fleet.advance(devices, to: moment, touched: &touched)
         }
-        let keepsAlive = moment.boot >= nextKeepAlive
-        if keepsAlive { nextKeepAlive = moment.boot + LivePicture.keepAliveInterval }
+        let keepsAlive = moment.boot >= nextKeepAlive ?? .max
+        if keepsAlive || nextKeepAlive == nil { nextKeepAlive = moment.boot + LivePicture.keepAliveInterval }
         for (id, subscriber) in subscribers {
             if subscriber.check(at: moment.boot, patience: patience) {
                 remove(id)

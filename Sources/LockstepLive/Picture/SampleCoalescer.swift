@@ -12,6 +12,12 @@ struct SampleCoalescer: Sendable {
         let rate: Int
     }
 
+    /// A device at one event rate.
+    private struct Device: Hashable {
+        let device: Int
+        let rate: Int
+    }
+
     /// Collected samples.
     struct Output: Sendable {
         let channel: Channel
@@ -35,6 +41,8 @@ struct SampleCoalescer: Sendable {
 
     private let maxBytes: Int
     private var pending: [Channel: Pending] = [:]
+    /// The last deadline of any stream of a device, in µs of the boot clock.
+    private var lastDue: [Device: Int64] = [:]
     private var deadlines = DeadlineHeap<Channel>()
     /// The memory of all collected samples, in bytes.
     private(set) var bytes = 0
@@ -54,11 +62,13 @@ struct SampleCoalescer: Sendable {
         let isFull = bytes + size > maxBytes
         if !isFull { bytes += size }
         let isNew = pending[channel, default: Pending()].add(samples, bytes: size, isFull: isFull)
-        if isNew, let earliest = pending[channel]?.earliest {
-            // The same multiple for all streams of a device, so that they stay together.
-            let due = max(earliest, boot + Self.gathering)
-            deadlines.add(channel, at: (due + Self.gathering - 1) / Self.gathering * Self.gathering)
-        }
+        guard isNew, let earliest = pending[channel]?.earliest else { return }
+        let latest = max(earliest, boot + Self.gathering)
+        let device = Device(device: channel.stream.device, rate: channel.rate)
+        // Join the device's other streams, if that delays nothing.
+        let joined = lastDue[device].flatMap { $0 > boot && $0 >= earliest && $0 <= latest ? $0 : nil }
+        lastDue[device] = joined ?? latest
+        deadlines.add(channel, at: joined ?? latest)
     }
 
     /// Removes and returns the samples of the next channel that is due.

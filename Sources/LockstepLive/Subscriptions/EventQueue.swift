@@ -25,7 +25,8 @@ struct EventQueue {
     private(set) var dropped: Int64 = 0
     /// The number of times that events were taken.
     private var takes = 0
-    private var progress: (takes: Int, at: Int64) = (0, 0)
+    /// The number of takes and the time at the last progress; nil before the first check.
+    private var progress: (takes: Int, at: Int64)?
 
     init(limit: Int, overflow: Overflow) {
         self.limit = limit
@@ -80,7 +81,10 @@ struct EventQueue {
 
     /// Returns the time for which events have waited without any being taken, in µs. Call it regularly.
     mutating func standstill(at boot: Int64) -> Int64 {
-        if isEmpty || progress.takes != takes { progress = (takes, boot) }
-        return boot - progress.at
+        guard let last = progress, !isEmpty, last.takes == takes else {
+            progress = (takes, boot)
+            return 0
+        }
+        return boot - last.at
     }
 }

@@ -31,25 +31,24 @@ public final class LiveSubscription: AsyncSequence, Sendable {
     public func ended() async -> String { await subscriber.ended() }
 
     /// Returns an iterator over the events.
-    public func makeAsyncIterator() -> Iterator { Iterator(subscription: self, subscriber: subscriber) }
+    public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
 
     /// An iterator over the events of a subscription.
     public struct Iterator: AsyncIteratorProtocol {
-        // Keeps the subscription alive.
-        private let subscription: LiveSubscription
-        private let subscriber: Subscriber
-
-        init(subscription: LiveSubscription, subscriber: Subscriber) {
-            self.subscription = subscription
-            self.subscriber = subscriber
-        }
+        fileprivate let subscription: LiveSubscription
 
         /// Waits for events and returns them; nil after the end.
-        public mutating func next() async -> [[UInt8]]? { await subscriber.next() }
+        public mutating func next() async -> [[UInt8]]? { await subscription.next() }
 
         /// Waits for events and returns them; nil after the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> [[UInt8]]? {
-            await subscriber.next()
+            await subscription.next()
         }
+    }
+
+    private func next() async -> [[UInt8]]? {
+        // Otherwise the subscription could be released, and thereby cancelled, while it waits.
+        defer { withExtendedLifetime(self) {} }
+        return await subscriber.next()
     }
 }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
+import LockstepModel
 import NIOCore
 
 /// A request for a route, with its decoded parameters and the rights of the client.
@@ -11,6 +12,8 @@ struct APICall: Sendable {
     let query: QueryParameters
     let rights: Rights
     let limits: ServeLimits
+    /// The connection of the client.
+    let channel: any Channel
 
     /// Returns the body, which must be JSON.
     /// - Throws: ``Problem`` if it has another type or is too large.
@@ -31,6 +34,22 @@ struct APICall: Sendable {
             throw tooLarge
         }
     }
+}
+
+extension APICall {
+    /// Returns the device in the path.
+    /// - Throws: ``Problem`` if its name is invalid.
+    func device() throws(Problem) -> DeviceAddress {
+        do {
+            return DeviceAddress(
+                group: try GroupID(validating: path["group"] ?? ""),
+                device: try DeviceID(validating: path["device"] ?? ""))
+        } catch { throw .badRequest("\(error)") }
+    }
+
+    /// Returns the parameter `group`, or nil if it is absent.
+    /// - Throws: ``Problem`` if it is invalid.
+    func group() throws(Problem) -> GroupID? { try query.value("group") { try GroupID(validating: $0) } }
 }
 
 /// Answers a call.

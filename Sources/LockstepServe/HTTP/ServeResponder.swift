@@ -2,10 +2,18 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Logging
+import NIOCore
+
+/// The connection of a request.
+struct ServeContext: InitializableFromSource {
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) { channel = source.channel }
+}
 
 /// Answers requests: it checks where they come from and what they may do, and calls the handler of their route.
 struct ServeResponder: HTTPResponder {
-    typealias Context = BasicRequestContext
+    typealias Context = ServeContext
 
     let routes: RouteTable<APIHandler>
     let policy: AccessPolicy
@@ -13,9 +21,9 @@ struct ServeResponder: HTTPResponder {
     let limits: ServeLimits
     let logger: Logger
 
-    func respond(to request: Request, context: BasicRequestContext) async -> Response {
+    func respond(to request: Request, context: ServeContext) async -> Response {
         var response: Response
-        do { response = try await answer(request) } catch let problem as Problem {
+        do { response = try await answer(request, context.channel) } catch let problem as Problem {
             response = Response(problem)
         } catch is CancellationError {
             response = Response(Problem.unavailable("the server is stopping: try again later"))
@@ -37,7 +45,7 @@ struct ServeResponder: HTTPResponder {
         return head
     }
 
-    private func answer(_ request: Request) async throws -> Response {
+    private func answer(_ request: Request, _ channel: any Channel) async throws -> Response {
         let credentials = Credentials(request)
         try policy.checkSource(credentials)
         let target = try RequestTarget(request.head.path ?? "")
@@ -54,7 +62,7 @@ struct ServeResponder: HTTPResponder {
             if let right = route.right { try check(right, rights) }
             let query = try QueryParameters(target.query, allowed: route.parameters, repeatable: route.repeatable)
             return try await handler(
-                APICall(request: request, path: path, query: query, rights: rights, limits: limits))
+                APICall(request: request, path: path, query: query, rights: rights, limits: limits, channel: channel))
         }
     }
 

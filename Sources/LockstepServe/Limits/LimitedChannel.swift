@@ -8,16 +8,12 @@ import NIOCore
 /// answer.
 struct LimitedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
-    let counter: ConnectionCounter
+    let connections: OpenConnections
     /// Whether clients expect TLS, so that they would not understand a text.
     let usesTLS: Bool
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-        if counter.enter() {
-            let counter = counter
-            channel.closeFuture.whenComplete { _ in counter.leave() }
-            return base.setup(channel: channel, logger: logger)
-        }
+        if connections.add(channel) { return base.setup(channel: channel, logger: logger) }
         // The handler closes the channel before any byte of it is read.
         return channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHandler(RefusalHandler(sendsAnswer: !usesTLS))

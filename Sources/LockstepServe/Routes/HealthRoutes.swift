@@ -4,13 +4,16 @@ import LockstepWire
 
 /// The state of the parts that the server depends on.
 struct SystemStatus: Sendable {
-    let broker: BrokerStatus
+    /// Whether messages of the broker are received.
+    let isBrokerConnected: Bool
+    /// The reason why no messages are received, or nil.
+    let brokerProblem: String?
     /// The reason why the store cannot be read, or nil.
     let storeProblem: String?
 
     /// The reasons why the server cannot do its work; empty if it can.
     var problems: [String] {
-        (broker.isConnected ? [] : ["broker: \(broker.problem ?? "not connected")"])
+        (isBrokerConnected ? [] : ["broker: \(brokerProblem ?? "not connected")"])
             + (storeProblem.map { ["store: \($0)"] } ?? [])
     }
 }
@@ -45,9 +48,9 @@ struct HealthRoutes {
         object.member("at", Moment.now().wall.microseconds)
         object.member("tiles", orNull: configuration.tiles)
         object.member("broker") { broker in
-            broker.member("connected", status.broker.isConnected)
+            broker.member("connected", status.isBrokerConnected)
             broker.member("address", "\(configuration.broker)")
-            broker.member("problem", orNull: status.broker.problem)
+            broker.member("problem", orNull: status.brokerProblem)
         }
         object.member("store") { store in
             store.member("readable", status.storeProblem == nil)

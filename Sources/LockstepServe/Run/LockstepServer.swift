@@ -2,7 +2,9 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
+import LockstepLive
 import LockstepModel
+import LockstepStore
 public import LockstepSupervision
 public import Logging
 import NIOCore
@@ -12,6 +14,9 @@ public import ServiceLifecycle
 
 /// A service that serves the page, the HTTP API and the metrics.
 public struct LockstepServer: Service {
+    /// The time that open answers have to end when the server stops.
+    private static let stopTimeout = Duration.seconds(3)
+
     private let configuration: ServeConfiguration
     private let logger: Logger
     private let supervisor: Supervisor
@@ -28,40 +33,55 @@ public struct LockstepServer: Service {
     /// Runs until the surrounding task or service group shuts down.
     /// - Throws: an error if the address cannot be used, or the certificate cannot be read.
     public func run() async throws {
-        let store = StorePool(
-            path: configuration.storePath, threads: configuration.limits.storeThreads,
-            maximumWaiting: configuration.limits.waitingReads)
-        defer { store.stop() }
+        let parts = ServerParts(configuration, logger: logger)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
-        let connections = ConnectionCounter(maximum: configuration.limits.connections)
-        let application = Application(
-            responder: responder(store: store), server: try server(connections),
-            configuration: .init(address: .hostname(configuration.listen.host, port: configuration.listen.port)),
-            onServerRunning: { channel in didStart(on: channel) }, eventLoopGroupProvider: .shared(group),
-            logger: hummingbirdLogger)
-        let result = await Result { try await application.run() }
+        let result = await Result {
+            let application = Application(
+                responder: parts.responder(), server: try server(parts.connections),
+                configuration: .init(
+                    address: .hostname(configuration.listen.host, port: configuration.listen.port), backlog: 1024),
+                onServerRunning: { channel in didStart(on: channel) }, eventLoopGroupProvider: .shared(group),
+                logger: hummingbirdLogger)
+            try await run(application, parts)
+        }
+        parts.stop()
         try? await group.shutdownGracefully()
         try result.get()
         logger.info("server stopped")
     }
 
-    private func responder(store: StorePool) -> ServeResponder {
-        let policy = AccessPolicy(
-            tokens: configuration.tokens, isReadOnly: configuration.isReadOnly, usesTLS: configuration.tls != nil)
-        var routes = RouteTable<APIHandler>()
-        SessionRoutes(policy: policy, version: configuration.version).add(to: &routes)
-        HealthRoutes(
-            configuration: configuration,
-            status: { SystemStatus(broker: BrokerStatus(), storeProblem: store.problem) },
-            collectors: { Array("[]".utf8) }
-        ).add(to: &routes)
-        StaticFiles(page: configuration.pageFolder, leaflet: configuration.leafletFolder).add(to: &routes)
-        return ServeResponder(
-            routes: routes, policy: policy, securityHeaders: SecurityHeaders(tiles: configuration.tiles),
-            limits: configuration.limits, logger: logger)
+    private func run(_ application: some Service, _ parts: ServerParts) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await parts.feed.run() }
+            if configuration.storePath != nil {
+                tasks.addTask { await parts.seeder.run() }
+            }
+            tasks.addTask { await report(parts) }
+            try await withGracefulShutdownHandler {
+                try await application.run()
+            } onGracefulShutdown: {
+                // Ends event streams and queries, so that their connections close.
+                parts.stop()
+                Task {
+                    try? await Task.sleep(for: Self.stopTimeout)
+                    parts.connections.closeAll()
+                }
+            }
+            tasks.cancelAll()
+        }
     }
 
-    private func server(_ connections: ConnectionCounter) throws -> HTTPServerBuilder {
+    /// Reports to the supervisor until the task is cancelled.
+    private func report(_ parts: ServerParts) async {
+        while !Task.isCancelled {
+            supervisor.didTurn(
+                "\(parts.connections.counter.count) connections; "
+                    + (parts.status.problems.first ?? "connected to \(configuration.broker)"))
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func server(_ connections: OpenConnections) throws -> HTTPServerBuilder {
         let limits = configuration.limits
         let http = HTTP1Channel.Configuration(
             additionalChannelHandlers: [RequestDeadlines(limits)],
@@ -70,22 +90,29 @@ public struct LockstepServer: Service {
         guard let files = configuration.tls else {
             return HTTPServerBuilder { responder in
                 LimitedChannel(
-                    base: HTTP1Channel(responder: responder, configuration: http), counter: connections, usesTLS: false)
+                    base: HTTP1Channel(responder: responder, configuration: http), connections: connections,
+                    usesTLS: false)
             }
         }
         let tls = try Self.tlsConfiguration(files)
         return HTTPServerBuilder { responder in
             LimitedChannel(
                 base: try TLSChannel(HTTP1Channel(responder: responder, configuration: http), tlsConfiguration: tls),
-                counter: connections, usesTLS: true)
+                connections: connections, usesTLS: true)
         }
     }
 
     private static func tlsConfiguration(
         _ files: (certificateFile: String, keyFile: String)
     ) throws -> TLSConfiguration {
-        let chain = try NIOSSLCertificate.fromPEMFile(files.certificateFile)
-        let key = try NIOSSLPrivateKey(file: files.keyFile, format: .pem)
+        let chain: [NIOSSLCertificate]
+        let key: NIOSSLPrivateKey
+        do { chain = try NIOSSLCertificate.fromPEMFile(files.certificateFile) } catch {
+            throw ServerError("cannot read the certificate \(files.certificateFile): check that it is a PEM file")
+        }
+        do { key = try NIOSSLPrivateKey(file: files.keyFile, format: .pem) } catch {
+            throw ServerError("cannot read the key \(files.keyFile): check that it is a PEM file without a password")
+        }
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         tls.minimumTLSVersion = .tlsv12
@@ -102,14 +129,21 @@ public struct LockstepServer: Service {
 
     private func didStart(on channel: any Channel) {
         let port = channel.localAddress?.port ?? configuration.listen.port
-        let address = ListenAddress("\(configuration.listen.urlHost):\(port)") ?? configuration.listen
+        let scheme = configuration.tls == nil ? "http" : "https"
         var metadata: Logger.Metadata = [
-            "address": "\(configuration.tls == nil ? "http" : "https")://\(address)/",
-            "rights": "\(configuration.tokens == nil ? "everyone on this machine" : "tokens")",
+            "address": "\(scheme)://\(configuration.listen.urlHost):\(port)/",
+            "access": "\(configuration.tokens == nil ? "this machine" : "tokens")",
         ]
         if configuration.isReadOnly { metadata["mode"] = "read-only" }
+        if configuration.pageFolder == nil { metadata["page"] = "missing" }
         logger.info("server started", metadata: metadata)
     }
+}
+
+/// An error at the start of the server. Its text states what happened and what to do.
+struct ServerError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
 }
 
 extension Result where Failure == any Error {

@@ -29,6 +29,8 @@ public struct ServeConfiguration: Sendable {
     public var leafletFolder = "/usr/share/javascript/leaflet"
     /// The address of map tiles with the placeholders `{z}`, `{x}` and `{y}`, or nil for a map without tiles.
     public var tiles: String?
+    /// The maximum number of devices with metrics of their own.
+    public var metricsDevices = MetricsText.defaultDeviceLimit
     /// The version of the program.
     public var version = ""
     /// The limits.

@@ -1,5 +1,4 @@
 import Dispatch
-import Glibc
 import LockstepStore
 import Synchronization
 
@@ -8,31 +7,28 @@ import Synchronization
 /// Reads block, so they must not run on the threads that serve connections. A reader that fails is opened again with
 /// the next read, so the pool recovers when a missing store appears or is replaced.
 final class StorePool: Sendable {
-    /// Whether a read is still wanted.
-    final class Interest: Sendable {
-        private let isLost = Atomic<Bool>(false)
-
-        /// Whether the client has gone.
-        var isCancelled: Bool { isLost.load(ordering: .relaxed) }
-
-        /// Throws if the client has gone.
-        func check() throws { if isCancelled { throw CancellationError() } }
-
-        fileprivate func cancel() { isLost.store(true, ordering: .relaxed) }
-    }
+    /// A read that waits for a thread.
+    private typealias Job = @Sendable (Result<OpenStore, any Error>) -> Void
 
     private struct State {
-        var waiting: [@Sendable (Result<OpenStore, any Error>) -> Void] = []
+        var waiting: [Job] = []
         var isStopped = false
-        var problem: String?
-        var hasRead = false
+        var problem: String? = "the store was not read yet"
+        var statistics = Statistics()
+    }
+
+    /// Counters of the reads since the start.
+    struct Statistics: Hashable, Sendable {
+        var reads = 0
+        var failures = 0
+        var duration = Duration.zero
     }
 
     private let path: String?
+    private let threads: Int
     private let maximumWaiting: Int
     private let state = Mutex(State())
     private let signal = DispatchSemaphore(value: 0)
-    private let threads: Int
 
     /// Starts the threads.
     /// - Parameter path: the path of the store, or nil if there is none.
@@ -45,51 +41,52 @@ final class StorePool: Sendable {
         }
     }
 
-    /// Ends the threads after their present read.
+    /// Ends the threads after their present read, and refuses further reads.
     func stop() {
         state.withLock { $0.isStopped = true }
         for _ in 0..<threads { signal.signal() }
     }
 
-    /// The reason why the last read failed, or nil if it succeeded.
-    var problem: String? {
-        path == nil ? Self.missing : state.withLock { $0.hasRead ? $0.problem : "the store was not read yet" }
-    }
+    /// The reason why the store cannot be read, or nil if the last read succeeded.
+    var problem: String? { path == nil ? Self.missing : state.withLock { $0.problem } }
+
+    var statistics: Statistics { state.withLock { $0.statistics } }
 
     private static let missing = "no store is configured: start the server with --store sqlite:PATH"
 
     /// Reads the store on one of the threads.
-    /// - Parameter body: reads. It must check its `Interest` while it reads many rows.
+    /// - Parameter body: reads. It passes the cancellation on to queries, so that they end when the client goes away.
     /// - Throws: ``Problem`` if the store cannot be read or too many reads wait; `CancellationError` if the task is
     ///   cancelled; or the error of `body`.
     func read<Value: Sendable>(
-        _ body: @escaping @Sendable (StoreReader, Interest) throws -> Value
+        _ body: @escaping @Sendable (StoreReader, QueryCancellation) throws -> Value
     ) async throws -> Value {
         guard path != nil else { throw Problem.unavailable(Self.missing) }
-        let interest = Interest()
+        let cancellation = QueryCancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (done: CheckedContinuation<Value, any Error>) in
-                let isAccepted = state.withLock { state in
-                    guard !state.isStopped, state.waiting.count < maximumWaiting else { return false }
-                    state.waiting.append { store in
-                        done.resume(
-                            with: Result {
-                                try store.get().read {
-                                    try interest.check(); return try body($0, interest)
-                                }
-                            })
-                    }
-                    return true
+                let refusal = enqueue { store in
+                    done.resume(with: Result { try store.get().read { try body($0, cancellation) } })
                 }
-                guard isAccepted else {
-                    done.resume(throwing: Problem.unavailable("too many queries wait for the store: try again later"))
-                    return
-                }
-                signal.signal()
+                if let refusal { done.resume(throwing: refusal) }
             }
         } onCancel: {
-            interest.cancel()
+            cancellation.cancel()
         }
+    }
+
+    /// Adds a job, or returns the reason why it is refused.
+    private func enqueue(_ job: @escaping Job) -> Problem? {
+        let refusal: Problem? = state.withLock { state in
+            if state.isStopped { return .unavailable("the server is stopping: try again later") }
+            guard state.waiting.count < maximumWaiting else {
+                return .unavailable("too many queries wait for the store: try again later", retryAfter: 2)
+            }
+            state.waiting.append(job)
+            return nil
+        }
+        if refusal == nil { signal.signal() }
+        return refusal
     }
 
     private func run() {
@@ -100,67 +97,31 @@ final class StorePool: Sendable {
             let (job, isStopped) = state.withLock { state in
                 (state.waiting.isEmpty ? nil : state.waiting.removeFirst(), state.isStopped)
             }
-            if let job {
-                if store?.isCurrent != true { store = nil }
-                let opened = Result { try store ?? OpenStore(path: path) }
-                store = try? opened.get()
-                // Before the job, whose waiting task may ask for the problem at once.
-                note(opened)
-                job(opened.mapError { Self.problem($0) })
-                if store?.hasFailed == true { store = nil }
-            } else if isStopped {
-                return
+            guard let job else {
+                if isStopped { return }
+                continue
+            }
+            let start = ContinuousClock.now
+            if store?.isCurrent != true { store = nil }
+            let opened = Result { try store ?? OpenStore(path: path) }
+            store = try? opened.get()
+            // Before the job, whose waiting task may ask for the problem at once.
+            note(opened)
+            job(opened.mapError(OpenStore.problem))
+            let failure = store?.failure
+            if failure != nil { store = nil }
+            state.withLock { state in
+                state.statistics.reads += 1
+                state.statistics.duration += ContinuousClock.now - start
+                if store == nil { state.statistics.failures += 1 }
+                if let failure { state.problem = failure }
             }
         }
     }
 
     private func note(_ opened: Result<OpenStore, any Error>) {
         state.withLock { state in
-            state.hasRead = true
-            state.problem =
-                if case .failure(let error) = opened { "\(error)" } else { nil }
-        }
-    }
-
-    /// Returns the problem document of an error of the store.
-    static func problem(_ error: any Error) -> any Error {
-        error is StoreError ? Problem.unavailable("the store cannot be read: \(error)") : error
-    }
-}
-
-/// A reader of the store, used by one thread at a time, with the identity of its file.
-final class OpenStore {
-    private let path: String
-    private let reader: StoreReader
-    private let file: FileIdentity?
-    /// Whether a read has failed.
-    private(set) var hasFailed = false
-
-    private struct FileIdentity: Equatable {
-        let device: UInt
-        let inode: UInt
-
-        init?(_ path: String) {
-            var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
-            device = UInt(status.st_dev)
-            inode = UInt(status.st_ino)
-        }
-    }
-
-    init(path: String) throws {
-        self.path = path
-        file = FileIdentity(path)
-        reader = try StoreReader(path: path)
-    }
-
-    /// Whether the path still names the opened file.
-    var isCurrent: Bool { FileIdentity(path) == file }
-
-    func read<Value>(_ body: (StoreReader) throws -> Value) throws -> Value {
-        do { return try body(reader) } catch let error as StoreError {
-            hasFailed = true
-            throw StorePool.problem(error)
+            if case .failure(let error) = opened { state.problem = "\(error)" } else { state.problem = nil }
         }
     }
 }

@@ -7,9 +7,13 @@ struct LogReader {
 
     private let kinds: [SensorStream.Kind]
     private let rows: SQLiteStatement
-    private let firstTime: SQLiteStatement
+    private let endTimes: SQLiteStatement
     private let newest: SQLiteStatement
     private let counts: SQLiteStatement
+    /// The SELECT of the rows of all devices, and the database, for rarer queries.
+    private let all: String
+    private let database: SQLiteDatabase
+    private let columns: [SensorStream.Column]
 
     /// Creates a reader, or returns nil if the logs cannot contain the stream.
     init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
@@ -25,8 +29,11 @@ struct LogReader {
             WHERE stream_id = \(logStream.id) AND \(log.isVisible("device_id"))
             """
         }
+        self.all = all
+        self.database = database
+        columns = stream.columns
         rows = try database.prepare("SELECT \(names) FROM (\(ofDevice)) ORDER BY t")
-        firstTime = try database.prepare("SELECT min(t) FROM (\(ofDevice))")
+        endTimes = try database.prepare("SELECT min(t), max(t) FROM (\(ofDevice))")
         // SQLite takes the other columns from the row with the maximum.
         newest = try database.prepare(
             "SELECT device_id, max(t), \(names) FROM (\(all)) WHERE \(times) GROUP BY device_id")
@@ -43,9 +50,17 @@ struct LogReader {
 
     /// Returns the time of the oldest row of a device in a range of times, or nil if there is none.
     func firstTime(of device: Int64, _ times: Range<Int64>) throws(SQLiteError) -> Int64? {
-        try bind(firstTime, device, times)
-        defer { firstTime.reset() }
-        return try firstTime.step() ? firstTime.optionalInt64(at: 0) : nil
+        try bind(endTimes, device, times)
+        defer { endTimes.reset() }
+        return try endTimes.step() ? endTimes.optionalInt64(at: 0) : nil
+    }
+
+    /// Returns the times of the oldest and the newest row of a device in a range of times, or none if there is no row.
+    func endTimes(of device: Int64, _ times: Range<Int64>) throws(SQLiteError) -> [Int64] {
+        try bind(endTimes, device, times)
+        defer { endTimes.reset() }
+        guard try endTimes.step() else { return [] }
+        return [endTimes.optionalInt64(at: 0), endTimes.optionalInt64(at: 1)].compactMap(\.self)
     }
 
     /// Returns the newest row of each device in a range of times, by device id. It scans the logs once.
@@ -54,6 +69,21 @@ struct LogReader {
         try newest.bind(times.upperBound, at: 3)
         var result: [Int64: Row] = [:]
         while try newest.step() { result[newest.int64(at: 0)] = row(newest, from: 2) }
+        return result
+    }
+
+    /// Returns the newest row of each device, or of one, in which a column is known, by device id.
+    func newest(of device: Int64?, knowing column: String) throws(SQLiteError) -> [Int64: Row] {
+        guard let index = columns.firstIndex(where: { $0.name == column }) else { return [:] }
+        if let device {
+            let known = try rows(of: device, .min ..< .max).last { !$0.values[index].isNaN }
+            return known.map { [device: $0] } ?? [:]
+        }
+        let names = (["t"] + kinds.indices.map { "c\($0)" }).joined(separator: ", ")
+        let select = try database.prepare(
+            "SELECT device_id, max(t), \(names) FROM (\(all)) WHERE c\(index) IS NOT NULL GROUP BY device_id")
+        var result: [Int64: Row] = [:]
+        while try select.step() { result[select.int64(at: 0)] = row(select, from: 2) }
         return result
     }
 

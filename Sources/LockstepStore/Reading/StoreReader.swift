@@ -82,10 +82,14 @@ public final class StoreReader {
         return devices
     }
 
-    /// Returns the ranges in the table `batches` or `dropped`, keyed by device id and epoch.
-    func ranges(in table: String) throws(SQLiteError) -> [Int64: [Epoch: SequenceSet]] {
+    /// Returns the ranges in the table `batches` or `dropped` of all devices or of one, keyed by device id and epoch.
+    func ranges(in table: String, of device: Int64? = nil) throws(SQLiteError) -> [Int64: [Epoch: SequenceSet]] {
         let select = try database.prepare(
-            "SELECT device_id, epoch, first, last FROM \(table) ORDER BY device_id, epoch, first")
+            """
+            SELECT device_id, epoch, first, last FROM \(table) \(device == nil ? "" : "WHERE device_id = ?1")
+            ORDER BY device_id, epoch, first
+            """)
+        if let device { try select.bind(device, at: 1) }
         var ranges: [Int64: [Epoch: SequenceSet]] = [:]
         while try select.step() {
             guard let epoch = select.text(at: 1), let range = batchRange(select, at: 2) else { continue }
