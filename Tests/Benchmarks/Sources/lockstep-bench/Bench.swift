@@ -9,6 +9,7 @@ struct Bench: ParsableCommand {
     enum Name: String, CaseIterable, ExpressibleByArgument {
         case attitude, agent, codec, live, scale, outage, latency, query, writes
         case outboxWrites = "outbox-writes"
+        case servePoints = "serve-points"
         case wireSize = "wire-size"
         case ingestBatches = "ingest-batches"
         case ingestSmall = "ingest-small"
@@ -98,6 +99,7 @@ struct Bench: ParsableCommand {
         case .ingestReplay: [ingest.replay]
         // Reports its results itself, run by run.
         case .writes: [writeBytes]
+        case .servePoints: [ServePointsBenchmark(store: try QueryStore(rows: rows, in: cache), rounds: rounds).run]
         case .query:
             QueryBenchmarks(
                 programs: programs, store: try QueryStore(rows: rows, in: cache), rounds: rounds
