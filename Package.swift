@@ -177,7 +177,8 @@ let package = Package(
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
                 "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector",
-            ]),
+            ],
+            exclude: ["Export/read_exports.py"]),
         // The examples and tables in docs/.
         .testTarget(
             name: "LockstepDocumentationTests",
