@@ -45,10 +45,11 @@ private func partialSize(in folder: String) -> Int {
 
 @Suite("Memory of exports")
 struct ExportMemoryTests {
-    @Test("an export of five million samples needs little memory", .timeLimit(.minutes(15)))
+    @Test("an export of a million samples needs little memory", .timeLimit(.minutes(15)))
     func memory() async throws {
+        // The program needs about 25 MB for a few samples, so 16 bytes for each sample would be too many.
         try await withStore { store in
-            try await addSamples(5_000_000, of: "left", to: store)
+            try await addSamples(1_000_000, of: "left", to: store)
             let export = try RunningProgram(
                 "/bin/bash",
                 ["-c", "exec '\(Programs.built("lockstep"))' export accelerometer --format ndjson > '\(store).out'"],
@@ -60,8 +61,8 @@ struct ExportMemoryTests {
             }
             #expect(await export.waitForExit() == 0, "\(export.text)")
             let size = try FileManager.default.attributesOfItem(atPath: store + ".out")[.size] as? Int
-            #expect(size ?? 0 > 400_000_000)
-            #expect((1...64_000).contains(peak), "\(peak) KB")
+            #expect(size ?? 0 > 100_000_000)
+            #expect((1...40_000).contains(peak), "\(peak) KB")
         }
     }
 
