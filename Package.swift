@@ -226,7 +226,8 @@ let package = Package(
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
                 "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
-            ]),
+            ],
+            exclude: ["Export/read_exports.py"]),
         // The examples and tables in docs/.
         .testTarget(
             name: "LockstepDocumentationTests",
