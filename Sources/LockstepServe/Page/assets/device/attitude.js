@@ -87,7 +87,7 @@ function paint({ context: c, width, height, scale }, colours, attitude, frame) {
     const unit = Math.min(width, height * 1.2) / 4;
     c.setTransform(scale, 0, 0, scale, 0, 0);
     c.clearRect(0, 0, width, height);
-    c.translate(width / 2, height * 0.46);
+    c.translate(width / 2, height * 0.41);
     const at = (point) => {
         const { x, y } = project(point);
         return [x * unit, y * unit];

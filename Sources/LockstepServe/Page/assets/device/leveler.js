@@ -120,7 +120,7 @@ function paint({ context: c, width, height, scale }, colours, springs, level) {
     c.save();
     c.rotate((springs.turn.value * Math.PI) / 180);
     if (!isFlat) paintHorizon(c, radius, isLevel ? colours["ok-soft"] : colours["accent-soft"], isLevel ? colours.ok : colours.accent);
-    paintMarks(c, radius, colours, springs.turn.value);
+    paintMarks(c, radius, colours, springs.turn.value, !isFlat);
     c.restore();
     paintPointer(c, radius, isLevel ? colours.ok : colours.text);
     if (isFlat) paintBubble(c, radius, colours, springs, isLevel);
@@ -131,7 +131,7 @@ function paint({ context: c, width, height, scale }, colours, springs, level) {
     if (level && !isFlat) c.fillText(`${fixed(Math.abs(off) < 0.05 ? 0 : off, 1)}°`, 0, -radius * 0.2);
     if (level && isFlat) {
         c.font = `620 ${Math.round(radius * 0.2)}px ${colours.font}`;
-        c.fillText(`${fixed(off, 1)}°`, 0, radius * 0.62);
+        c.fillText(`${fixed(off, 1)}°`, 0, radius * 0.7);
     }
 }
 
@@ -150,7 +150,7 @@ function paintHorizon(c, radius, fill, line) {
     c.stroke();
 }
 
-function paintMarks(c, radius, colours, turn) {
+function paintMarks(c, radius, colours, turn, hasNumbers) {
     for (let degrees = 0; degrees < 360; degrees += 5) {
         const isMain = degrees % 30 === 0;
         const length = degrees % 90 === 0 ? 15 : isMain ? 11 : degrees % 10 === 0 ? 7 : 4;
@@ -162,7 +162,7 @@ function paintMarks(c, radius, colours, turn) {
         c.moveTo(0, -radius + 2);
         c.lineTo(0, -radius + 2 + length);
         c.stroke();
-        if (isMain && radius > 70) {
+        if (isMain && hasNumbers && radius > 70) {
             c.translate(0, -radius + 27);
             c.rotate((-(degrees + turn) * Math.PI) / 180);
             c.fillStyle = colours["text-2"];
