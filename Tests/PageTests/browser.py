@@ -140,7 +140,7 @@ class Page:
         value = None
         while time.monotonic() < deadline:
             try:
-                value = self.evaluate(script)
+                value = self.evaluate(f"(value => value instanceof Node ? true : value)({script})")
             except RuntimeError as error:
                 value = None
                 if "navigat" not in str(error).lower() and "null" not in str(error):

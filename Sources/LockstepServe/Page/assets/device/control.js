@@ -11,7 +11,7 @@ import { rate } from "../pure/format.js";
 
 const DURATIONS = [["60", "1 min"], ["300", "5 min"], ["900", "15 min"], ["3600", "1 h"], ["21600", "6 h"]];
 
-/** @param {{group: string, device: string}} address @param {{stream: string}[]} streams */
+/** @param {{group: string, device: string}} address @param {{stream: string, rate: number|null}[]} streams */
 export function controlCard({ group, device }, streams) {
     const { element, body, note } = card({ title: "Control", id: "control", className: "card-control" });
     if (!session.canOperate) {
@@ -20,9 +20,10 @@ export function controlCard({ group, device }, streams) {
     }
     const client = clientName();
     const result = h("p", { class: "message", role: "status", hidden: true });
+    const offline = h("p", { class: "message", hidden: true, data: { kind: "info" } }, "The device is not connected. Commands fail until it is.");
     const leases = h("ul", { class: "leases", "aria-label": "Leases" });
     const wrap = (field) => h("span", { class: "select" }, field, icon("chevron"));
-    const stream = h("select", { "aria-label": "Stream" }, ...streams.map((entry) => h("option", { value: entry.stream }, entry.stream)));
+    const stream = h("select", { "aria-label": "Stream" }, ...[...streams].sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0)).map((entry) => h("option", { value: entry.stream }, entry.stream)));
     const hz = h("input", { class: "field num", type: "number", "aria-label": "Rate in Hz", min: "0.001", max: "10000", step: "any", value: "200", required: true });
     const span = h("select", { "aria-label": "Duration" }, ...DURATIONS.map(([value, text]) => h("option", { value, selected: value === "300" }, text)));
     const leaseButton = h("button", { class: "button primary", type: "submit" }, "Lease");
@@ -35,12 +36,13 @@ export function controlCard({ group, device }, streams) {
     const flush = h("button", { class: "button", type: "button", onclick: () => send({ flush: true }, flush, (reply) => `${reply.flushed} batches written`) }, "Flush now");
     flush.title = "Publish the samples of the current window now";
     body.append(
-        h("h3", { class: "sub" }, "Rate lease"), h("p", { class: "hint" }, "A lease raises the rate of a stream until it ends."), form, leases,
+        offline, h("h3", { class: "sub" }, "Rate lease"), h("p", { class: "hint" }, "A lease raises the rate of a stream until it ends."), form, leases,
         h("h3", { class: "sub" }, "Phase"), h("div", { class: "row" }, phase.element, flush), result);
 
     let known = [];
     let describeTimer = 0;
     let isOver = false;
+    let isReachable = false;
 
     async function send(command, button, text) {
         if (button) button.disabled = true;
@@ -64,6 +66,7 @@ export function controlCard({ group, device }, streams) {
 
     async function describe() {
         clearTimeout(describeTimer);
+        if (!isReachable) return;
         try {
             const reply = await request(`${devicePath(group, device)}/commands`, { method: "POST", body: { id: uniqueId(), describe: true } });
             known = reply.describe.leases ?? [];
@@ -93,14 +96,25 @@ export function controlCard({ group, device }, streams) {
     }
 
     const timer = setInterval(drawLeases, 500);
-    describe();
     return { element, close() {
         isOver = true;
         clearInterval(timer);
         clearTimeout(describeTimer);
     }, update(value) {
+        const next = isConnected(value);
+        offline.hidden = next;
+        if (next && !isReachable) {
+            isReachable = true;
+            describe();
+        }
+        isReachable = next;
         if (value.phase && !known.length) phase.set(value.phase);
     } };
+}
+
+/** Whether an agent would answer. @param {import("../core/api.js").Device} device */
+function isConnected({ state, reason }) {
+    return state !== null && state !== "terminated" && !(state === "background" && (reason === "connection-lost" || reason === "silent"));
 }
 
 /** One name for each browser, so that a new lease replaces its old one. */

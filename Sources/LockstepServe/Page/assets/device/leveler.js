@@ -44,10 +44,7 @@ export function levelerCard({ group, device }, live, stream) {
         before = time;
         const gravity = gravityNow(live.get(`${group}/${device}`, stream), live, stream);
         wait.hidden = gravity !== null;
-        if (!gravity) {
-            paint(fitted, colours, springs, null);
-            return;
-        }
+        if (!gravity) return;
         // Walking shakes an accelerometer: gravity is its slow part.
         const share = stream === "motion/device" ? 1 : 1 - Math.exp(-seconds / 0.25);
         smooth = smooth ? gravity.map((value, i) => smooth[i] + (value - smooth[i]) * share) : gravity;

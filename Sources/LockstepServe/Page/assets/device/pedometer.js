@@ -80,7 +80,7 @@ export function pedometerCard({ group, device }, live, hasSteps) {
             setText(list.children[i].querySelector(".walk-value"), value);
             setText(list.children[i].querySelector(".walk-unit"), unit);
         });
-        setText(foot, `${nearTime(walk.from, now())} to ${Math.abs(walk.to - now()) < 60e6 ? "now" : nearTime(walk.to, now())}`);
+        setText(foot, `From ${nearTime(walk.from, now(), { seconds: false })} to ${Math.abs(walk.to - now()) < 60e6 ? "now" : nearTime(walk.to, now(), { seconds: false })}`);
     }
 
     function onsamples(event) {

@@ -70,7 +70,7 @@ export function timelineCard({ group, device }) {
         });
         drawAxis(from, to);
         const parts = [...shares(list)].sort((a, b) => b[1] - a[1]);
-        setText(note, parts.map(([state, share]) => `${stateWord(state)} ${share > 0.995 && share < 1 ? "> 99" : Math.round(share * 100)} %`).join(" · "));
+        setText(note, parts.map(([state, share]) => `${stateWord(state)} ${share > 0.995 && share < 1 ? "> 99" : share < 0.01 ? "< 1" : Math.round(share * 100)} %`).join(" · "));
     }
 
     /** The present state is older than the range. */

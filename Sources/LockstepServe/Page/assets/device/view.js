@@ -1,6 +1,7 @@
 /** One device: everything that is known about it. */
 
 import { devicePath, isAbort, request } from "../core/api.js";
+import { now } from "../core/clock.js";
 import { emptyState, h } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { LiveSamples } from "../core/live.js";
@@ -55,11 +56,17 @@ export function show(main, { group, device }) {
         const panel = new PlotPanel({ live, group, device });
         panel.picker.setDevice(`${group}/${device}`);
         for (const entry of firstPlots(detail.streams)) panel.add({ group, device, stream: entry.stream, rate: entry.rate, columns: plottable(entry) });
-        parts = [
-            timelineCard(address),
-            levelerCard(address, live, has("motion/device") ? "motion/device" : has("motion/accelerometer") ? "motion/accelerometer" : null),
+        const gravity = has("motion/device") ? "motion/device" : has("motion/accelerometer") ? "motion/accelerometer" : null;
+        // Three cards that say that there is nothing would only be in the way.
+        const motion = gravity === null && !has("steps") ? [] : [
+            levelerCard(address, live, gravity),
             attitudeCard(address, live, has("motion/device")),
             pedometerCard(address, live, has("steps")),
+        ];
+        if (detail.last_sample !== null && now() - detail.last_sample > 30e6) panel.showUntil(detail.last_sample);
+        parts = [
+            timelineCard(address),
+            ...motion,
             { element: panel.element, close: () => { panel.close(); panel.picker.close(); } },
             trackCard(address, live, has("location")),
             healthCard(address),

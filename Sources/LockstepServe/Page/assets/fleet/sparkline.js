@@ -1,10 +1,20 @@
 /** The rate of a device over the last minutes as a small curve. Missing values are gaps. */
 
 import { h } from "../core/dom.js";
-import { token } from "../core/theme.js";
+import { onThemeChange, token } from "../core/theme.js";
 
 const WIDTH = 132;
 const HEIGHT = 28;
+
+// Read once: reading a style between changes of the document makes the browser compute all styles again.
+let colours = readColours();
+onThemeChange(() => {
+    colours = readColours();
+});
+
+function readColours() {
+    return { curve: token("--accent"), line: token("--line") };
+}
 
 export class Sparkline {
     #drawn = "";
@@ -39,8 +49,8 @@ export class Sparkline {
         for (const value of values) if (value > most) most = value;
         const y = (value) => HEIGHT - 2 - (most > 0 ? value / (most * 1.1) : 0) * (HEIGHT - 5);
         const step = WIDTH / (values.length - 1);
-        const colour = token("--accent");
-        c.fillStyle = token("--line");
+        const colour = colours.curve;
+        c.fillStyle = colours.line;
         c.fillRect(0, HEIGHT - 1.5, WIDTH, 1);
         if (most === 0) return;
         for (let i = 0; i < values.length; ) {

@@ -304,7 +304,7 @@ export class Chart {
     #values(values, names) {
         this.source.columns.forEach(({ name }, i) => {
             const value = values?.[names.indexOf(name)];
-            setText(this.legend[i].value, this.shown[i] ? shortNumber(value) : "");
+            setText(this.legend[i].value, this.shown[i] && values ? shortNumber(value) : "");
         });
     }
 

@@ -82,6 +82,11 @@ export class PlotPanel {
         this.#set(liveView(now()));
     }
 
+    /** Shows the five minutes before a time. @param {number} time µs */
+    showUntil(time) {
+        this.#set(recentView(time + 10e6, 300e6));
+    }
+
     /** @param {number|null} time */
     setCursor(time) {
         this.#cursor = time;

@@ -111,8 +111,8 @@ export function dateTime(micros) {
 }
 
 /** Returns the local time, with the date if it is not today. @param {number} micros @param {number} now both in µs */
-export function nearTime(micros, now) {
-    const time = timeOfDay(micros);
+export function nearTime(micros, now, { seconds = true } = {}) {
+    const time = timeOfDay(micros, { seconds });
     return day(micros) === day(now) ? time : `${day(micros, { year: false })}, ${time}`;
 }
 
@@ -132,12 +132,12 @@ export function position(lat, lon, decimals = 5) {
 
 /** @param {number} lat @param {number} decimals */
 export function latitude(lat, decimals) {
-    return `${Math.abs(lat).toFixed(decimals)}° ${lat < 0 ? "S" : "N"}`;
+    return `${Math.abs(lat).toFixed(decimals)}°${lat === 0 ? "" : lat < 0 ? " S" : " N"}`;
 }
 
 /** @param {number} lon @param {number} decimals */
 export function longitude(lon, decimals) {
-    return `${Math.abs(lon).toFixed(decimals)}° ${lon < 0 ? "W" : "E"}`;
+    return `${Math.abs(lon).toFixed(decimals)}°${lon === 0 ? "" : lon < 0 ? " W" : " E"}`;
 }
 
 /** Returns a count and its noun: 1 batch, 3 batches. @param {number} count @param {string} one @param {string} [many] */

@@ -1,6 +1,6 @@
 /** Positions: distances, tracks, graticules. Pure functions. */
 
-import { ticks } from "./scale.js";
+import { roundLength } from "./scale.js";
 
 const EARTH_RADIUS = 6_371_008.8;
 const RADIANS = Math.PI / 180;
@@ -83,6 +83,10 @@ export function trackLength(parts) {
  * @param {number} low @param {number} high degrees @param {number} count about how many lines
  */
 export function graticule(low, high, count) {
-    const { ticks: lines, step } = ticks(low, high, count);
-    return { lines, step, decimals: Math.max(0, Math.min(6, Math.ceil(-Math.log10(step) - 1e-9) + (/^25|^2\.5/.test(step.toPrecision(2)) ? 1 : 0))) };
+    const raw = (high - low) / Math.max(1, count);
+    const large = [1, 2, 5, 10, 15, 30, 45, 90].find((degrees) => degrees >= raw) ?? 90;
+    const step = raw > 0.5 ? large : roundLength(raw * 2);
+    const lines = [];
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k += 1) lines.push(k * step);
+    return { lines, step, decimals: Math.max(0, Math.min(6, Math.ceil(-Math.log10(step) - 1e-9))) };
 }
