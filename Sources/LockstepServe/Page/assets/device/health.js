@@ -44,7 +44,7 @@ export function healthCard({ group, device }) {
         const parts = [
             h("p", { class: "verdict problem", data: { level: verdict[0] } }, icon(verdict[1]), verdict[2]),
             h("dl", { class: "facts" }, ...facts.flatMap(([name, value, isBad]) => [h("dt", null, name), h("dd", isBad ? { class: "bad" } : null, value)])),
-            log("Recent conflicts", ["Time", "Stream"], (health.recent_conflicts ?? []).map((row) => [nearTime(row.t, now()), row.stream ?? UNKNOWN])),
+            log("Recent conflicts", ["Time", "Stream", "Stored", "Received"], (health.recent_conflicts ?? []).map((row) => [nearTime(row.t, now()), row.stream ?? UNKNOWN, valueText(row.stored), valueText(row.received)])),
             log("Recent rejections", ["Received", "Reason"], (health.recent_rejections ?? []).map((row) => [nearTime(row.at ?? row.received ?? row.t, now()), row.reason ?? UNKNOWN])),
         ];
         body.replaceChildren(...parts.filter((part) => part !== null));
@@ -62,9 +62,15 @@ export function healthCard({ group, device }) {
 function clockText(clock) {
     if (clock?.offset === null || clock?.offset === undefined) return "not measured";
     const offset = clock.offset / 1000;
-    const bound = clock.bound ?? clock.uncertainty ?? null;
-    const size = Math.abs(offset) < 0.05 ? "in step" : `${fixed(Math.abs(offset), 1)} ms ${offset > 0 ? "ahead" : "behind"}`;
-    return bound === null ? size : `${size} ± ${fixed(bound / 1000, 1)} ms`;
+    const bound = clock.bound ?? null;
+    // Without a measurement of the clock alone, the offset is the time of the newest sample less that of its receipt.
+    if (bound === null) return offset > 0 ? `ahead by at least ${fixed(offset, 1)} ms` : `samples arrive ${fixed(-offset, 0)} ms after their time`;
+    return Math.abs(offset) < 0.05 ? "in step" : `${fixed(Math.abs(offset), 1)} ms ${offset > 0 ? "ahead" : "behind"} ± ${fixed(bound / 1000, 1)} ms`;
+}
+
+/** Values of a sample, which may be a text or an object. */
+function valueText(value) {
+    return value === null || value === undefined ? UNKNOWN : typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function log(title, columns, rows) {

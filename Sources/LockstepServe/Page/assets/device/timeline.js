@@ -15,6 +15,7 @@ export function timelineCard({ group, device }) {
     let span = 21600;
     let transitions = null;
     let seq = -1;
+    let isFirst = true;
     let signature = "";
     const abort = new AbortController();
     const ranges = segmented({ label: "Time range of the states", options: SPANS, value: String(span), onchange: (value) => {
@@ -36,6 +37,12 @@ export function timelineCard({ group, device }) {
         try {
             const reply = await request(`${devicePath(group, device)}/states`, { query: { from: Math.round(time - span * 1e6), to: Math.round(time + 60e6), limit: 2000 }, signal: abort.signal });
             transitions = reply.states;
+            // A device that is new is shown with all of its states, not with an empty bar.
+            if (isFirst && transitions.length && transitions[0].since > time - 3000e6 && !transitions[0].previous) {
+                span = 3600;
+                ranges.set("3600");
+            }
+            isFirst = false;
         } catch (error) {
             if (isAbort(error)) return;
             transitions ??= [];

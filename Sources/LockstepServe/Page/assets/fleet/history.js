@@ -56,12 +56,16 @@ export class History {
         const history = fleet.historyOf(key);
         const later = Math.floor(now() / HISTORY_STEP) - end;
         // The newest buckets are not complete yet: samples arrive in batches.
-        for (let i = 0; i < HISTORY_LENGTH - later; i += 1) if (i < HISTORY_LENGTH - later - 2 && Number.isNaN(history[i])) history[i] = 0;
+        const complete = HISTORY_LENGTH - later - 2;
+        const place = (row) => Math.round(row[0] / HISTORY_STEP) - (end - HISTORY_LENGTH) - later;
+        // Before its first samples the device may not have existed; after them, no row means no samples.
+        const first = reply.rows.length ? place(reply.rows[0]) : complete;
+        for (let i = Math.max(0, first); i < complete; i += 1) if (Number.isNaN(history[i])) history[i] = 0;
         for (const row of reply.rows) {
-            const i = Math.round(row[0] / HISTORY_STEP) - (end - HISTORY_LENGTH) - later;
-            if (i >= 0 && i < HISTORY_LENGTH - later - 2) history[i] = row[1] / (HISTORY_STEP / 1e6);
+            const i = place(row);
+            if (i >= 0 && i < complete) history[i] = row[1] / (HISTORY_STEP / 1e6);
         }
         const newest = device.rates?.[stream] ?? NaN;
-        for (let i = Math.max(0, HISTORY_LENGTH - later - 2); i < HISTORY_LENGTH; i += 1) if (Number.isNaN(history[i])) history[i] = newest;
+        for (let i = Math.max(0, complete); i < HISTORY_LENGTH; i += 1) if (Number.isNaN(history[i])) history[i] = newest;
     }
 }

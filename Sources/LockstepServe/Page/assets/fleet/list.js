@@ -62,6 +62,7 @@ export class DeviceList {
     /** @param {string[]} keys @param {string} sort */
     setOrder(keys, sort) {
         this.#keys = keys;
+        this.element.toggleAttribute("data-empty", keys.length === 0);
         this.element.setAttribute("aria-rowcount", String(keys.length + 1));
         for (const header of this.#headers) {
             if (header.dataset.key && header.dataset.key === sort) header.setAttribute("aria-sort", sort === "name" || sort === "battery" ? "ascending" : "descending");

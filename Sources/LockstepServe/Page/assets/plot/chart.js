@@ -92,6 +92,8 @@ export class Chart {
         const time = stream ? this.live.playheadOf(stream) : now() - 1e6;
         const view = { from: time - LIVE_SPAN, to: time };
         this.shownView = view;
+        /** Seconds between a sample and its place at the right edge: the agent's window, and the way to here. */
+        this.delay = stream ? (now() - time) / 1e6 : null;
         const { context: c, scale } = this.fitted;
         const area = this.area;
         const indices = this.#indices(stream?.columns ?? []);

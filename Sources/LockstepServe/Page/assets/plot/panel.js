@@ -121,6 +121,7 @@ export class PlotPanel {
         for (const chart of this.charts) chart.paint(this.#view, this.#cursor);
         const view = this.#view;
         if (this.#cursor !== null) setText(this.rangeText, dateTime(this.#cursor));
-        else setText(this.rangeText, view.live ? "" : `${nearTime(view.from, now())} – ${nearTime(view.to, now())} · ${duration((view.to - view.from) / 1e6)}`);
+        else if (view.live) setText(this.rangeText, this.charts[0]?.delay ? `${this.charts[0].delay.toFixed(1)} s behind` : "");
+        else setText(this.rangeText, `${nearTime(view.from, now())} – ${nearTime(view.to, now())} · ${duration((view.to - view.from) / 1e6)}`);
     }
 }
