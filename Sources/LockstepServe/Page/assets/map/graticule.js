@@ -65,7 +65,7 @@ function paintGraticule(c, map, size, isBase) {
         c.moveTo(x, 0);
         c.lineTo(x, size.y);
         const wrapped = ((((lon + 180) % 360) + 360) % 360) - 180;
-        if (x > 120 && x < size.x - 130) labels.push([longitude(Math.abs(wrapped) < 1e-9 ? 0 : wrapped, lons.decimals), x + 5, 12]);
+        if (x > 64 && x < size.x - 100) labels.push([longitude(Math.abs(wrapped) < 1e-9 ? 0 : wrapped, lons.decimals), x + 5, 12]);
     }
     c.stroke();
     c.globalAlpha = 1;
