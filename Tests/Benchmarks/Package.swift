@@ -14,6 +14,7 @@ let package = Package(
             name: "lockstep-bench",
             dependencies: [
                 .product(name: "LockstepAgent", package: "lockstep"),
+                .product(name: "LockstepLive", package: "lockstep"),
                 .product(name: "LockstepModel", package: "lockstep"),
                 .product(name: "LockstepMotion", package: "lockstep"),
                 .product(name: "LockstepSensors", package: "lockstep"),

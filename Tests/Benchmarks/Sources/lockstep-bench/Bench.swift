@@ -7,7 +7,7 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures all sides of a comparison in turn. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case attitude, agent, codec, scale, outage, latency, query, writes
+        case attitude, agent, codec, live, scale, outage, latency, query, writes
         case outboxWrites = "outbox-writes"
         case wireSize = "wire-size"
         case ingestBatches = "ingest-batches"
@@ -89,6 +89,7 @@ struct Bench: ParsableCommand {
         case .outboxWrites: try OutboxWritesBenchmark(recordings: recordings, length: length).parts
         case .wireSize: [WireSizeBenchmark(batches: try walks()).run]
         case .codec: [CodecBenchmark(batches: try walks(), rounds: rounds).run]
+        case .live: [LiveBenchmark(rounds: rounds, length: length).run]
         case .scale: [fleet.scale]
         case .outage: [fleet.outage]
         case .latency: [LatencyBenchmark(programs: programs, sync: sync, rounds: rounds, length: length).run]
