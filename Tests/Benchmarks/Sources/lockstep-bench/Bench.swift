@@ -8,6 +8,7 @@ struct Bench: ParsableCommand {
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
         case attitude, agent, codec, live, scale, outage, latency, query, writes
+        case serveLive = "serve-live"
         case outboxWrites = "outbox-writes"
         case servePoints = "serve-points"
         case wireSize = "wire-size"
@@ -87,6 +88,7 @@ struct Bench: ParsableCommand {
         case .attitude: [attitude]
         case .agent:
             [AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds, length: length).run]
+        case .serveLive: [ServeLiveBenchmark(programs: programs, rounds: rounds, length: length).run]
         case .outboxWrites: try OutboxWritesBenchmark(recordings: recordings, length: length).parts
         case .wireSize: [WireSizeBenchmark(batches: try walks()).run]
         case .codec: [CodecBenchmark(batches: try walks(), rounds: rounds).run]
