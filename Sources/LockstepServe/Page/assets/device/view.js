@@ -25,6 +25,8 @@ export function show(main, { group, device }) {
     const live = new LiveSamples();
     const abort = new AbortController();
     const header = deviceHeader(address);
+    const panel = new PlotPanel({ live, group, device });
+    panel.picker.setDevice(`${group}/${device}`);
     const grid = h("div", { class: "device-grid" });
     main.append(h("div", { class: "view view-device" }, header.element, grid));
     /** @type {{element: HTMLElement, close?: () => void, update?: (device: any) => void}[]} */
@@ -52,10 +54,8 @@ export function show(main, { group, device }) {
 
     function build(detail) {
         for (const part of parts) part.close?.();
+        showFirstPlots(detail);
         const has = (stream) => detail.streams.some((entry) => entry.stream === stream);
-        const panel = new PlotPanel({ live, group, device });
-        panel.picker.setDevice(`${group}/${device}`);
-        for (const entry of firstPlots(detail.streams)) panel.add({ group, device, stream: entry.stream, rate: entry.rate, columns: plottable(entry) });
         const gravity = has("motion/device") ? "motion/device" : has("motion/accelerometer") ? "motion/accelerometer" : null;
         // Three cards that say that there is nothing would only be in the way.
         const motion = gravity === null && !has("steps") ? [] : [
@@ -63,18 +63,24 @@ export function show(main, { group, device }) {
             attitudeCard(address, live, has("motion/device")),
             pedometerCard(address, live, has("steps")),
         ];
-        if (detail.last_sample !== null && now() - detail.last_sample > 30e6) panel.showUntil(detail.last_sample);
         parts = [
             timelineCard(address),
             ...motion,
-            { element: panel.element, close: () => { panel.close(); panel.picker.close(); } },
+            { element: panel.element },
             trackCard(address, live, has("location")),
             healthCard(address),
             controlCard(address, detail.streams),
         ];
-        if (!panel.charts.length) panel.empty.hidden = false;
         grid.replaceChildren(...parts.map(({ element }) => element));
         update();
+    }
+
+    /** The plots stay as the reader has arranged them when further streams appear. */
+    function showFirstPlots(detail) {
+        if (panel.charts.length || panel.isArranged) return;
+        for (const entry of firstPlots(detail.streams)) panel.add({ group, device, stream: entry.stream, rate: entry.rate, columns: plottable(entry) });
+        if (detail.last_sample !== null && now() - detail.last_sample > 30e6) panel.showUntil(detail.last_sample);
+        panel.empty.hidden = panel.charts.length > 0;
     }
 
     function update() {
@@ -95,6 +101,8 @@ export function show(main, { group, device }) {
         fleet.removeEventListener("change", update);
         fleet.removeEventListener("tick", update);
         for (const part of parts) part.close?.();
+        panel.close();
+        panel.picker.close();
         live.close();
     } };
 }
