@@ -202,7 +202,7 @@ let package = Package(
         .testTarget(
             name: "LockstepServeTests",
             dependencies: [
-                "LockstepServe", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
+                "LockstepServe", "LockstepExport", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
                 "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve", logging,
             ],
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),

@@ -58,7 +58,7 @@ struct EventTests {
         }
     }
 
-    @Test("a slow reader is told how many samples it missed, and others are not delayed")
+    @Test("a slow reader is told how many samples it missed")
     func slowReader() async throws {
         try await withSystem { system in
             let client = try await system.connect(["none"])
@@ -67,17 +67,14 @@ struct EventTests {
             try await expectEventually("the device") { try await server.get("/api/v1/devices/g/a").status == 200 }
             let slow = try RawConnection(port: server.port, receiveBuffer: 4096)
             slow.write("GET /api/v1/live?device=*&hz=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            let fast = try server.events("/api/v1/live?device=*&hz=60")
-            #expect(await fast.waitForOutput("event: samples"))
+            try await expectEventually("the subscriber") { try await server.liveSubscribers() == 1 }
             var number = 1
             // More than the buffers of the sockets and the queue of the subscriber hold.
             for _ in 0..<200 {
                 #expect(await client.publish("lockstep/g/a/pressure", ServerTests.batch(number, samples: 10_000)))
                 number += 1
             }
-            #expect(await fast.waitForOutput("\"t\":\((number - 1) * 10_000_000 + 1000)"))
             #expect(slow.read(until: "event: dropped").contains("event: dropped"))
-            await fast.stop()
         }
     }
 
