@@ -4,19 +4,19 @@ import PackageDescription
 
 /// Compiler settings of every target.
 let settings: [SwiftSetting] = [
-  .enableUpcomingFeature("ExistentialAny"),  // boxing a protocol value has a cost: make it visible
-  .enableUpcomingFeature("InternalImportsByDefault"),  // `public import` shows what a module exposes
-  .enableUpcomingFeature("MemberImportVisibility"),  // each file imports the modules it uses
-  .treatAllWarnings(as: .error),  // tolerated warnings hide new ones
+    .enableUpcomingFeature("ExistentialAny"),  // boxing a protocol value has a cost: make it visible
+    .enableUpcomingFeature("InternalImportsByDefault"),  // `public import` shows what a module exposes
+    .enableUpcomingFeature("MemberImportVisibility"),  // each file imports the modules it uses
+    .treatAllWarnings(as: .error),  // tolerated warnings hide new ones
 ]
 
 let argumentParser: Target.Dependency = .product(
-  name: "ArgumentParser", package: "swift-argument-parser")
+    name: "ArgumentParser", package: "swift-argument-parser")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let serviceLifecycle: Target.Dependency = .product(
-  name: "ServiceLifecycle", package: "swift-service-lifecycle")
+    name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals: Target.Dependency = .product(
-  name: "UnixSignals", package: "swift-service-lifecycle")
+    name: "UnixSignals", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdTLS: Target.Dependency = .product(name: "HummingbirdTLS", package: "hummingbird")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
@@ -27,269 +27,269 @@ let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 
 let package = Package(
-  name: "lockstep",
-  products: [
-    .library(name: "LockstepModel", targets: ["LockstepModel"]),
-    .library(name: "LockstepWire", targets: ["LockstepWire"]),
-    .library(name: "LockstepMQTT", targets: ["LockstepMQTT"]),
-    .library(name: "LockstepStore", targets: ["LockstepStore"]),
-    .library(name: "LockstepExport", targets: ["LockstepExport"]),
-    .library(name: "LockstepMotion", targets: ["LockstepMotion"]),
-    .library(name: "LockstepSensors", targets: ["LockstepSensors"]),
-    .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
-    .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
-    .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
-    .library(name: "LockstepLive", targets: ["LockstepLive"]),
-    .library(name: "LockstepServe", targets: ["LockstepServe"]),
-    .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
-    .executable(name: "lockstep-collector", targets: ["lockstep-collector"]),
-    .executable(name: "lockstep-serve", targets: ["lockstep-serve"]),
-    .executable(name: "lockstep", targets: ["lockstep"]),
-  ],
-  dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-    // HTTP, for LockstepServe only. Without its traits it does not import all of Foundation.
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
-    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-  ],
-  targets: [
-    // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev.
-    .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
-    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
-    // Parses settings files. A Swift YAML package would import all of Foundation and triple the size of each
-    // program.
-    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
-    // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
-    .systemLibrary(name: "CEpoll"),
+    name: "lockstep",
+    products: [
+        .library(name: "LockstepModel", targets: ["LockstepModel"]),
+        .library(name: "LockstepWire", targets: ["LockstepWire"]),
+        .library(name: "LockstepMQTT", targets: ["LockstepMQTT"]),
+        .library(name: "LockstepStore", targets: ["LockstepStore"]),
+        .library(name: "LockstepExport", targets: ["LockstepExport"]),
+        .library(name: "LockstepMotion", targets: ["LockstepMotion"]),
+        .library(name: "LockstepSensors", targets: ["LockstepSensors"]),
+        .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
+        .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
+        .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
+        .library(name: "LockstepLive", targets: ["LockstepLive"]),
+        .library(name: "LockstepServe", targets: ["LockstepServe"]),
+        .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
+        .executable(name: "lockstep-collector", targets: ["lockstep-collector"]),
+        .executable(name: "lockstep-serve", targets: ["lockstep-serve"]),
+        .executable(name: "lockstep", targets: ["lockstep"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        // HTTP, for LockstepServe only. Without its traits it does not import all of Foundation.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    ],
+    targets: [
+        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev.
+        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
+        // Parses settings files. A Swift YAML package would import all of Foundation and triple the size of each
+        // program.
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
+        // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
+        .systemLibrary(name: "CEpoll"),
 
-    // Basic types: samples, streams, timestamps, identifiers, life-cycle states.
-    .target(name: "LockstepModel"),
-    // MQTT topics and payload encodings.
-    .target(name: "LockstepWire", dependencies: ["LockstepModel"]),
-    // The MQTT client. The only module that calls libmosquitto.
-    .target(name: "LockstepMQTT", dependencies: ["CEpoll", "CMosquitto"]),
-    // The SQLite wrapper. The only module that calls libsqlite3.
-    .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
-    // The sample store, which holds each sample once.
-    .target(name: "LockstepStore", dependencies: ["LockstepModel", "LockstepSQLite"]),
-    // File formats of exported samples.
-    .target(name: "LockstepExport", dependencies: ["LockstepModel", "LockstepStore"]),
-    // Algorithms without I/O: attitude, filters, gestures, steps.
-    .target(name: "LockstepMotion", dependencies: ["LockstepModel"]),
-    // Sensor sources, and the hub that shares them between consumers.
-    .target(name: "LockstepSensors", dependencies: ["LockstepModel", "LockstepMotion"]),
-    // Motion manager, pedometer and location manager, for your own programs.
-    .target(
-      name: "LockstepDevice", dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors"]),
-    // Readiness, status and watchdog notifications for a supervisor such as systemd.
-    .target(name: "LockstepSupervision"),
-    // From sensor to broker: time line, coalescing, outbox, delivery.
-    .target(
-      name: "LockstepAgent",
-      dependencies: [
-        "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepSensors",
-        "LockstepSupervision", logging, serviceLifecycle,
-      ]),
-    // From broker to store: ingest, acknowledgement, life cycle.
-    .target(
-      name: "LockstepCollector",
-      dependencies: [
-        "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision",
-        logging,
-        serviceLifecycle,
-      ]),
-    // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
-    .target(
-      name: "LockstepLive",
-      dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
-    // Simulates thousands of devices in one process and measures their delivery.
-    .target(
-      name: "LockstepFleet",
-      dependencies: [
-        "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSensors", "LockstepAgent",
-        "LockstepSupervision",
-      ]),
-    // The HTTP server: its routes, rights and limits.
-    .target(
-      name: "LockstepServe",
-      dependencies: [
-        "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport",
-        "LockstepLive",
-        "LockstepSupervision", hummingbird,
-        hummingbirdCore,
-        hummingbirdTLS, nioCore, nioPosix, nioHTTPTypes, nioSSL, httpTypes, logging,
-        serviceLifecycle,
-      ],
-      exclude: ["Page"]),
-    // Shared by the programs: settings, errors, terminal output.
-    .target(
-      name: "LockstepCommandLine",
-      dependencies: [
-        "CYAML", "LockstepModel", "LockstepMQTT", argumentParser, logging, serviceLifecycle,
-        unixSignals,
-      ]),
+        // Basic types: samples, streams, timestamps, identifiers, life-cycle states.
+        .target(name: "LockstepModel"),
+        // MQTT topics and payload encodings.
+        .target(name: "LockstepWire", dependencies: ["LockstepModel"]),
+        // The MQTT client. The only module that calls libmosquitto.
+        .target(name: "LockstepMQTT", dependencies: ["CEpoll", "CMosquitto"]),
+        // The SQLite wrapper. The only module that calls libsqlite3.
+        .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
+        // The sample store, which holds each sample once.
+        .target(name: "LockstepStore", dependencies: ["LockstepModel", "LockstepSQLite"]),
+        // File formats of exported samples.
+        .target(name: "LockstepExport", dependencies: ["LockstepModel", "LockstepStore"]),
+        // Algorithms without I/O: attitude, filters, gestures, steps.
+        .target(name: "LockstepMotion", dependencies: ["LockstepModel"]),
+        // Sensor sources, and the hub that shares them between consumers.
+        .target(name: "LockstepSensors", dependencies: ["LockstepModel", "LockstepMotion"]),
+        // Motion manager, pedometer and location manager, for your own programs.
+        .target(
+            name: "LockstepDevice", dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors"]),
+        // Readiness, status and watchdog notifications for a supervisor such as systemd.
+        .target(name: "LockstepSupervision"),
+        // From sensor to broker: time line, coalescing, outbox, delivery.
+        .target(
+            name: "LockstepAgent",
+            dependencies: [
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepSensors",
+                "LockstepSupervision", logging, serviceLifecycle,
+            ]),
+        // From broker to store: ingest, acknowledgement, life cycle.
+        .target(
+            name: "LockstepCollector",
+            dependencies: [
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision",
+                logging,
+                serviceLifecycle,
+            ]),
+        // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
+        .target(
+            name: "LockstepLive",
+            dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
+        // Simulates thousands of devices in one process and measures their delivery.
+        .target(
+            name: "LockstepFleet",
+            dependencies: [
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSensors", "LockstepAgent",
+                "LockstepSupervision",
+            ]),
+        // The HTTP server: its routes, rights and limits.
+        .target(
+            name: "LockstepServe",
+            dependencies: [
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport",
+                "LockstepLive",
+                "LockstepSupervision", hummingbird,
+                hummingbirdCore,
+                hummingbirdTLS, nioCore, nioPosix, nioHTTPTypes, nioSSL, httpTypes, logging,
+                serviceLifecycle,
+            ],
+            exclude: ["Page"]),
+        // Shared by the programs: settings, errors, terminal output.
+        .target(
+            name: "LockstepCommandLine",
+            dependencies: [
+                "CYAML", "LockstepModel", "LockstepMQTT", argumentParser, logging, serviceLifecycle,
+                unixSignals,
+            ]),
 
-    .executableTarget(
-      name: "lockstep-agent",
-      dependencies: [
-        "LockstepAgent", "LockstepMotion", "LockstepCommandLine", "LockstepSupervision",
-        argumentParser,
-        logging,
-        serviceLifecycle, unixSignals,
-      ]),
-    .executableTarget(
-      name: "lockstep-collector",
-      dependencies: [
-        "LockstepCollector", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging,
-        serviceLifecycle,
-      ]),
-    .executableTarget(
-      name: "lockstep-serve",
-      dependencies: [
-        "LockstepWire", "LockstepMQTT", "LockstepServe", "LockstepCommandLine",
-        "LockstepSupervision", argumentParser, logging, serviceLifecycle,
-      ]),
-    .executableTarget(
-      name: "lockstep",
-      dependencies: [
-        "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport",
-        "LockstepAgent",
-        "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors", "LockstepCommandLine",
-        argumentParser,
-      ]),
+        .executableTarget(
+            name: "lockstep-agent",
+            dependencies: [
+                "LockstepAgent", "LockstepMotion", "LockstepCommandLine", "LockstepSupervision",
+                argumentParser,
+                logging,
+                serviceLifecycle, unixSignals,
+            ]),
+        .executableTarget(
+            name: "lockstep-collector",
+            dependencies: [
+                "LockstepCollector", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging,
+                serviceLifecycle,
+            ]),
+        .executableTarget(
+            name: "lockstep-serve",
+            dependencies: [
+                "LockstepWire", "LockstepMQTT", "LockstepServe", "LockstepCommandLine",
+                "LockstepSupervision", argumentParser, logging, serviceLifecycle,
+            ]),
+        .executableTarget(
+            name: "lockstep",
+            dependencies: [
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport",
+                "LockstepAgent",
+                "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors", "LockstepCommandLine",
+                argumentParser,
+            ]),
 
-    .testTarget(
-      name: "LockstepModelTests",
-      dependencies: ["LockstepModel", "LockstepSensors", "SensorTestSupport"]),
-    .testTarget(
-      name: "LockstepWireTests",
-      dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire", "SensorTestSupport"]),
-    .testTarget(
-      name: "LockstepMQTTTests",
-      dependencies: ["LockstepMQTT", "LockstepSensors", "SensorTestSupport"]),
-    // Recordings, a seeded random number generator, and a sink that records samples.
-    .target(
-      name: "SensorTestSupport", dependencies: ["LockstepModel", "LockstepSensors"],
-      path: "Tests/SensorTestSupport"),
-    .testTarget(
-      name: "LockstepMotionTests",
-      dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors", "SensorTestSupport"],
-      exclude: ["Attitude/reference.py"]),
-    .testTarget(
-      name: "LockstepSensorsTests",
-      dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors", "SensorTestSupport"]),
-    .testTarget(
-      name: "LockstepDeviceTests",
-      dependencies: [
-        "LockstepDevice", "LockstepModel", "LockstepMotion", "LockstepSensors", "LockstepStore",
-        "LockstepTestSupport", "SensorTestSupport",
-      ]
-    ),
-    .testTarget(name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite"]),
-    .testTarget(
-      name: "LockstepExportTests",
-      dependencies: ["LockstepExport", "LockstepModel", "LockstepStore"]),
-    .testTarget(
-      name: "LockstepAgentTests",
-      dependencies: [
-        "LockstepAgent", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepSQLite",
-        "LockstepWire",
-        "LockstepTestSupport", "SensorTestSupport", logging,
-      ]),
-    .testTarget(
-      name: "LockstepCollectorTests",
-      dependencies: [
-        "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepStore",
-        "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
-      ]),
-    .testTarget(
-      name: "LockstepLiveTests",
-      dependencies: [
-        "LockstepLive", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire",
-        logging,
-      ]),
-    .testTarget(
-      name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
-    .testTarget(
-      name: "LockstepCommandLineTests",
-      dependencies: [
-        "LockstepCommandLine", "LockstepModel", "LockstepMQTT", argumentParser, logging,
-      ]),
-    // The HTTP server: its parts, and the built program with a real broker and a real store.
-    .testTarget(
-      name: "LockstepServeTests",
-      dependencies: [
-        "LockstepServe", "LockstepExport", "LockstepModel", "LockstepMQTT", "LockstepStore",
-        "LockstepWire",
-        "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
-        logging,
-      ],
-      exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
-    .testTarget(
-      name: "LockstepSupervisionTests",
-      dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
-    // Helpers for tests: brokers, child processes, temporary folders, deadlines.
-    .target(
-      name: "LockstepTestSupport", dependencies: ["LockstepMQTT", "LockstepStore"],
-      path: "Tests/LockstepTestSupport"),
-    // System tests: the built programs with a real broker.
-    .testTarget(
-      name: "SystemTests",
-      dependencies: [
-        "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT",
-        "LockstepModel",
-        "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep",
-        "lockstep-agent",
-        "lockstep-collector", "lockstep-serve", logging,
-      ],
-      exclude: ["PowerCut/disk-log.c"]),
-    // Command-line tests: exact output and exit codes.
-    .testTarget(
-      name: "CommandTests",
-      dependencies: [
-        "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel",
-        "LockstepStore",
-        "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
-      ]),
-    // The examples and tables in docs/.
-    .testTarget(
-      name: "LockstepDocumentationTests",
-      dependencies: [
-        "LockstepAgent", "LockstepCollector", "LockstepDevice", "LockstepMQTT", "LockstepModel",
-        "LockstepMotion",
-        "LockstepSensors", "LockstepStore", "LockstepWire", logging,
-      ]),
-    // Fuzz tests: randomly damaged input for every decoder.
-    .testTarget(
-      name: "FuzzTests",
-      dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepSensors", "LockstepWire"]),
-    // Chaos tests: processes are killed at random, and no sample may be lost.
-    .testTarget(
-      name: "ChaosTests",
-      dependencies: [
-        "LockstepTestSupport", "LockstepModel", "LockstepStore", "lockstep", "lockstep-agent",
-        "lockstep-collector",
-      ]),
-  ],
-  swiftLanguageModes: [.v6]
+        .testTarget(
+            name: "LockstepModelTests",
+            dependencies: ["LockstepModel", "LockstepSensors", "SensorTestSupport"]),
+        .testTarget(
+            name: "LockstepWireTests",
+            dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire", "SensorTestSupport"]),
+        .testTarget(
+            name: "LockstepMQTTTests",
+            dependencies: ["LockstepMQTT", "LockstepSensors", "SensorTestSupport"]),
+        // Recordings, a seeded random number generator, and a sink that records samples.
+        .target(
+            name: "SensorTestSupport", dependencies: ["LockstepModel", "LockstepSensors"],
+            path: "Tests/SensorTestSupport"),
+        .testTarget(
+            name: "LockstepMotionTests",
+            dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors", "SensorTestSupport"],
+            exclude: ["Attitude/reference.py"]),
+        .testTarget(
+            name: "LockstepSensorsTests",
+            dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors", "SensorTestSupport"]),
+        .testTarget(
+            name: "LockstepDeviceTests",
+            dependencies: [
+                "LockstepDevice", "LockstepModel", "LockstepMotion", "LockstepSensors", "LockstepStore",
+                "LockstepTestSupport", "SensorTestSupport",
+            ]
+        ),
+        .testTarget(name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite"]),
+        .testTarget(
+            name: "LockstepExportTests",
+            dependencies: ["LockstepExport", "LockstepModel", "LockstepStore"]),
+        .testTarget(
+            name: "LockstepAgentTests",
+            dependencies: [
+                "LockstepAgent", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepSQLite",
+                "LockstepWire",
+                "LockstepTestSupport", "SensorTestSupport", logging,
+            ]),
+        .testTarget(
+            name: "LockstepCollectorTests",
+            dependencies: [
+                "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepStore",
+                "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
+            ]),
+        .testTarget(
+            name: "LockstepLiveTests",
+            dependencies: [
+                "LockstepLive", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire",
+                logging,
+            ]),
+        .testTarget(
+            name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
+        .testTarget(
+            name: "LockstepCommandLineTests",
+            dependencies: [
+                "LockstepCommandLine", "LockstepModel", "LockstepMQTT", argumentParser, logging,
+            ]),
+        // The HTTP server: its parts, and the built program with a real broker and a real store.
+        .testTarget(
+            name: "LockstepServeTests",
+            dependencies: [
+                "LockstepServe", "LockstepExport", "LockstepModel", "LockstepMQTT", "LockstepStore",
+                "LockstepWire",
+                "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
+                logging,
+            ],
+            exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
+        .testTarget(
+            name: "LockstepSupervisionTests",
+            dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
+        // Helpers for tests: brokers, child processes, temporary folders, deadlines.
+        .target(
+            name: "LockstepTestSupport", dependencies: ["LockstepMQTT", "LockstepStore"],
+            path: "Tests/LockstepTestSupport"),
+        // System tests: the built programs with a real broker.
+        .testTarget(
+            name: "SystemTests",
+            dependencies: [
+                "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT",
+                "LockstepModel",
+                "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep",
+                "lockstep-agent",
+                "lockstep-collector", "lockstep-serve", logging,
+            ],
+            exclude: ["PowerCut/disk-log.c"]),
+        // Command-line tests: exact output and exit codes.
+        .testTarget(
+            name: "CommandTests",
+            dependencies: [
+                "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel",
+                "LockstepStore",
+                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
+            ]),
+        // The examples and tables in docs/.
+        .testTarget(
+            name: "LockstepDocumentationTests",
+            dependencies: [
+                "LockstepAgent", "LockstepCollector", "LockstepDevice", "LockstepMQTT", "LockstepModel",
+                "LockstepMotion",
+                "LockstepSensors", "LockstepStore", "LockstepWire", logging,
+            ]),
+        // Fuzz tests: randomly damaged input for every decoder.
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepSensors", "LockstepWire"]),
+        // Chaos tests: processes are killed at random, and no sample may be lost.
+        .testTarget(
+            name: "ChaosTests",
+            dependencies: [
+                "LockstepTestSupport", "LockstepModel", "LockstepStore", "lockstep", "lockstep-agent",
+                "lockstep-collector",
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
 )
 
 for target in package.targets where target.type != .system {
-  target.swiftSettings = (target.swiftSettings ?? []) + settings
+    target.swiftSettings = (target.swiftSettings ?? []) + settings
 }
 
 // Set by deploy/check for sanitizer builds, which run the unit tests only. Leaving out the programs, the tests that run
 // them, the HTTP server and the slow algorithm tests halves the build.
 if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
-  let excluded = [
-    "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "LockstepServe",
-    "LockstepServeTests",
-  ]
-  package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }
-  package.targets.removeAll { $0.type == .executable || excluded.contains($0.name) }
+    let excluded = [
+        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "LockstepServe",
+        "LockstepServeTests",
+    ]
+    package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }
+    package.targets.removeAll { $0.type == .executable || excluded.contains($0.name) }
 }
