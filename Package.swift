@@ -10,13 +10,10 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),  // tolerated warnings hide new ones
 ]
 
-let argumentParser: Target.Dependency = .product(
-    name: "ArgumentParser", package: "swift-argument-parser")
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let serviceLifecycle: Target.Dependency = .product(
-    name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let unixSignals: Target.Dependency = .product(
-    name: "UnixSignals", package: "swift-service-lifecycle")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdTLS: Target.Dependency = .product(name: "HummingbirdTLS", package: "hummingbird")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
@@ -84,8 +81,7 @@ let package = Package(
         // Sensor sources, and the hub that shares them between consumers.
         .target(name: "LockstepSensors", dependencies: ["LockstepModel", "LockstepMotion"]),
         // Motion manager, pedometer and location manager, for your own programs.
-        .target(
-            name: "LockstepDevice", dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors"]),
+        .target(name: "LockstepDevice", dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors"]),
         // Readiness, status and watchdog notifications for a supervisor such as systemd.
         .target(name: "LockstepSupervision"),
         // From sensor to broker: time line, coalescing, outbox, delivery.
@@ -99,14 +95,11 @@ let package = Package(
         .target(
             name: "LockstepCollector",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision",
-                logging,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision", logging,
                 serviceLifecycle,
             ]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
-        .target(
-            name: "LockstepLive",
-            dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
+        .target(name: "LockstepLive", dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
         // Simulates thousands of devices in one process and measures their delivery.
         .target(
             name: "LockstepFleet",
@@ -118,27 +111,23 @@ let package = Package(
         .target(
             name: "LockstepServe",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport",
-                "LockstepLive",
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepLive",
                 "LockstepSupervision", hummingbird,
                 hummingbirdCore,
-                hummingbirdTLS, nioCore, nioPosix, nioHTTPTypes, nioSSL, httpTypes, logging,
-                serviceLifecycle,
+                hummingbirdTLS, nioCore, nioPosix, nioHTTPTypes, nioSSL, httpTypes, logging, serviceLifecycle,
             ],
             exclude: ["Page"]),
         // Shared by the programs: settings, errors, terminal output.
         .target(
             name: "LockstepCommandLine",
             dependencies: [
-                "CYAML", "LockstepModel", "LockstepMQTT", argumentParser, logging, serviceLifecycle,
-                unixSignals,
+                "CYAML", "LockstepModel", "LockstepMQTT", argumentParser, logging, serviceLifecycle, unixSignals,
             ]),
 
         .executableTarget(
             name: "lockstep-agent",
             dependencies: [
-                "LockstepAgent", "LockstepMotion", "LockstepCommandLine", "LockstepSupervision",
-                argumentParser,
+                "LockstepAgent", "LockstepMotion", "LockstepCommandLine", "LockstepSupervision", argumentParser,
                 logging,
                 serviceLifecycle, unixSignals,
             ]),
@@ -157,21 +146,17 @@ let package = Package(
         .executableTarget(
             name: "lockstep",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport",
-                "LockstepAgent",
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepAgent",
                 "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors", "LockstepCommandLine",
                 argumentParser,
             ]),
 
         .testTarget(
-            name: "LockstepModelTests",
-            dependencies: ["LockstepModel", "LockstepSensors", "SensorTestSupport"]),
+            name: "LockstepModelTests", dependencies: ["LockstepModel", "LockstepSensors", "SensorTestSupport"]),
         .testTarget(
             name: "LockstepWireTests",
             dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire", "SensorTestSupport"]),
-        .testTarget(
-            name: "LockstepMQTTTests",
-            dependencies: ["LockstepMQTT", "LockstepSensors", "SensorTestSupport"]),
+        .testTarget(name: "LockstepMQTTTests", dependencies: ["LockstepMQTT", "LockstepSensors", "SensorTestSupport"]),
         // Recordings, a seeded random number generator, and a sink that records samples.
         .target(
             name: "SensorTestSupport", dependencies: ["LockstepModel", "LockstepSensors"],
@@ -191,14 +176,11 @@ let package = Package(
             ]
         ),
         .testTarget(name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite"]),
-        .testTarget(
-            name: "LockstepExportTests",
-            dependencies: ["LockstepExport", "LockstepModel", "LockstepStore"]),
+        .testTarget(name: "LockstepExportTests", dependencies: ["LockstepExport", "LockstepModel", "LockstepStore"]),
         .testTarget(
             name: "LockstepAgentTests",
             dependencies: [
-                "LockstepAgent", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepSQLite",
-                "LockstepWire",
+                "LockstepAgent", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepSQLite", "LockstepWire",
                 "LockstepTestSupport", "SensorTestSupport", logging,
             ]),
         .testTarget(
@@ -210,29 +192,21 @@ let package = Package(
         .testTarget(
             name: "LockstepLiveTests",
             dependencies: [
-                "LockstepLive", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire",
-                logging,
+                "LockstepLive", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire", logging,
             ]),
-        .testTarget(
-            name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
+        .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
         .testTarget(
             name: "LockstepCommandLineTests",
-            dependencies: [
-                "LockstepCommandLine", "LockstepModel", "LockstepMQTT", argumentParser, logging,
-            ]),
+            dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepMQTT", argumentParser, logging]),
         // The HTTP server: its parts, and the built program with a real broker and a real store.
         .testTarget(
             name: "LockstepServeTests",
             dependencies: [
-                "LockstepServe", "LockstepExport", "LockstepModel", "LockstepMQTT", "LockstepStore",
-                "LockstepWire",
-                "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
-                logging,
+                "LockstepServe", "LockstepExport", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
+                "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve", logging,
             ],
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
-        .testTarget(
-            name: "LockstepSupervisionTests",
-            dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
+        .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
         // Helpers for tests: brokers, child processes, temporary folders, deadlines.
         .target(
             name: "LockstepTestSupport", dependencies: ["LockstepMQTT", "LockstepStore"],
@@ -241,10 +215,8 @@ let package = Package(
         .testTarget(
             name: "SystemTests",
             dependencies: [
-                "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT",
-                "LockstepModel",
-                "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep",
-                "lockstep-agent",
+                "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT", "LockstepModel",
+                "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep", "lockstep-agent",
                 "lockstep-collector", "lockstep-serve", logging,
             ],
             exclude: ["PowerCut/disk-log.c"]),
@@ -252,8 +224,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel",
-                "LockstepStore",
+                "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
                 "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
             ]),
         // The examples and tables in docs/.
@@ -287,8 +258,7 @@ for target in package.targets where target.type != .system {
 // them, the HTTP server and the slow algorithm tests halves the build.
 if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
     let excluded = [
-        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "LockstepServe",
-        "LockstepServeTests",
+        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "LockstepServe", "LockstepServeTests",
     ]
     package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }
     package.targets.removeAll { $0.type == .executable || excluded.contains($0.name) }
