@@ -226,6 +226,14 @@ let package = Package(
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
                 "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
+            ],
+            exclude: ["Export/read_exports.py"]),
+        // The page, in a browser, with the built programs.
+        .testTarget(
+            name: "PageTests",
+            dependencies: ["LockstepTestSupport", "lockstep-agent", "lockstep-collector", "lockstep-serve"],
+            exclude: [
+                "accessibility.js", "browser.py", "run.py", "scenarios.py", "screenshots.py", "system.py", "unit",
             ]),
         // The examples and tables in docs/.
         .testTarget(
@@ -258,7 +266,8 @@ for target in package.targets where target.type != .system {
 // them, the HTTP server and the slow algorithm tests halves the build.
 if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
     let excluded = [
-        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "LockstepServe", "LockstepServeTests",
+        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "PageTests", "LockstepServe",
+        "LockstepServeTests",
     ]
     package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }
     package.targets.removeAll { $0.type == .executable || excluded.contains($0.name) }
