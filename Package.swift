@@ -140,7 +140,7 @@ let package = Package(
         .executableTarget(
             name: "lockstep-serve",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepServe", "LockstepCommandLine",
+                "LockstepWire", "LockstepMQTT", "LockstepServe", "LockstepCommandLine",
                 "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
