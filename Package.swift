@@ -231,7 +231,9 @@ let package = Package(
         // The page, in a browser, with the built programs.
         .testTarget(
             name: "PageTests",
-            dependencies: ["LockstepTestSupport", "lockstep-agent", "lockstep-collector", "lockstep-serve"],
+            dependencies: [
+                "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
+            ],
             exclude: [
                 "accessibility.js", "browser.py", "run.py", "scenarios.py", "screenshots.py", "system.py", "unit",
             ]),

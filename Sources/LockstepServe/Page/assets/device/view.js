@@ -18,6 +18,8 @@ import { trackCard } from "./track.js";
 
 /** New streams of a device are looked for this often, in ms. */
 const EVERY = 10_000;
+/** Plots that are shown without a choice. */
+const FIRST_PLOTS = 2;
 
 /** @param {HTMLElement} main @param {{group: string, device: string}} route */
 export function show(main, { group, device }) {
@@ -33,6 +35,7 @@ export function show(main, { group, device }) {
     let parts = [];
     let names = "";
     let timer = 0;
+    let streamCount = -1;
     let isOver = false;
 
     async function load() {
@@ -77,8 +80,9 @@ export function show(main, { group, device }) {
 
     /** The plots stay as the reader has arranged them when further streams appear. */
     function showFirstPlots(detail) {
-        if (panel.charts.length || panel.isArranged) return;
-        for (const entry of firstPlots(detail.streams)) panel.add({ group, device, stream: entry.stream, rate: entry.rate, columns: plottable(entry) });
+        if (panel.charts.length >= FIRST_PLOTS || panel.isArranged) return;
+        const shown = panel.charts.map((chart) => chart.source.stream);
+        for (const entry of firstPlots(detail.streams).filter(({ stream }) => !shown.includes(stream)).slice(0, FIRST_PLOTS - shown.length)) panel.add({ group, device, stream: entry.stream, rate: entry.rate, columns: plottable(entry) });
         if (detail.last_sample !== null && now() - detail.last_sample > 30e6) panel.showUntil(detail.last_sample);
         panel.empty.hidden = panel.charts.length > 0;
     }
@@ -87,6 +91,12 @@ export function show(main, { group, device }) {
         const current = fleet.get(group, device);
         if (!current) return;
         header.update(current);
+        const known = current.streams.length;
+        if (parts.length && known !== streamCount) {
+            streamCount = known;
+            clearTimeout(timer);
+            timer = setTimeout(load, 200);
+        }
         for (const part of parts) part.update?.(current);
     }
 
@@ -111,7 +121,7 @@ export function show(main, { group, device }) {
 function firstPlots(streams) {
     const order = ["motion/accelerometer", "motion/gyroscope", "motion/device", "motion/magnetometer", "pressure", "altitude"];
     const rank = ({ stream }) => (order.includes(stream) ? order.indexOf(stream) : stream.startsWith("x/") ? 3.5 : 9);
-    return streams.filter((entry) => plottable(entry).length > 0).sort((a, b) => rank(a) - rank(b)).slice(0, 2);
+    return streams.filter((entry) => plottable(entry).length > 0).sort((a, b) => rank(a) - rank(b)).slice(0, FIRST_PLOTS);
 }
 
 function failure(error) {
