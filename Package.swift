@@ -140,7 +140,7 @@ let package = Package(
         .executableTarget(
             name: "lockstep-serve",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepServe", "LockstepCommandLine",
+                "LockstepWire", "LockstepMQTT", "LockstepServe", "LockstepCommandLine",
                 "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
@@ -202,7 +202,7 @@ let package = Package(
         .testTarget(
             name: "LockstepServeTests",
             dependencies: [
-                "LockstepServe", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
+                "LockstepServe", "LockstepExport", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
                 "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve", logging,
             ],
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
@@ -226,7 +226,8 @@ let package = Package(
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
                 "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
-            ]),
+            ],
+            exclude: ["Export/read_exports.py"]),
         // The page, in a browser, with the built programs.
         .testTarget(
             name: "PageTests",

@@ -29,6 +29,8 @@ struct LockstepCommand: ParsableCommand {
     static func main() {
         // Without this, a write to a closed pipe would end the process with a signal instead of an error.
         signal(SIGPIPE, SIG_IGN)
+        // As above, for a file that is larger than the limit of the process.
+        signal(SIGXFSZ, SIG_IGN)
         main(nil)
     }
 }

@@ -73,6 +73,39 @@ struct CommandClientTests {
         }
     }
 
+    @Test("many requests whose replies arrive at once all receive them")
+    func fastReplies() async throws {
+        try await withFeed { feed, agent, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<50 {
+                    group.addTask {
+                        let request = AgentRequest(id: "\(index)", action: .flush)
+                        let result = try await feed.commands.send(request, to: left, timeout: 60_000_000)
+                        #expect(result.reply.id == "\(index)")
+                    }
+                }
+                for index in 0..<50 {
+                    await expectEventually { agent.messages.count > index }
+                    let id = agent.messages[index].text.split(separator: "\"").dropFirst(2).first { $0 != ":" }
+                    await reply(agent, id: String(id ?? ""), .flushed(batches: 1))
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("a request of a cancelled task is cancelled")
+    func cancelledBefore() async throws {
+        try await withFeed { feed, _, _ in
+            let task = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await feed.commands.send(AgentRequest(action: .flush), to: left)
+            }
+            await #expect(throws: CommandError.cancelled) { try await task.value }
+            #expect(feed.commands.nextDeadline == nil)
+        }
+    }
+
     @Test("a request is sent again after a restart of the broker, and then receives its reply")
     func restart() async throws {
         try await withFeed { feed, agent, broker in

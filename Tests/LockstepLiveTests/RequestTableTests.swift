@@ -24,7 +24,9 @@ struct RequestTableTests {
     }
 
     private mutating func add(_ id: String?) -> Int {
-        table.add(AgentRequest(id: id, action: .flush), to: left, deadline: 1000)
+        let number = table.reserveID()
+        table.add(PendingRequest(AgentRequest(id: id, action: .flush), to: left), deadline: 1000, id: number)
+        return number
     }
 
     private func reply(_ id: String) -> Data {

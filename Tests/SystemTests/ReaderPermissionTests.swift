@@ -22,7 +22,7 @@ struct ReaderPermissionTests {
                 #expect(try await samples(path) > before)
                 #expect(!collector.text.contains("not writable"), "\(collector.text)")
                 let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-                #expect(names == ["samples.db", "samples.db-lock", "samples.db-shm", "samples.db-wal"])
+                #expect(names == ["samples.db", "samples.db-shm", "samples.db-wal", "samples.db.lock"])
             }
         }
     }

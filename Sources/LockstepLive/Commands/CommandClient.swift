@@ -38,31 +38,45 @@ public final class CommandClient: Sendable {
     public func send(
         _ request: AgentRequest, to device: DeviceAddress, timeout: Int64 = 10_000_000
     ) async throws(CommandError) -> CommandReply {
-        let deadline = Moment.now().boot + timeout
-        let id = try state.withLock { state throws(CommandError) in
-            if let problem = state.problem { throw .notConnected(problem) }
-            guard state.table.count < limit else { throw .tooManyRequests(limit: limit) }
-            return state.table.add(request, to: device, deadline: deadline)
-        }
+        let id = state.withLock { $0.table.reserveID() }
         do {
             return try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in
-                    let isKnown = state.withLock { state in
-                        // The feed may have ended, or the task may have been cancelled, in between.
-                        guard state.table.contains(id) else { return false }
-                        state.waiting[id] = continuation
-                        return true
+                    let pending = PendingRequest(request, to: device)
+                    if let error = add(pending, deadline: Moment.now().boot + timeout, id, continuation) {
+                        return continuation.resume(throwing: error)
                     }
-                    if isKnown { wakeup.signal() } else { continuation.resume(throwing: CommandError.cancelled) }
+                    wakeup.signal()
+                    // The handler below may have run before the request was added.
+                    if Task.isCancelled { cancel(id) }
                 }
             } onCancel: {
-                finish { table in
-                    table.remove(id)
-                    return [(id, .failure(.cancelled))]
-                }
+                cancel(id)
             }
         } catch {
             throw error as? CommandError ?? .cancelled
+        }
+    }
+
+    /// Adds a request together with its task, so that no result is missed.
+    /// - Returns: the reason if the request is refused.
+    private func add(
+        _ request: PendingRequest, deadline: Int64, _ id: Int,
+        _ continuation: CheckedContinuation<CommandReply, any Error>
+    ) -> CommandError? {
+        state.withLock { state in
+            if let problem = state.problem { return .notConnected(problem) }
+            guard state.table.count < limit else { return .tooManyRequests(limit: limit) }
+            state.table.add(request, deadline: deadline, id: id)
+            state.waiting[id] = continuation
+            return nil
+        }
+    }
+
+    private func cancel(_ id: Int) {
+        finish { table in
+            table.remove(id)
+            return [(id, .failure(.cancelled))]
         }
     }
 

@@ -25,16 +25,16 @@ struct RequestTable {
     /// The time at which the next request fails, in µs of the boot clock.
     var nextDeadline: Int64? { entries.values.map(\.deadline).min() }
 
-    /// Adds a request.
-    /// - Returns: its number.
-    mutating func add(_ request: AgentRequest, to device: DeviceAddress, deadline: Int64) -> Int {
+    /// Returns a new number for a request.
+    mutating func reserveID() -> Int {
         lastID += 1
-        entries[lastID] = Entry(pending: PendingRequest(request, to: device), deadline: deadline)
         return lastID
     }
 
-    /// Returns whether a request waits.
-    func contains(_ id: Int) -> Bool { entries[id] != nil }
+    /// Adds a request.
+    mutating func add(_ request: PendingRequest, deadline: Int64, id: Int) {
+        entries[id] = Entry(pending: request, deadline: deadline)
+    }
 
     /// Removes a request.
     mutating func remove(_ id: Int) { entries[id] = nil }

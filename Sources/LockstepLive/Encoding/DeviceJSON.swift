@@ -59,7 +59,7 @@ extension LiveDevices {
     }
 }
 
-/// Returns a rate with three significant decimals, because further ones are noise.
+/// Returns a rate with three decimals, because further ones are noise.
 private func rounded(_ rate: Double) -> Double { (rate * 1000).rounded() / 1000 }
 
 extension JSONObjectWriter {

@@ -17,8 +17,8 @@ public struct FeedConfiguration: Sendable {
     public var root: TopicRoot
     /// The limits of the live picture.
     public var limits = LiveLimits()
-    /// The delays between attempts to connect.
-    public var backoff = Backoff()
+    /// The delays between attempts to connect. People watch the live picture, so they are short.
+    public var backoff = Backoff(maximum: .seconds(5))
 
     /// Creates a configuration with default options.
     /// - Parameter clientID: the client id, which must be unique at the broker.

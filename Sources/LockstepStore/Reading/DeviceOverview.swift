@@ -48,11 +48,12 @@ extension StoreReader {
 
     private func overviews(of device: Int64?) throws -> [DeviceOverview] {
         let samples = NewestSamples(database: database, device: device)
-        let newest = try newestTimes(samples)
+        let figures = try LogFigures(of: device, in: database)
+        let newest = try newestTimes(samples, figures)
         let batteries = try samples.rows(of: .battery, knowing: "state")
         let positions = try samples.rows(of: .location, knowing: "lat")
         let lifecycles = try LifecycleTable.readByID(of: device, in: database)
-        return try summaries(of: device).map { id, summary in
+        return try summaries(of: device, figures).map { id, summary in
             DeviceOverview(
                 summary: summary, transition: lifecycles[id]?.last, phase: lifecycles[id]?.phase,
                 newest: newest[id] ?? [:], battery: batteries[id].map(DeviceOverview.Sample.init),
@@ -61,12 +62,13 @@ extension StoreReader {
     }
 
     /// Returns the time of the newest sample by device id and name of the stream.
-    private func newestTimes(_ samples: NewestSamples) throws -> [Int64: [String: Timestamp]] {
-        let logTimes = try samples.logTimes()
+    private func newestTimes(
+        _ samples: NewestSamples, _ figures: LogFigures
+    ) throws -> [Int64: [String: Timestamp]] {
         var result: [Int64: [String: Timestamp]] = [:]
         for stream in try StreamTable.catalog(in: database).streams {
             guard try !StoreSchema.columns(of: stream.mergedTable, in: database).isEmpty else { continue }
-            let recent = try LogSchema.find(stream, in: database).flatMap { logTimes[$0.id] } ?? [:]
+            let recent = try LogSchema.find(stream, in: database).flatMap { figures.newest[$0.id] } ?? [:]
             for (id, time) in try samples.mergedTimes(of: stream).merging(recent, uniquingKeysWith: max) {
                 result[id, default: [:]][stream.name] = Timestamp(microseconds: time)
             }

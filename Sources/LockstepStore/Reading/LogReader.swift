@@ -80,10 +80,14 @@ struct LogReader {
             return known.map { [device: $0] } ?? [:]
         }
         let names = (["t"] + kinds.indices.map { "c\($0)" }).joined(separator: ", ")
-        let select = try database.prepare(
-            "SELECT device_id, max(t), \(names) FROM (\(all)) WHERE c\(index) IS NOT NULL GROUP BY device_id")
+        let select = try database.prepare("SELECT device_id, \(names) FROM (\(all)) WHERE c\(index) IS NOT NULL")
         var result: [Int64: Row] = [:]
-        while try select.step() { result[select.int64(at: 0)] = row(select, from: 2) }
+        // Without sorting and grouping in SQL: the logs are read in the order of their keys.
+        while try select.step() {
+            let (device, time) = (select.int64(at: 0), select.int64(at: 1))
+            if let known = result[device], known.time > time { continue }
+            result[device] = row(select, from: 1)
+        }
         return result
     }
 

@@ -24,28 +24,6 @@ struct NewestSamples {
         return times
     }
 
-    /// Returns the time of the newest sample in the logs of each device, by the number of the stream in the logs and the
-    /// device id. It scans the logs once, in the order of their keys.
-    func logTimes() throws(SQLiteError) -> [Int64: [Int64: Int64]] {
-        var times: [Int64: [Int64: Int64]] = [:]
-        for log in LogNumber.allCases {
-            for shape in LogShape.allCases {
-                let select = try database.prepare(
-                    """
-                    SELECT stream_id, device_id, max(t) FROM \(shape.table(of: log)) WHERE \(log.isVisible())
-                    \(device == nil ? "" : "AND device_id = ?1") GROUP BY turn, stream_id, device_id
-                    """)
-                if let device { try select.bind(device, at: 1) }
-                while try select.step() {
-                    let time = select.int64(at: 2)
-                    times[select.int64(at: 0), default: [:]][select.int64(at: 1), default: time] = max(
-                        time, times[select.int64(at: 0)]?[select.int64(at: 1)] ?? time)
-                }
-            }
-        }
-        return times
-    }
-
     /// Returns the newest sample of each device in which a column is known, by device id.
     ///
     /// In the table, it searches the newest ``maxSearched`` samples of a device.

@@ -2,9 +2,6 @@ import LockstepModel
 import LockstepSQLite
 
 extension StoreReader {
-    /// The number of samples after which a second thread helps: opening its connection takes as long as these samples.
-    private static let samplesBeforeHelp: Int64 = 5_000
-
     /// Returns the least and greatest values of each column in at most ``EnvelopeQuery/points`` buckets.
     ///
     /// It reads every sample of the range, each exactly once. A second thread with a connection of its own reads a part of
@@ -27,7 +24,7 @@ extension StoreReader {
             var thread: QueryThread<Void>?
             let result = Result {
                 try own.scan(query, device: device, chunks, until: cancellation) { samples in
-                    guard thread == nil, samples >= Self.samplesBeforeHelp, !chunks.isEmpty else { return }
+                    guard thread == nil, samples >= samplesBeforeHelp, !chunks.isEmpty else { return }
                     let connection = try envelopeConnection(1)
                     helper = connection
                     thread = QueryThread {

@@ -17,6 +17,9 @@ public final class StoreReader {
     var recent: RecentRows?
     /// The connections of ``envelope(_:cancellation:)``, which opens them.
     var envelopeConnections: [EnvelopeConnection] = []
+    /// The number of samples of an envelope after which a second thread helps: opening its connection takes as long as
+    /// reading these samples.
+    var samplesBeforeHelp: Int64 = 5000
 
     /// Opens the store at `path`.
     /// - Throws: ``StoreError`` if the file does not exist, is not a store, or has another schema version.
