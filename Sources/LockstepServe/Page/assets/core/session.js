@@ -49,7 +49,7 @@ class Session extends EventTarget {
         } }, h("label", null, "Token", field), problem, button);
         const dialog = h("dialog", { "aria-labelledby": "token-title", oncancel: (event) => event.preventDefault() },
             h("h2", { id: "token-title" }, "A token is needed"),
-            h("p", { class: "muted" }, "This server shows its devices only to holders of a token. Its operator has the tokens in the token file."),
+            h("p", { class: "muted" }, "This server shows its devices only to holders of a token. Ask the operator of this server for a token."),
             form);
         this.#dialog = dialog;
         document.body.append(dialog);

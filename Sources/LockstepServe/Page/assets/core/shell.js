@@ -69,7 +69,7 @@ function updateBanner() {
     if (lostFor > 2) {
         show(element, "bad", "warning", `Connection to the server lost for ${duration(Math.floor(lostFor))}. Values are the last known ones; reconnecting.`);
     } else if (session.system && !session.system.broker.connected) {
-        show(element, "warn", "warning", `The server has no connection to the broker ${session.system.broker.address}${session.system.broker.problem ? `: ${session.system.broker.problem}` : ""}. Live values stand still.`);
+        show(element, "warn", "warning", `The server has no connection to the broker ${session.system.broker.address}${session.system.broker.problem ? `: ${session.system.broker.problem}` : ""}. Live values are not updated.`);
     } else if (session.system && !session.system.store.readable) {
         show(element, "warn", "warning", `The server cannot read the store${session.system.store.problem ? `: ${session.system.store.problem}` : ""}. Past values are not available.`);
     } else {

@@ -29,7 +29,7 @@ export function healthCard({ group, device }) {
         const isComplete = health.gaps === 0 && health.dropped_batches === 0 && health.dropped_samples === 0;
         const verdict = health.samples === 0 ? ["0", "info", "No samples are stored yet"]
             : isComplete ? ["ok", "check", "Every batch that the device sent is stored"]
-                : ["2", "alert", health.gaps > 0 ? `${whole(health.gaps)} batches are missing; the device sends them again` : "The device had to drop samples: its outbox was full"];
+                : ["2", "alert", health.gaps > 0 ? `${whole(health.gaps)} batches are missing; the device sends them again` : "The device dropped samples: its outbox reached its size or age limit"];
         const facts = [
             ["Samples stored", whole(health.samples)],
             ["Batches missing", whole(health.gaps), health.gaps > 0],
@@ -45,7 +45,7 @@ export function healthCard({ group, device }) {
             h("p", { class: "verdict problem", data: { level: verdict[0] } }, icon(verdict[1]), verdict[2]),
             h("dl", { class: "facts" }, ...facts.flatMap(([name, value, isBad]) => [h("dt", null, name), h("dd", isBad ? { class: "bad" } : null, value)])),
             log("Recent conflicts", ["Time", "Stream", "Stored", "Received"], (health.recent_conflicts ?? []).map((row) => [nearTime(row.t, now()), row.stream ?? UNKNOWN, valueText(row.stored), valueText(row.received)])),
-            log("Recent rejections", ["Received", "Reason"], (health.recent_rejections ?? []).map((row) => [nearTime(row.at ?? row.received ?? row.t, now()), row.reason ?? UNKNOWN])),
+            log("Recent rejections", ["Received", "Reason"], (health.recent_rejections ?? []).map((row) => [nearTime(row.received_at, now()), row.reason ?? UNKNOWN])),
         ];
         body.replaceChildren(...parts.filter((part) => part !== null));
         [...body.querySelectorAll("details")].forEach((detail, i) => { detail.open = isOpen[i] ?? false; });
