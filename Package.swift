@@ -27,8 +27,10 @@ let package = Package(
         .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
+        .library(name: "LockstepGateway", targets: ["LockstepGateway"]),
         .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
         .executable(name: "lockstep-collector", targets: ["lockstep-collector"]),
+        .executable(name: "lockstep-gateway", targets: ["lockstep-gateway"]),
         .executable(name: "lockstep", targets: ["lockstep"]),
     ],
     dependencies: [
@@ -37,12 +39,14 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev.
+        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
         // Parses settings files. A Swift YAML package would import all of Foundation and triple the size of each
         // program.
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
+        // Decrypts OwnTracks messages.
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
         // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
         .systemLibrary(name: "CEpoll"),
 
@@ -78,6 +82,13 @@ let package = Package(
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision", logging,
                 serviceLifecycle,
             ]),
+        // From foreign formats to the broker: translators, an outbox of many devices, delivery.
+        .target(
+            name: "LockstepGateway",
+            dependencies: [
+                "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepAgent",
+                "LockstepSupervision", logging, serviceLifecycle,
+            ]),
         // Simulates thousands of devices in one process and measures their delivery.
         .target(
             name: "LockstepFleet",
@@ -85,7 +96,7 @@ let package = Package(
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSensors", "LockstepAgent",
                 "LockstepSupervision",
             ]),
-        // Shared by the three programs: settings, errors, terminal output.
+        // Shared by the programs: settings, errors, terminal output.
         .target(
             name: "LockstepCommandLine",
             dependencies: [
@@ -104,6 +115,12 @@ let package = Package(
             dependencies: [
                 "LockstepCollector", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging,
                 serviceLifecycle,
+            ]),
+        .executableTarget(
+            name: "lockstep-gateway",
+            dependencies: [
+                "LockstepGateway", "LockstepAgent", "LockstepModel", "LockstepWire", "LockstepCommandLine",
+                "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
             name: "lockstep",
@@ -149,6 +166,12 @@ let package = Package(
                 "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepStore",
                 "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
             ]),
+        .testTarget(
+            name: "LockstepGatewayTests",
+            dependencies: [
+                "CSodium", "LockstepGateway", "LockstepAgent", "LockstepModel", "LockstepSQLite", "LockstepWire",
+                "LockstepTestSupport",
+            ]),
         .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
         .testTarget(
             name: "LockstepCommandLineTests",
@@ -164,7 +187,7 @@ let package = Package(
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT", "LockstepModel",
                 "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep", "lockstep-agent",
-                "lockstep-collector", logging,
+                "lockstep-collector", "lockstep-gateway", logging,
             ],
             exclude: ["PowerCut/disk-log.c"]),
         // Command-line tests: exact output and exit codes.
@@ -185,7 +208,9 @@ let package = Package(
         // Fuzz tests: randomly damaged input for every decoder.
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepSensors", "LockstepWire"]),
+            dependencies: [
+                "LockstepCommandLine", "LockstepGateway", "LockstepModel", "LockstepSensors", "LockstepWire",
+            ]),
         // Chaos tests: processes are killed at random, and no sample may be lost.
         .testTarget(
             name: "ChaosTests",
