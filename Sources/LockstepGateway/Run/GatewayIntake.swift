@@ -15,6 +15,7 @@ struct GatewayIntake {
     private let filters: [(filter: TopicFilter, adapter: any GatewayAdapter)]
     private let fitter: SampleFitter
     private var samples: [Int: DeviceSamples] = [:]
+    private var sequences = MessageSequences()
     /// The last presence of each device since the last commit.
     private(set) var presences: [Int: ForeignPresence] = [:]
     /// The number of samples since the last commit.
@@ -91,6 +92,12 @@ struct GatewayIntake {
         }
         if fitted.isEmpty, let lastRefusal { throw lastRefusal }
         let device = outbox.index(of: address, sender: report.sender)
+        switch report.sequence.flatMap({ sequences.note($0, of: report.sender) }) {
+        case nil: break
+        case .missing(let count):
+            omissions.append(counted(count, "earlier message has", "earlier messages have") + " not arrived")
+        case .repeated: omissions.append("the message has arrived before")
+        }
         if let presence = report.presence { presences[device] = presence }
         guard !fitted.isEmpty else { return omissions }
         let isLate =

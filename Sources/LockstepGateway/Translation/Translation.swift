@@ -38,17 +38,20 @@ public struct ForeignReport: Sendable, Equatable {
     public var presence: ForeignPresence?
     /// The parts of the message that were left out because they are invalid.
     public var omissions: [String]
+    /// The number of the message, or nil if the sender does not number its messages.
+    public var sequence: MessageNumber?
 
     /// Creates a report.
     public init(
         sender: ForeignName, writtenAt: Timestamp? = nil, readings: [Reading] = [], presence: ForeignPresence? = nil,
-        omissions: [String] = []
+        omissions: [String] = [], sequence: MessageNumber? = nil
     ) {
         self.sender = sender
         self.writtenAt = writtenAt
         self.readings = readings
         self.presence = presence
         self.omissions = omissions
+        self.sequence = sequence
     }
 }
 
