@@ -195,7 +195,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
-                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector",
+                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-gateway",
             ]),
         // The examples and tables in docs/.
         .testTarget(

@@ -132,10 +132,11 @@ struct OwnTracksTests {
     func answers() {
         let empty = Array("[]".utf8)
         #expect(adapter.answer(to: .accepted).body == empty)
-        let refused = adapter.answer(to: .refused(Refusal(.malformed, "")))
-        #expect(refused.status == 200)
-        #expect(refused.body == empty)
-        #expect(adapter.answer(to: .refused(Refusal(.unknownSender, ""))).status == 403)
+        for kind in Refusal.Kind.allCases {
+            let refused = adapter.answer(to: .refused(Refusal(kind, "")))
+            #expect(refused.status == 200)
+            #expect(refused.body == empty)
+        }
         #expect(adapter.answer(to: .unavailable).status == 503)
     }
 

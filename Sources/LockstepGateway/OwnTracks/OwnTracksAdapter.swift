@@ -47,16 +47,11 @@ public struct OwnTracksAdapter: GatewayAdapter {
         return Translation([report])
     }
 
-    /// Answers `[]`: the apps expect an array, and send a message again for ever after any other status than 2xx. So a
-    /// message that can never be accepted is answered in the same way. The gateway logs it.
+    /// Answers `[]`: the apps expect an array, and after any other status than 2xx they send the same message for ever
+    /// and nothing else. So a message that can never be accepted is answered in the same way. The gateway logs it.
     public func answer(to outcome: RequestOutcome) -> HTTPAnswer {
         switch outcome {
-        case .accepted: Self.empty
-        case .refused(let refusal):
-            refusal.kind == .unknownSender
-                ? HTTPAnswer(
-                    status: 403, contentType: "text/plain; charset=utf-8",
-                    body: Array((refusal.description + "\n").utf8)) : Self.empty
+        case .accepted, .refused: Self.empty
         case .unavailable: HTTPAnswer(status: 503)
         }
     }

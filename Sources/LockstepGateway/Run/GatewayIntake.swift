@@ -16,6 +16,8 @@ struct GatewayIntake {
     private let fitter: SampleFitter
     private var samples: [Int: DeviceSamples] = [:]
     private var sequences = MessageSequences()
+    /// The lost and repeated messages since the last call of ``takeFindings()``.
+    private var findings: [(device: DeviceAddress, finding: MessageSequences.Finding)] = []
     /// The last presence of each device since the last commit.
     private(set) var presences: [Int: ForeignPresence] = [:]
     /// The number of samples since the last commit.
@@ -92,11 +94,8 @@ struct GatewayIntake {
         }
         if fitted.isEmpty, let lastRefusal { throw lastRefusal }
         let device = outbox.index(of: address, sender: report.sender)
-        switch report.sequence.flatMap({ sequences.note($0, of: report.sender) }) {
-        case nil: break
-        case .missing(let count):
-            omissions.append(counted(count, "earlier message has", "earlier messages have") + " not arrived")
-        case .repeated: omissions.append("the message has arrived before")
+        if let number = report.sequence, let finding = sequences.note(number, of: report.sender) {
+            findings.append((address, finding))
         }
         if let presence = report.presence { presences[device] = presence }
         guard !fitted.isEmpty else { return omissions }
@@ -135,6 +134,12 @@ struct GatewayIntake {
             return entry.late.takeAll().map { GatewayOutbox.Addition(device: device, samples: $0, isLate: true) }
                 + entry.live.takeAll().map { GatewayOutbox.Addition(device: device, samples: $0, isLate: false) }
         }
+    }
+
+    /// Removes and returns the lost and repeated messages.
+    mutating func takeFindings() -> [(device: DeviceAddress, finding: MessageSequences.Finding)] {
+        defer { findings.removeAll() }
+        return findings
     }
 
     /// Removes and returns the presences since the last commit.

@@ -122,6 +122,14 @@ extension GatewayLoop {
         do {
             let omissions = try intake.ingest(message, outbox: outbox)
             accepted += 1
+            for (device, finding) in intake.takeFindings() {
+                switch finding {
+                case .missing(let count):
+                    logger.warning(
+                        "foreign messages missing", metadata: ["device": "\(device)", "messages": "\(count)"])
+                case .repeated: logger.info("foreign message repeated", metadata: ["device": "\(device)"])
+                }
+            }
             if let first = omissions.first {
                 logger.warning(
                     "parts of a message left out",

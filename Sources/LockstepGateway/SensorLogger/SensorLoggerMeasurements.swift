@@ -82,9 +82,10 @@ struct SensorLoggerMeasurements {
     private func rename(_ vectors: [Vector]?, _ stream: String, factor: Double) -> [Reading] {
         (vectors ?? []).map { vector in
             var reading = Reading(stream, at: vector.time)
-            reading.set("x", vector.x * factor)
-            reading.set("y", vector.y * factor)
-            reading.set("z", vector.z * factor)
+            // The sum is not −0.
+            reading.set("x", vector.x * factor + 0)
+            reading.set("y", vector.y * factor + 0)
+            reading.set("z", vector.z * factor + 0)
             return reading
         }
     }

@@ -151,4 +151,43 @@ struct GatewayTests {
             try await expectEventually { try pending() == 0 }
         }
     }
+
+    @Test("a gateway that is killed between receipt and commit receives the messages again")
+    func killedBeforeCommit() async throws {
+        try await withSystem { system in
+            let first = try system.startGateway()
+            #expect(await first.waitForOutput("connected to broker"))
+            // Holding the write lock stops the gateway between receipt and commit.
+            let lock = try SQLiteDatabase(path: system.folder + "/gateway.db", mode: .readWrite)
+            try lock.execute("BEGIN IMMEDIATE")
+            let now = Int(Date().timeIntervalSince1970)
+            try await system.publish((0..<50).map { location(now - 50 + $0) }, on: "owntracks/a/b")
+            #expect(
+                await first.waitForOutput("messages stay at the broker"), "the lock has not stopped it: \(first.text)")
+            await first.stop(SIGKILL)
+            try lock.execute("ROLLBACK")
+            #expect(try lock.integer("SELECT count(*) FROM entries") == 0)
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let second = try system.startGateway()
+            try await expectEventually(second.text) { try system.rows(of: "location") == 50 }
+        }
+    }
+
+    @Test("a gateway continues by itself when its outbox can be written again")
+    func outboxRecovers() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let gateway = try system.startGateway()
+            #expect(await gateway.waitForOutput("connected to broker"))
+            let lock = try SQLiteDatabase(path: system.folder + "/gateway.db", mode: .readWrite)
+            try lock.execute("BEGIN IMMEDIATE")
+            let now = Int(Date().timeIntervalSince1970)
+            try await system.publish((0..<50).map { location(now - 50 + $0) }, on: "owntracks/a/b")
+            #expect(await gateway.waitForOutput("messages stay at the broker"))
+            try lock.execute("ROLLBACK")
+            try await expectEventually(gateway.text) { try system.rows(of: "location") == 50 }
+        }
+    }
 }
