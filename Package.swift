@@ -14,6 +14,14 @@ let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTLS: Target.Dependency = .product(name: "HummingbirdTLS", package: "hummingbird")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
+let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 
 let package = Package(
     name: "lockstep",
@@ -22,14 +30,18 @@ let package = Package(
         .library(name: "LockstepWire", targets: ["LockstepWire"]),
         .library(name: "LockstepMQTT", targets: ["LockstepMQTT"]),
         .library(name: "LockstepStore", targets: ["LockstepStore"]),
+        .library(name: "LockstepExport", targets: ["LockstepExport"]),
         .library(name: "LockstepMotion", targets: ["LockstepMotion"]),
         .library(name: "LockstepSensors", targets: ["LockstepSensors"]),
         .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
         .library(name: "LockstepGateway", targets: ["LockstepGateway"]),
+        .library(name: "LockstepLive", targets: ["LockstepLive"]),
+        .library(name: "LockstepServe", targets: ["LockstepServe"]),
         .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
         .executable(name: "lockstep-collector", targets: ["lockstep-collector"]),
+        .executable(name: "lockstep-serve", targets: ["lockstep-serve"]),
         .executable(name: "lockstep-gateway", targets: ["lockstep-gateway"]),
         .executable(name: "lockstep", targets: ["lockstep"]),
     ],
@@ -37,6 +49,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        // HTTP, for LockstepServe only. Without its traits it does not import all of Foundation.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],
     targets: [
         // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev.
@@ -60,6 +78,8 @@ let package = Package(
         .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
         // The sample store, which holds each sample once.
         .target(name: "LockstepStore", dependencies: ["LockstepModel", "LockstepSQLite"]),
+        // File formats of exported samples.
+        .target(name: "LockstepExport", dependencies: ["LockstepModel", "LockstepStore"]),
         // Algorithms without I/O: attitude, filters, gestures, steps.
         .target(name: "LockstepMotion", dependencies: ["LockstepModel"]),
         // Sensor sources, and the hub that shares them between consumers.
@@ -89,6 +109,8 @@ let package = Package(
                 "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepAgent",
                 "LockstepSupervision", logging, serviceLifecycle,
             ]),
+        // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
+        .target(name: "LockstepLive", dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
         // Simulates thousands of devices in one process and measures their delivery.
         .target(
             name: "LockstepFleet",
@@ -96,6 +118,16 @@ let package = Package(
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSensors", "LockstepAgent",
                 "LockstepSupervision",
             ]),
+        // The HTTP server: its routes, rights and limits.
+        .target(
+            name: "LockstepServe",
+            dependencies: [
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepLive",
+                "LockstepSupervision", hummingbird,
+                hummingbirdCore,
+                hummingbirdTLS, nioCore, nioPosix, nioHTTPTypes, nioSSL, httpTypes, logging, serviceLifecycle,
+            ],
+            exclude: ["Page"]),
         // Shared by the programs: settings, errors, terminal output.
         .target(
             name: "LockstepCommandLine",
@@ -123,10 +155,17 @@ let package = Package(
                 "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
+            name: "lockstep-serve",
+            dependencies: [
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepServe", "LockstepCommandLine",
+                "LockstepSupervision", argumentParser, logging, serviceLifecycle,
+            ]),
+        .executableTarget(
             name: "lockstep",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepAgent", "LockstepFleet",
-                "LockstepMotion", "LockstepSensors", "LockstepCommandLine", argumentParser,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepAgent",
+                "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors", "LockstepCommandLine",
+                argumentParser,
             ]),
 
         .testTarget(
@@ -154,6 +193,7 @@ let package = Package(
             ]
         ),
         .testTarget(name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite"]),
+        .testTarget(name: "LockstepExportTests", dependencies: ["LockstepExport", "LockstepModel", "LockstepStore"]),
         .testTarget(
             name: "LockstepAgentTests",
             dependencies: [
@@ -172,10 +212,23 @@ let package = Package(
                 "CSodium", "LockstepGateway", "LockstepAgent", "LockstepModel", "LockstepSQLite", "LockstepWire",
                 "LockstepTestSupport",
             ]),
+        .testTarget(
+            name: "LockstepLiveTests",
+            dependencies: [
+                "LockstepLive", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire", logging,
+            ]),
         .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
         .testTarget(
             name: "LockstepCommandLineTests",
             dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepMQTT", argumentParser, logging]),
+        // The HTTP server: its parts, and the built program with a real broker and a real store.
+        .testTarget(
+            name: "LockstepServeTests",
+            dependencies: [
+                "LockstepServe", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
+                "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve", logging,
+            ],
+            exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
         .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
         // Helpers for tests: brokers, child processes, temporary folders, deadlines.
         .target(
@@ -187,7 +240,7 @@ let package = Package(
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT", "LockstepModel",
                 "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep", "lockstep-agent",
-                "lockstep-collector", "lockstep-gateway", logging,
+                "lockstep-collector", "lockstep-gateway", "lockstep-serve", logging,
             ],
             exclude: ["PowerCut/disk-log.c"]),
         // Command-line tests: exact output and exit codes.
@@ -196,7 +249,9 @@ let package = Package(
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
                 "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-gateway",
-            ]),
+                "lockstep-serve",
+            ],
+            exclude: ["Export/read_exports.py"]),
         // The examples and tables in docs/.
         .testTarget(
             name: "LockstepDocumentationTests",
@@ -227,9 +282,11 @@ for target in package.targets where target.type != .system {
 }
 
 // Set by deploy/check for sanitizer builds, which run the unit tests only. Leaving out the programs, the tests that run
-// them and the slow algorithm tests halves the build.
+// them, the HTTP server and the slow algorithm tests halves the build.
 if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
-    let excluded = ["LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests"]
-    package.products.removeAll { $0 is Product.Executable }
+    let excluded = [
+        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "LockstepServe", "LockstepServeTests",
+    ]
+    package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }
     package.targets.removeAll { $0.type == .executable || excluded.contains($0.name) }
 }

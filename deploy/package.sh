@@ -5,8 +5,8 @@
 # Build folder of the statically linked programs, which run without Swift installed. Different flags need another
 # folder.
 static_scratch=$scratch-static
-programs=(lockstep-agent lockstep-collector lockstep)
-services=(agent collector)
+programs=(lockstep-agent lockstep-collector lockstep-serve lockstep)
+services=(agent collector serve)
 
 # build_programs: builds the programs and strips them into $static_scratch/stripped.
 build_programs() {
@@ -29,8 +29,9 @@ use_programs() {
     done
 }
 
-# lay_out PART DESTDIR BIN UNITS UDEV: copies the files of a part (agent, collector or tools) into DESTDIR: the program
-# into BIN, the systemd unit into UNITS, the udev rules into UDEV. Settings are copied by lay_out_settings.
+# lay_out PART DESTDIR BIN UNITS UDEV: copies the files of a part (agent, collector, serve or tools) into DESTDIR: the
+# program into BIN, the systemd unit into UNITS, the udev rules into UDEV, and the page into share/lockstep beside BIN.
+# Settings are copied by lay_out_settings.
 lay_out() {
     local part=$1 destination=$2 bin=$3 units=$4 udev=$5 program=lockstep-$1
     [[ $part != tools ]] || program=lockstep
@@ -41,6 +42,20 @@ lay_out() {
     chmod 644 -- "$destination$units/lockstep-$part.service"
     [[ $part != agent ]] ||
         install -D -m 644 -- "$root/deploy/systemd/60-lockstep-iio.rules" "$destination$udev/60-lockstep-iio.rules"
+    [[ $part != serve ]] || lay_out_shared "$destination${bin%/*}/share/lockstep"
+}
+
+# lay_out_shared FOLDER: copies the page of lockstep-serve and the files for Prometheus and Grafana.
+lay_out_shared() {
+    local file page=$root/Sources/LockstepServe/Page
+    # Files of an older version must not stay.
+    rm -rf -- "$1/page"
+    while IFS= read -r file; do
+        install -D -m 644 -- "$page/$file" "$1/page/$file"
+    done < <(cd -- "$page" && find . -type f -printf '%P\n')
+    for file in alerts.yaml dashboard.json; do
+        install -D -m 644 -- "$root/deploy/monitoring/$file" "$1/monitoring/$file"
+    done
 }
 
 # lay_out_settings PART DESTDIR: copies the example settings unless settings exist.
@@ -63,8 +78,9 @@ has_systemd() { [[ -d /run/systemd/system ]]; }
 
 # make_user NAME: creates a system user without login, and a group of the same name.
 make_user() {
+    getent group "$1" >/dev/null || groupadd --system "$1"
     getent passwd "$1" >/dev/null ||
-        useradd --system --user-group --no-create-home --home-dir "/var/lib/$1" --shell /usr/sbin/nologin "$1"
+        useradd --system --gid "$1" --no-create-home --home-dir "/var/lib/$1" --shell /usr/sbin/nologin "$1"
 }
 
 # remove_user NAME: removes the user and its group.
@@ -72,6 +88,10 @@ remove_user() {
     if getent passwd "$1" >/dev/null; then userdel "$1"; fi
     if getent group "$1" >/dev/null; then groupdel "$1"; fi
 }
+
+# make_store_group: creates the group of the collector, whose members may read its store. lockstep-serve needs it, also on
+# a machine without a collector.
+make_store_group() { getent group lockstep-collector >/dev/null || groupadd --system lockstep-collector; }
 
 # make_iio_group: creates the group that may read sensors, and applies the udev rules to the sensors present.
 make_iio_group() {

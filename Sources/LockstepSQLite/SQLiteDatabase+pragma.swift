@@ -46,6 +46,16 @@ extension SQLiteDatabase {
         }
     }
 
+    /// Keeps the files of the write-ahead log, which SQLite otherwise deletes when the last connection closes.
+    ///
+    /// They let users read the database who may not write to its folder. Otherwise such a user could not open it while no
+    /// other program has, and a user who may write to the folder would create files that the owner cannot write.
+    public func keepLogFiles() throws(SQLiteError) {
+        var isKept: Int32 = 1
+        let code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_PERSIST_WAL, &isKept)
+        guard code == SQLITE_OK else { throw SQLiteError(connection, code: code, sql: "persistent log") }
+    }
+
     /// Disables automatic checkpoints and enables ``logPages``. The caller runs ``checkpoint(truncate:)`` instead.
     ///
     /// By default, a commit that makes the log longer than 1,000 pages also runs a checkpoint, and waits for the disk.

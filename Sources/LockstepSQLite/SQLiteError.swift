@@ -42,6 +42,9 @@ public struct SQLiteError: Error, Hashable, Sendable {
     /// Whether the file is not an SQLite database.
     public var isNotADatabase: Bool { primaryCode == SQLITE_NOTADB }
 
+    /// Whether a statement was ended by ``SQLiteDatabase/interruptible(by:_:)``.
+    public var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT }
+
     /// Whether a statement violated a constraint of the schema.
     public var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }
 }

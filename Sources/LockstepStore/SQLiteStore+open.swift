@@ -15,6 +15,7 @@ func openForWriting(
     try StoreSchema.checkIsStoreOrNew(database)
     try database.useWriteAheadLog()
     database.disableAutomaticCheckpoint()
+    try database.keepLogFiles()
     try database.execute("PRAGMA synchronous = \(options.survivesPowerLoss ? "FULL" : "NORMAL")")
     try database.execute("PRAGMA cache_size = -\(options.cacheSize)")
     // Debian's SQLite overwrites deleted content with zeros, so that each cleared page of a log would be written again.

@@ -18,6 +18,8 @@ extension StoreError {
                 .full, "no space left on the disk of \(path), nothing was written: free some space (\(error))")
         } else if error.isBusy {
             self.init(.busy, "\(path) is locked by another program: end its transaction (\(error))")
+        } else if error.isInterrupted {
+            self.init(.cancelled, "the query of \(path) was cancelled")
         } else if error.isNotADatabase {
             self.init(.notAStore, "\(path) is not an SQLite database: choose another file")
         } else if error.isCorrupt {

@@ -20,6 +20,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case busy
         /// The file is damaged.
         case corrupt
+        /// A ``QueryCancellation`` ended the query.
+        case cancelled
         /// Any other error.
         case other
     }

@@ -9,20 +9,21 @@ import Synchronization
 /// a synchronous loop.
 final class Interrupt {
     private final class Flag: Sendable {
-        let isSet = Mutex(false)
+        let signal = Mutex<Int32?>(nil)
     }
 
     private let flag = Flag()
     private let sources: [any DispatchSourceSignal]
 
-    /// Installs the handlers of both signals.
-    init(wakeup: Wakeup) {
+    /// Installs the handlers of the signals.
+    /// - Parameter signals: SIGINT and SIGTERM, unless a command must also restore something when its terminal closes.
+    init(wakeup: Wakeup, signals: [Int32] = [SIGINT, SIGTERM]) {
         let queue = DispatchQueue(label: "lockstep.interrupt")
-        sources = [SIGINT, SIGTERM].map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
+        sources = signals.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
         let registration = DispatchGroup()
-        for source in sources {
+        for (signal, source) in zip(signals, sources) {
             source.setEventHandler { [flag] in
-                flag.isSet.withLock { $0 = true }
+                flag.signal.withLock { $0 = $0 ?? signal }
                 wakeup.signal()
             }
             registration.enter()
@@ -35,5 +36,8 @@ final class Interrupt {
     }
 
     /// Whether a signal has arrived.
-    var isSet: Bool { flag.isSet.withLock { $0 } }
+    var isSet: Bool { signal != nil }
+
+    /// The signal that arrived first, or nil if none has arrived.
+    var signal: Int32? { flag.signal.withLock { $0 } }
 }

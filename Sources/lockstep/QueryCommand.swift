@@ -1,5 +1,6 @@
 import ArgumentParser
 import LockstepCommandLine
+import LockstepExport
 import LockstepModel
 import LockstepStore
 
@@ -72,9 +73,9 @@ struct QueryCommand: ParsableCommand {
         let selections = try selections(reader)
         var output = OutputBuffer()
         // After an error, print the rows read so far.
-        defer { output.flush() }
-        var writer = RowWriter(columns: detail.columns(of: stream), format: format)
-        writer.writeHeader(into: &output)
+        defer { Terminal.output.write(output.bytes) }
+        var writer = format.writer(columns: detail.columns(of: stream))
+        writer.begin(into: &output)
         var remainingRows = limit
         for selection in selections {
             try reader.query(
@@ -83,6 +84,9 @@ struct QueryCommand: ParsableCommand {
             ) { row in
                 writer.write(row, into: &output)
                 remainingRows = remainingRows.map { $0 - 1 }
+                guard output.isFull else { return }
+                Terminal.output.write(output.bytes)
+                output.removeAll()
             }
         }
     }

@@ -14,6 +14,7 @@ let package = Package(
             name: "lockstep-bench",
             dependencies: [
                 .product(name: "LockstepAgent", package: "lockstep"),
+                .product(name: "LockstepLive", package: "lockstep"),
                 .product(name: "LockstepModel", package: "lockstep"),
                 .product(name: "LockstepMotion", package: "lockstep"),
                 .product(name: "LockstepSensors", package: "lockstep"),
@@ -38,6 +39,9 @@ let package = Package(
         // Publishes messages at the times at which they are due.
         .executableTarget(name: "publish-paced", linkerSettings: [.linkedLibrary("mosquitto")]),
         .executableTarget(name: "append-rows"),
+        // Many clients of live samples in one process.
+        .executableTarget(name: "read-events"),
+        .executableTarget(name: "subscribe-many", linkerSettings: [.linkedLibrary("mosquitto")]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -9,6 +9,8 @@ struct InstallationTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 
+    private static let page = root + "/Sources/LockstepServe/Page"
+
     private func run(_ script: String, _ arguments: [String]) async throws -> (status: Int32, text: String) {
         try await RunningProgram.run("\(Self.root)/deploy/\(script)", arguments, within: .seconds(120))
     }
@@ -33,17 +35,31 @@ struct InstallationTests {
             let options = ["--destdir", folder, "--prefix", "/opt/lockstep"]
             let installed = try await run("install", options + ["--binaries", programs])
             #expect(installed.status == 0, "\(installed.text)")
+            let page = try FileManager.default.subpathsOfDirectory(atPath: Self.page).filter {
+                var isFolder: ObjCBool = false
+                return FileManager.default.fileExists(atPath: "\(Self.page)/\($0)", isDirectory: &isFolder)
+                    && !isFolder.boolValue
+            }
+            #expect(page.contains("openapi.json"))
+            let expected = Dictionary(
+                uniqueKeysWithValues: page.map { ("opt/lockstep/share/lockstep/page/\($0)", 0o644) })
             #expect(
-                try files(in: folder) == [
-                    "opt/lockstep/bin/lockstep": 0o755,
-                    "opt/lockstep/bin/lockstep-agent": 0o755,
-                    "opt/lockstep/bin/lockstep-collector": 0o755,
-                    "etc/systemd/system/lockstep-agent.service": 0o644,
-                    "etc/systemd/system/lockstep-collector.service": 0o644,
-                    "etc/udev/rules.d/60-lockstep-iio.rules": 0o644,
-                    "etc/lockstep/agent.yaml": 0o640,
-                    "etc/lockstep/collector.yaml": 0o640,
-                ])
+                try files(in: folder)
+                    == expected.merging([
+                        "opt/lockstep/bin/lockstep": 0o755,
+                        "opt/lockstep/bin/lockstep-agent": 0o755,
+                        "opt/lockstep/bin/lockstep-collector": 0o755,
+                        "opt/lockstep/bin/lockstep-serve": 0o755,
+                        "opt/lockstep/share/lockstep/monitoring/alerts.yaml": 0o644,
+                        "opt/lockstep/share/lockstep/monitoring/dashboard.json": 0o644,
+                        "etc/systemd/system/lockstep-agent.service": 0o644,
+                        "etc/systemd/system/lockstep-collector.service": 0o644,
+                        "etc/systemd/system/lockstep-serve.service": 0o644,
+                        "etc/udev/rules.d/60-lockstep-iio.rules": 0o644,
+                        "etc/lockstep/agent.yaml": 0o640,
+                        "etc/lockstep/collector.yaml": 0o640,
+                        "etc/lockstep/serve.yaml": 0o640,
+                    ]) { $1 })
             let unit = try String(
                 contentsOfFile: folder + "/etc/systemd/system/lockstep-agent.service", encoding: .utf8)
             #expect(unit.contains("\nExecStart=/opt/lockstep/bin/lockstep-agent --config /etc/lockstep/agent.yaml\n"))
@@ -62,13 +78,13 @@ struct InstallationTests {
         }
     }
 
-    @Test("the programs accept the example settings", arguments: ["agent", "collector"])
+    @Test("the programs accept the example settings", arguments: ["agent", "collector", "serve"])
     func examples(part: String) async throws {
         try await withTemporaryFolder { folder in
             // Also enable the lines that are commented out, except for certificates, which would have to exist.
             let example = try String(contentsOfFile: "\(Self.root)/deploy/settings/\(part).yaml", encoding: .utf8)
             let lines = example.components(separatedBy: "\n").map { line in
-                line.hasPrefix("#") && !line.hasPrefix("# ") && !line.contains("-file:")
+                line.hasPrefix("#") && !line.hasPrefix("# ") && !line.contains("-file:") && !line.contains("tls-")
                     ? String(line.dropFirst()) : line
             }
             let path = folder + "/settings.yaml"

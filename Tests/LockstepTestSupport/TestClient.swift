@@ -34,14 +34,16 @@ public final class TestClient: Sendable {
     private let wakeup = Wakeup()
 
     /// Connects and subscribes to `filters`.
+    /// - Parameter keepsSession: whether the broker keeps messages while the client is not connected.
     public init(
         _ address: BrokerAddress, filters: [String] = ["#"], version: MQTTVersion? = nil,
-        tls: TLSOptions = TLSOptions()
+        tls: TLSOptions = TLSOptions(), keepsSession: Bool = false
     ) {
         let id = "test-\(UUID().uuidString)"
         DispatchQueue(label: id).async { [self] in
             let link = BrokerLink(wakeup: wakeup, version: version) { version in
-                MQTTOptions(address: address, clientID: id, version: version, tls: tls)
+                MQTTOptions(
+                    address: address, clientID: id, keepsSession: keepsSession, version: version, tls: tls)
             }
             link.onMessage = { [self] message in
                 let copy = Message(

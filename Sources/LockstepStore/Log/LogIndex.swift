@@ -28,6 +28,15 @@ struct LogIndex {
         }
 
         mutating func recordSample(at time: Int64) { newest = max(newest ?? time, time) }
+
+        mutating func add(_ other: Figures) {
+            samples += other.samples
+            duplicates += other.duplicates
+            conflicts += other.conflicts
+            if let time = other.firstSeen { recordMessage(at: time) }
+            if let time = other.lastSeen { recordMessage(at: time) }
+            if let time = other.newest { recordSample(at: time) }
+        }
     }
 
     /// The content of a log for one device.

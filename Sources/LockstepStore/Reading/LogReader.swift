@@ -7,36 +7,33 @@ struct LogReader {
 
     private let kinds: [SensorStream.Kind]
     private let rows: SQLiteStatement
-    private let firstTime: SQLiteStatement
+    private let endTimes: SQLiteStatement
     private let newest: SQLiteStatement
     private let counts: SQLiteStatement
+    /// The SELECT of the rows of all devices, and the database, for rarer queries.
+    private let all: String
+    private let database: SQLiteDatabase
+    private let columns: [SensorStream.Column]
 
     /// Creates a reader, or returns nil if the logs cannot contain the stream.
     init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         guard let logStream = try LogSchema.find(stream, in: database) else { return nil }
         kinds = stream.columns.map(\.kind)
-        let values = stream.columns.indices.map { index in
-            "\(logStream.value(of: stream.columns[index])) AS c\(index)"
-        }
-        let list = (["sample.t AS t"] + values).joined(separator: ", ")
+        let list = Self.list(stream, logStream)
         let names = (["t"] + stream.columns.indices.map { "c\($0)" }).joined(separator: ", ")
         let times = "t >= ?2 AND t < ?3"
-        let ofDevice = Self.union(logStream) { table, log in
-            // By the primary key: one search in each turn.
-            """
-            SELECT \(list) FROM log_turns CROSS JOIN \(table) AS sample ON sample.turn = log_turns.turn
-                AND sample.stream_id = \(logStream.id) AND sample.device_id = ?1 AND \(log.isVisible("+sample.device_id"))
-            WHERE log_turns.turn <= (SELECT max(turn) FROM \(table)) AND \(times)
-            """
-        }
+        let ofDevice = Self.ofDevice(stream, logStream)
         let all = Self.union(logStream) { table, log in
             """
             SELECT device_id, \(list) FROM \(table) AS sample
             WHERE stream_id = \(logStream.id) AND \(log.isVisible("device_id"))
             """
         }
+        self.all = all
+        self.database = database
+        columns = stream.columns
         rows = try database.prepare("SELECT \(names) FROM (\(ofDevice)) ORDER BY t")
-        firstTime = try database.prepare("SELECT min(t) FROM (\(ofDevice))")
+        endTimes = try database.prepare("SELECT min(t), max(t) FROM (\(ofDevice))")
         // SQLite takes the other columns from the row with the maximum.
         newest = try database.prepare(
             "SELECT device_id, max(t), \(names) FROM (\(all)) WHERE \(times) GROUP BY device_id")
@@ -53,9 +50,17 @@ struct LogReader {
 
     /// Returns the time of the oldest row of a device in a range of times, or nil if there is none.
     func firstTime(of device: Int64, _ times: Range<Int64>) throws(SQLiteError) -> Int64? {
-        try bind(firstTime, device, times)
-        defer { firstTime.reset() }
-        return try firstTime.step() ? firstTime.optionalInt64(at: 0) : nil
+        try bind(endTimes, device, times)
+        defer { endTimes.reset() }
+        return try endTimes.step() ? endTimes.optionalInt64(at: 0) : nil
+    }
+
+    /// Returns the times of the oldest and the newest row of a device in a range of times, or none if there is no row.
+    func endTimes(of device: Int64, _ times: Range<Int64>) throws(SQLiteError) -> [Int64] {
+        try bind(endTimes, device, times)
+        defer { endTimes.reset() }
+        guard try endTimes.step() else { return [] }
+        return [endTimes.optionalInt64(at: 0), endTimes.optionalInt64(at: 1)].compactMap(\.self)
     }
 
     /// Returns the newest row of each device in a range of times, by device id. It scans the logs once.
@@ -67,11 +72,55 @@ struct LogReader {
         return result
     }
 
+    /// Returns the newest row of each device, or of one, in which a column is known, by device id.
+    func newest(of device: Int64?, knowing column: String) throws(SQLiteError) -> [Int64: Row] {
+        guard let index = columns.firstIndex(where: { $0.name == column }) else { return [:] }
+        if let device {
+            let known = try rows(of: device, .min ..< .max).last { !$0.values[index].isNaN }
+            return known.map { [device: $0] } ?? [:]
+        }
+        let names = (["t"] + kinds.indices.map { "c\($0)" }).joined(separator: ", ")
+        let select = try database.prepare("SELECT device_id, \(names) FROM (\(all)) WHERE c\(index) IS NOT NULL")
+        var result: [Int64: Row] = [:]
+        // Without sorting and grouping in SQL: the logs are read in the order of their keys.
+        while try select.step() {
+            let (device, time) = (select.int64(at: 0), select.int64(at: 1))
+            if let known = result[device], known.time > time { continue }
+            result[device] = row(select, from: 1)
+        }
+        return result
+    }
+
     /// Returns the number of rows of each device, by device id. It scans the logs once.
     func rowCounts() throws(SQLiteError) -> [Int64: Int64] {
         var result: [Int64: Int64] = [:]
         while try counts.step() { result[counts.int64(at: 0)] = counts.int64(at: 1) }
         return result
+    }
+
+    /// Returns a SELECT of the rows of device `?1` from time `?2` up to `?3` in no order, with the columns `t`, `c0`, `c1`,
+    /// …, or nil if the logs cannot contain the stream.
+    static func selectOfDevice(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) -> String? {
+        try LogSchema.find(stream, in: database).map { ofDevice(stream, $0) }
+    }
+
+    private static func ofDevice(_ stream: SensorStream, _ logStream: LogStream) -> String {
+        union(logStream) { table, log in
+            // By the primary key: one search in each turn.
+            """
+            SELECT \(list(stream, logStream))
+            FROM log_turns CROSS JOIN \(table) AS sample ON sample.turn = log_turns.turn
+                AND sample.stream_id = \(logStream.id) AND sample.device_id = ?1 AND \(log.isVisible("+sample.device_id"))
+            WHERE log_turns.turn <= (SELECT max(turn) FROM \(table)) AND t >= ?2 AND t < ?3
+            """
+        }
+    }
+
+    private static func list(_ stream: SensorStream, _ logStream: LogStream) -> String {
+        let values = stream.columns.indices.map { index in
+            "\(logStream.value(of: stream.columns[index])) AS c\(index)"
+        }
+        return (["sample.t AS t"] + values).joined(separator: ", ")
     }
 
     private func bind(_ statement: SQLiteStatement, _ device: Int64, _ times: Range<Int64>) throws(SQLiteError) {

@@ -42,7 +42,7 @@ extension StoreReader {
     }
 
     /// Returns the id of `device` in the store, or nil if the store does not contain it.
-    private func id(of device: DeviceAddress) throws(SQLiteError) -> Int64? {
+    func id(of device: DeviceAddress) throws(SQLiteError) -> Int64? {
         let select = try database.prepare("SELECT device_id FROM merged_devices WHERE group_name = ? AND device = ?")
         try select.bind(device.group.rawValue, at: 1)
         try select.bind(device.device.rawValue, at: 2)

@@ -32,35 +32,55 @@ extension StoreReader {
     /// Returns a summary of every device, ordered by group and device id.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func devices() throws(StoreError) -> [DeviceSummary] {
-        try reading {
-            let batches = try epochs()
-            let select = try database.prepare(
-                """
-                SELECT group_name, device, state, since, first_seen, last_seen, last_t, samples, duplicates,
-                    conflicts, device_id
-                FROM devices ORDER BY group_name, device
-                """)
-            var devices: [DeviceSummary] = []
-            while try select.step() {
-                guard let address = deviceAddress(select, at: 0) else { continue }
-                let epochs = batches[select.int64(at: 10)] ?? []
-                devices.append(
-                    DeviceSummary(
-                        address: address, state: select.text(at: 2).flatMap(LifecycleState.init),
-                        since: timestamp(select, at: 3), firstSeen: timestamp(select, at: 4),
-                        lastSeen: timestamp(select, at: 5), lastSample: timestamp(select, at: 6),
-                        samples: select.int64(at: 7), duplicates: select.int64(at: 8), conflicts: select.int64(at: 9),
-                        gaps: epochs.reduce(0) { $0 + $1.gaps.count },
-                        dropped: epochs.reduce(0) { $0 + $1.dropped.count }))
-            }
-            return devices
-        }
+        try reading { try summaries().map(\.summary) }
     }
 
-    /// Returns the batch numbers of each device, keyed by the device's id in the store.
-    func epochs() throws(SQLiteError) -> [Int64: [EpochVerification]] {
-        let received = try ranges(in: "batches")
-        let dropped = try ranges(in: "dropped")
+    /// Returns the summaries of all devices or of one, with their ids, ordered by group and device id.
+    /// - Parameter figures: what the logs contain, or nil to read it.
+    func summaries(
+        of device: Int64? = nil, _ figures: LogFigures? = nil
+    ) throws(SQLiteError) -> [(id: Int64, summary: DeviceSummary)] {
+        let batches = try epochs(of: device)
+        let recent: LogFigures
+        if let figures { recent = figures } else { recent = try LogFigures(of: device, in: database) }
+        let select = try database.prepare(
+            """
+            SELECT group_name, device, state, since, first_seen, last_seen, last_t, samples, duplicates,
+                conflicts, device_id
+            FROM merged_devices \(device == nil ? "" : "WHERE device_id = ?1") ORDER BY group_name, device
+            """)
+        if let device { try select.bind(device, at: 1) }
+        var devices: [(id: Int64, summary: DeviceSummary)] = []
+        while try select.step() {
+            guard let address = deviceAddress(select, at: 0) else { continue }
+            let id = select.int64(at: 10)
+            let epochs = batches[id] ?? []
+            var figures = LogIndex.Figures(
+                samples: select.int64(at: 7), duplicates: select.int64(at: 8), conflicts: select.int64(at: 9),
+                firstSeen: select.optionalInt64(at: 4), lastSeen: select.optionalInt64(at: 5),
+                newest: select.optionalInt64(at: 6))
+            if let recent = recent.devices[id] { figures.add(recent) }
+            devices.append(
+                (
+                    id,
+                    DeviceSummary(
+                        address: address, state: select.text(at: 2).flatMap(LifecycleState.init),
+                        since: timestamp(select, at: 3),
+                        firstSeen: figures.firstSeen.map(Timestamp.init(microseconds:)),
+                        lastSeen: figures.lastSeen.map(Timestamp.init(microseconds:)),
+                        lastSample: figures.newest.map(Timestamp.init(microseconds:)), samples: figures.samples,
+                        duplicates: figures.duplicates, conflicts: figures.conflicts,
+                        gaps: epochs.reduce(0) { $0 + $1.gaps.count },
+                        dropped: epochs.reduce(0) { $0 + $1.dropped.count })
+                ))
+        }
+        return devices
+    }
+
+    /// Returns the batch numbers of all devices or of one, keyed by the device's id in the store.
+    func epochs(of device: Int64? = nil) throws(SQLiteError) -> [Int64: [EpochVerification]] {
+        let received = try ranges(in: "batches", of: device)
+        let dropped = try ranges(in: "dropped", of: device)
         var result: [Int64: [EpochVerification]] = [:]
         for device in Set(received.keys).union(dropped.keys) {
             let epochs = Set((received[device] ?? [:]).keys).union((dropped[device] ?? [:]).keys)

@@ -9,6 +9,13 @@ public struct SampleRow: Sendable {
     public let time: Timestamp
     /// The values in the order of ``QueryDetail/columns(of:)``. NaN stands for null.
     public let values: [Double]
+
+    /// Creates a row.
+    public init(device: DeviceAddress, time: Timestamp, values: [Double]) {
+        self.device = device
+        self.time = time
+        self.values = values
+    }
 }
 
 extension StoreReader {

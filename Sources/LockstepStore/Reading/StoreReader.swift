@@ -15,6 +15,11 @@ public final class StoreReader {
     var lookups: [SensorStream: SampleLookup] = [:]
     /// The cached rows of ``compare(_:of:)``.
     var recent: RecentRows?
+    /// The connections of ``envelope(_:cancellation:)``, which opens them.
+    var envelopeConnections: [EnvelopeConnection] = []
+    /// The number of samples of an envelope after which a second thread helps: opening its connection takes as long as
+    /// reading these samples.
+    var samplesBeforeHelp: Int64 = 5000
 
     /// Opens the store at `path`.
     /// - Throws: ``StoreError`` if the file does not exist, is not a store, or has another schema version.
@@ -30,6 +35,11 @@ public final class StoreReader {
         do {
             database = try SQLiteDatabase(path: path, mode: .readOnly)
             try StoreSchema.check(database)
+        } catch let error as SQLiteError where error.isReadOnlyOrCannotOpen {
+            throw StoreError(
+                .notAllowed,
+                "cannot read \(path): give this user read access to the file and its folder. If there is no file "
+                    + "\(path)-shm, start the collector once, which creates it (\(error))")
         } catch {
             throw StoreError(error, path: path)
         }
@@ -75,10 +85,14 @@ public final class StoreReader {
         return devices
     }
 
-    /// Returns the ranges in the table `batches` or `dropped`, keyed by device id and epoch.
-    func ranges(in table: String) throws(SQLiteError) -> [Int64: [Epoch: SequenceSet]] {
+    /// Returns the ranges in the table `batches` or `dropped` of all devices or of one, keyed by device id and epoch.
+    func ranges(in table: String, of device: Int64? = nil) throws(SQLiteError) -> [Int64: [Epoch: SequenceSet]] {
         let select = try database.prepare(
-            "SELECT device_id, epoch, first, last FROM \(table) ORDER BY device_id, epoch, first")
+            """
+            SELECT device_id, epoch, first, last FROM \(table) \(device == nil ? "" : "WHERE device_id = ?1")
+            ORDER BY device_id, epoch, first
+            """)
+        if let device { try select.bind(device, at: 1) }
         var ranges: [Int64: [Epoch: SequenceSet]] = [:]
         while try select.step() {
             guard let epoch = select.text(at: 1), let range = batchRange(select, at: 2) else { continue }

@@ -49,6 +49,22 @@ package struct JSONObjectWriter {
         if let value { member(name, value) }
     }
 
+    /// Writes a member with a string, or with null if `value` is nil.
+    package mutating func member(_ name: String, orNull value: String?) {
+        if let value { member(name, value) } else { nullMember(name) }
+    }
+
+    /// Writes a member with an integer, or with null if `value` is nil.
+    package mutating func member(_ name: String, orNull value: Int64?) {
+        if let value { member(name, value) } else { nullMember(name) }
+    }
+
+    /// Writes a member with null.
+    package mutating func nullMember(_ name: String) {
+        key(name)
+        null()
+    }
+
     /// Writes a member with an array of integers.
     package mutating func member(_ name: String, _ values: some Collection<Int64>) {
         key(name)
@@ -111,7 +127,8 @@ package struct JSONObjectWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    private mutating func key(_ name: String) {
+    /// Writes the name of a member, whose value must follow.
+    package mutating func key(_ name: String) {
         if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
         string(name)
         bytes.append(UInt8(ascii: ":"))

@@ -30,13 +30,17 @@ public enum BatchJSON {
 extension JSONObjectWriter {
     /// Writes all members of a batch.
     package mutating func members(of batch: Batch) {
-        let samples = batch.samples
         member("v", BatchRules.version)
         if let position = batch.position {
             member("epoch", position.epoch.rawValue)
             member("seq", position.seq)
         }
         if !batch.isLive { member("live", false) }
+        members(of: batch.samples)
+    }
+
+    /// Writes the times and columns of samples.
+    package mutating func members(of samples: SampleBlock) {
         if let first = samples.times.first { member("t", first) }
         if samples.count > 1 { intervals(of: samples.times) }
         for (column, values) in zip(samples.stream.columns, samples.columns)
@@ -52,6 +56,12 @@ extension JSONObjectWriter {
         } else {
             member("dt", intervals)
         }
+    }
+
+    /// Writes a member with the value of a column.
+    package mutating func member(_ name: String, _ value: Double, kind: SensorStream.Kind) {
+        key(name)
+        self.value(value, kind: kind)
     }
 
     fileprivate mutating func value(_ value: Double, kind: SensorStream.Kind) {

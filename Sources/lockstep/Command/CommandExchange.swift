@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LockstepCommandLine
+import LockstepLive
 import LockstepMQTT
 import LockstepModel
 import LockstepWire
@@ -10,7 +11,7 @@ final class CommandExchange {
     private let broker: BrokerAddress
     private let root: TopicRoot
     private let device: DeviceAddress
-    private let request: AgentRequest
+    private let pending: PendingRequest
     private var reply: (AgentReply, Data)?
     private var failure: CommandFailure?
     private var lastError: MQTTError?
@@ -20,7 +21,7 @@ final class CommandExchange {
         self.broker = broker
         self.root = root
         self.device = device
-        self.request = request
+        pending = PendingRequest(request, to: device)
         link.onMessage = { [unowned self] message in self.handle(message) }
     }
 
@@ -41,11 +42,9 @@ final class CommandExchange {
     private func handle(_ message: IncomingMessage) {
         let payload = Data(message.payload)
         do {
-            let reply = try ReplyJSON.decode(payload)
-            // Ignore replies to other clients: they arrive on the same topic.
-            if reply.id == request.id { self.reply = (reply, payload) }
+            if let reply = try pending.reply(in: payload) { self.reply = (reply, payload) }
         } catch {
-            failure = CommandFailure("invalid reply from \(device): \(error)")
+            failure = CommandFailure("\(error)")
         }
     }
 
@@ -61,8 +60,7 @@ final class CommandExchange {
             }
             // Send the request only now: before the subscription is granted, the reply could be missed. After a
             // reconnect, send it again, because it or its reply may be lost: the agent does not perform an id twice.
-            let message = MQTTMessage(topic: root.topic(device, .command), payload: RequestJSON.encode(request))
-            _ = try link.publish(message)
+            _ = try link.publish(pending.message(root: root))
         case .published(_, let refusal):
             if let refusal { throw CommandFailure("\(broker): \(refusal)") }
         case .failed(let error, _), .disconnected(let error, _):

@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import LockstepTestSupport
 import Testing
 
@@ -14,7 +15,29 @@ struct ScriptLifetimeTests {
     @Test("all processes of deploy/demo end with it, and its folder is removed", arguments: signals)
     func demo(signal: Int32) async throws {
         try await expectCleanEnd(
-            of: "demo", ["--devices", "2"], programs: ["mosquitto", "lockstep-agent", "socat"], signal)
+            of: "demo", ["--devices", "2"], programs: ["mosquitto", "lockstep-agent", "lockstep-serve", "socat"], signal
+        )
+    }
+
+    @Test("deploy/demo prints the address of a page, and with --stay runs until Ctrl-C and then verifies the samples")
+    func page() async throws {
+        try await withScript("demo", ["--devices", "1", "--seconds", "10", "--stay"]) { script, run in
+            #expect(await script.waitForOutput("press Ctrl-C", within: .seconds(180)), "\(script.text)")
+            let address = try #require(script.text.firstMatch(of: /page: (http:\/\/127\.0\.0\.1:\d+)\n/)?.1)
+            #expect(run.names.contains("lockstep-serve"))
+            let health = try #require(URL(string: address + "/healthz"))
+            let (_, response) = try await URLSession.shared.data(from: health)
+            #expect((response as? HTTPURLResponse)?.statusCode == 200)
+            #expect(script.isRunning)
+            script.signal(SIGINT)
+            if await !script.waitForOutput("waiting until no agent", within: .seconds(20)) {
+                // bash may miss a SIGINT that arrives while a child ends.
+                script.signal(SIGINT)
+            }
+            #expect(await script.waitForExit(within: .seconds(120)) == 0, "\(script.text)")
+            #expect(script.text.contains("Every accepted sample is stored exactly once."))
+            #expect(run.processes.isEmpty && run.folders.isEmpty, "\(run.processes) \(run.folders)")
+        }
     }
 
     @Test("all processes of deploy/bench end with it, and its folder is removed", arguments: signals)

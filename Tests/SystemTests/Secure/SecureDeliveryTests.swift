@@ -36,13 +36,16 @@ struct SecureDeliveryTests {
         }
     }
 
-    @Test("an operator's command reaches an agent, and a reader's command is refused with the reason")
+    @Test(
+        "the commands of an operator and of lockstep-serve reach an agent, and a reader's command is refused with the reason"
+    )
     func commands() async throws {
         try await withSecureBroker { broker in
             let agent = try broker.startAgent("walker", as: "lab/walker")
             #expect(await agent.waitForOutput("connected to", within: .seconds(120)), "\(agent.text)")
             for (user, status, part) in [
-                ("operator", Int32(0), "motion/accelerometer"), ("reader", 1, "refused a message"),
+                ("operator", Int32(0), "motion/accelerometer"), ("serve", 0, "motion/accelerometer"),
+                ("reader", 1, "refused a message"),
             ] {
                 let run = try await RunningProgram.run(
                     Programs.built("lockstep"),

@@ -7,8 +7,10 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures all sides of a comparison in turn. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case attitude, agent, codec, scale, outage, latency, query, writes
+        case attitude, agent, codec, live, scale, outage, latency, query, writes
+        case serveLive = "serve-live"
         case outboxWrites = "outbox-writes"
+        case servePoints = "serve-points"
         case wireSize = "wire-size"
         case ingestBatches = "ingest-batches"
         case ingestSmall = "ingest-small"
@@ -86,9 +88,11 @@ struct Bench: ParsableCommand {
         case .attitude: [attitude]
         case .agent:
             [AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds, length: length).run]
+        case .serveLive: [ServeLiveBenchmark(programs: programs, rounds: rounds, length: length).run]
         case .outboxWrites: try OutboxWritesBenchmark(recordings: recordings, length: length).parts
         case .wireSize: [WireSizeBenchmark(batches: try walks()).run]
         case .codec: [CodecBenchmark(batches: try walks(), rounds: rounds).run]
+        case .live: [LiveBenchmark(rounds: rounds, length: length).run]
         case .scale: [fleet.scale]
         case .outage: [fleet.outage]
         case .latency: [LatencyBenchmark(programs: programs, sync: sync, rounds: rounds, length: length).run]
@@ -97,6 +101,7 @@ struct Bench: ParsableCommand {
         case .ingestReplay: [ingest.replay]
         // Reports its results itself, run by run.
         case .writes: [writeBytes]
+        case .servePoints: [ServePointsBenchmark(store: try QueryStore(rows: rows, in: cache), rounds: rounds).run]
         case .query:
             QueryBenchmarks(
                 programs: programs, store: try QueryStore(rows: rows, in: cache), rounds: rounds

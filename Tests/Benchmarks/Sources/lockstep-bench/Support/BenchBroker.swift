@@ -3,7 +3,7 @@ import Foundation
 /// A mosquitto without queue limits, on a random port.
 struct BenchBroker {
     let port: Int
-    private let process: Launched
+    let process: Launched
 
     /// - Parameter folder: The folder of its settings file.
     init(in folder: String) throws {

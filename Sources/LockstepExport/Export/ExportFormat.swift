@@ -1,0 +1,25 @@
+/// A file format of exports.
+public enum ExportFormat: String, CaseIterable, Sendable {
+    /// CSV with a header.
+    case csv
+    /// One JSON object per line.
+    case ndjson
+    /// GeoJSON (RFC 7946).
+    case geojson
+    /// GPX 1.1.
+    case gpx
+    /// MCAP with messages in JSON.
+    case mcap
+
+    /// Whether the file is not text.
+    public var isBinary: Bool { self == .mcap }
+    /// Whether the file contains positions only.
+    public var needsPositions: Bool { self == .geojson || self == .gpx }
+    /// Whether the samples of several devices are sorted by time, instead of by device, then time.
+    public var mergesDevices: Bool { self == .mcap }
+}
+
+extension ExportFormat {
+    /// The usual number of passes over the samples of a device, to estimate the progress.
+    var passes: Int { self == .geojson ? 7 : 1 }
+}

@@ -1,0 +1,50 @@
+public import LockstepModel
+public import LockstepStore
+
+/// The samples that an export contains.
+public enum ExportSubject: Sendable, Hashable {
+    /// The samples of one stream.
+    case stream(SensorStream)
+    /// The samples of the stream `location` that have a position.
+    case track
+    /// The samples of the streams `motion/device`, `motion/accelerometer`, `motion/gyroscope` and
+    /// `motion/magnetometer`, merged by time.
+    case motion
+
+    /// The streams, in the order of the indices of an ``ExportWriter``.
+    public var streams: [SensorStream] {
+        switch self {
+        case .stream(let stream): [stream]
+        case .track: [.location]
+        case .motion: [.deviceMotion, .accelerometer, .gyroscope, .magnetometer]
+        }
+    }
+
+    /// The formats in which the subject can be exported.
+    public var formats: [ExportFormat] {
+        ExportFormat.allCases.filter { !$0.needsPositions || streams == [.location] }
+    }
+
+    /// Returns whether the export contains a sample.
+    public func contains(_ row: SampleRow) -> Bool { self != .track || TrackFix(row) != nil }
+
+    /// Creates a writer.
+    /// - Parameters:
+    ///   - format: one of ``formats``.
+    ///   - gap: the interval between two fixes, in µs, from which on a track has a new segment.
+    ///   - creator: the name and version of the program, for formats that contain it.
+    /// - Precondition: the subject can be exported in this format.
+    public func writer(format: ExportFormat, gap: Int64, creator: String) -> any ExportWriter {
+        precondition(formats.contains(format), "this subject cannot be exported as \(format)")
+        let columns = streams[0].columns.map(ExportColumn.init)
+        switch format {
+        case .csv where streams.count > 1: return MotionCSVWriter(streams: streams)
+        case .csv: return RowExport(rows: CSVWriter(columns: columns))
+        case .ndjson where streams.count > 1: return MotionNDJSONWriter(streams: streams)
+        case .ndjson: return RowExport(rows: NDJSONWriter(columns: columns))
+        case .geojson: return GeoJSONWriter(gap: gap)
+        case .gpx: return GPXWriter(gap: gap, creator: creator)
+        case .mcap: return MCAPWriter(streams: streams, library: creator)
+        }
+    }
+}

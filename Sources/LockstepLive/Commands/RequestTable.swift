@@ -1,0 +1,104 @@
+import FoundationEssentials
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+
+/// The requests that wait for a reply, and what is to be sent.
+struct RequestTable {
+    /// The result of a request.
+    typealias Outcome = Result<CommandReply, CommandError>
+
+    private struct Entry {
+        let pending: PendingRequest
+        /// The time at which the request fails, in µs of the boot clock.
+        let deadline: Int64
+        var isSent = false
+        /// The id of the message that the broker has not acknowledged.
+        var messageID: Int32?
+    }
+
+    private var entries: [Int: Entry] = [:]
+    private var lastID = 0
+
+    /// The number of requests.
+    var count: Int { entries.count }
+    /// The time at which the next request fails, in µs of the boot clock.
+    var nextDeadline: Int64? { entries.values.map(\.deadline).min() }
+
+    /// Returns a new number for a request.
+    mutating func reserveID() -> Int {
+        lastID += 1
+        return lastID
+    }
+
+    /// Adds a request.
+    mutating func add(_ request: PendingRequest, deadline: Int64, id: Int) {
+        entries[id] = Entry(pending: request, deadline: deadline)
+    }
+
+    /// Removes a request.
+    mutating func remove(_ id: Int) { entries[id] = nil }
+
+    /// Removes all requests, and returns their numbers.
+    mutating func removeAll() -> [Int] {
+        defer { entries = [:] }
+        return Array(entries.keys)
+    }
+
+    /// Marks all requests as not sent: after a reconnect, a request or its reply may be lost.
+    mutating func didConnect() {
+        for id in entries.keys {
+            entries[id]?.isSent = false
+            entries[id]?.messageID = nil
+        }
+    }
+
+    /// Sends the requests that were not sent.
+    /// - Parameter send: queues a message and returns its id, or nil if there is no connection.
+    /// - Returns: the requests that could not be sent.
+    mutating func sendAll(root: TopicRoot, send: (MQTTMessage) throws(MQTTError) -> Int32?) -> [(Int, Outcome)] {
+        var results: [(Int, Outcome)] = []
+        for (id, entry) in entries where !entry.isSent {
+            do {
+                guard let messageID = try send(entry.pending.message(root: root)) else { return results }
+                entries[id]?.isSent = true
+                entries[id]?.messageID = messageID
+            } catch {
+                entries[id] = nil
+                results.append((id, .failure(.refused(error.description))))
+            }
+        }
+        return results
+    }
+
+    /// Handles the broker's acknowledgement of a message.
+    mutating func didPublish(_ messageID: Int32, refusal: MQTTError?) -> [(Int, Outcome)] {
+        guard let id = entries.first(where: { $0.value.messageID == messageID })?.key else { return [] }
+        entries[id]?.messageID = nil
+        guard let refusal else { return [] }
+        entries[id] = nil
+        return [(id, .failure(.refused(refusal.description)))]
+    }
+
+    /// Handles a message on a device's topic for replies.
+    mutating func handle(_ payload: Data, from device: DeviceAddress) -> [(Int, Outcome)] {
+        var results: [(Int, Outcome)] = []
+        for (id, entry) in entries where entry.pending.device == device {
+            do {
+                guard let reply = try entry.pending.reply(in: payload) else { continue }
+                results.append((id, .success(CommandReply(reply: reply, payload: Array(payload)))))
+            } catch {
+                results.append((id, .failure(error)))
+            }
+            entries[id] = nil
+        }
+        return results
+    }
+
+    /// Removes the requests whose time is over.
+    mutating func expire(at boot: Int64) -> [(Int, Outcome)] {
+        let expired = entries.filter { $0.value.deadline <= boot }
+        for id in expired.keys { entries[id] = nil }
+        return expired.map { ($0.key, .failure(.noReply(device: "\($0.value.pending.device)"))) }
+    }
+}

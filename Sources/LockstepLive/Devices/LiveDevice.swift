@@ -1,0 +1,123 @@
+public import LockstepModel
+
+/// What is known about one device.
+public struct LiveDevice: Sendable {
+    /// The address.
+    public let address: DeviceAddress
+    /// The last life-cycle transition, or nil if none is known.
+    public internal(set) var transition: LifecycleTransition?
+    /// The last presence message, or nil if there is none.
+    public internal(set) var presence: Presence?
+    /// The time of the newest sample, on the device's time line; nil if none is known.
+    public internal(set) var newest: Timestamp?
+    /// The last report of the battery, or nil if there is none.
+    public internal(set) var battery: LiveBattery?
+    /// The last fix with a position, or nil if there is none.
+    public internal(set) var position: LivePosition?
+    /// The counters of the store when it was last read.
+    public internal(set) var counters = StoredCounters()
+    /// The number of samples received since the counters were read.
+    public internal(set) var received: Int64 = 0
+    /// The streams of which samples have arrived or are stored, in order of appearance.
+    public internal(set) var streams: [LiveStream] = []
+
+    /// The number of the change of all devices that changed this device last.
+    var revision: UInt64 = 0
+    /// The recent arrivals of backlog, for all streams.
+    var backlog = RecentArrivals()
+    /// The time of the first samples on this connection, in µs of the boot clock.
+    var firstArrivalAt: Int64?
+    /// The time of the last live samples, in µs of the boot clock; nil once their rate is 0.
+    var lastArrivalAt: Int64?
+
+    init(_ address: DeviceAddress) { self.address = address }
+
+    /// Returns the stream's live data, or nil if nothing is known about it.
+    public subscript(stream: SensorStream) -> LiveStream? { streams.first { $0.stream.name == stream.name } }
+
+    /// The number of samples that the agent dropped, or that the store counts as dropped.
+    public var droppedSamples: Int64 { max(presence?.droppedSamples ?? 0, counters.droppedSamples) }
+
+    /// The number of batches that the agent dropped, or that the store counts as dropped.
+    public var droppedBatches: Int64 {
+        // An agent lists each batch once, but any client may send a list that would overflow the sum.
+        let reported = (presence?.dropped ?? []).reduce(into: Int64(0)) { sum, range in
+            sum = min(1 << 53, sum + (range.upperBound - range.lowerBound + 1))
+        }
+        return max(reported, counters.droppedBatches)
+    }
+
+    /// The streams: first the built-in streams in the order of their definition, then other streams by name.
+    public var sortedStreams: [LiveStream] { streams.sorted { ($0.rank, $0.stream.name) < ($1.rank, $1.stream.name) } }
+
+    /// The streams of which live samples have arrived, in the order of ``sortedStreams``.
+    package var arrivedStreams: [SensorStream] { sortedStreams.filter(\.hasArrived).map(\.stream) }
+
+    /// Returns the number of live samples of a stream in the last `window` µs per second, see ``RecentArrivals``.
+    package func averageRate(of stream: SensorStream, at boot: Int64, window: Int64) -> Double {
+        self[stream]?.arrivals.average(since: firstArrivalAt, at: boot, window: window) ?? 0
+    }
+
+    /// Returns the number of late samples of all streams in the last `window` µs per second.
+    package func backlogRate(at boot: Int64, window: Int64) -> Double {
+        backlog.average(since: firstArrivalAt, at: boot, window: window)
+    }
+
+    /// Returns the index of a stream, which is added if it is new.
+    mutating func index(of stream: SensorStream) -> Int {
+        if let known = streams.firstIndex(where: { $0.stream.name == stream.name }) { return known }
+        streams.append(LiveStream(stream))
+        return streams.count - 1
+    }
+}
+
+/// What is known about one stream of a device.
+public struct LiveStream: Sendable {
+    /// The stream.
+    public let stream: SensorStream
+    /// The time of the newest sample, or nil if no live samples have arrived.
+    public internal(set) var newestTime: Timestamp?
+    /// The values of the newest sample, in the order of the stream's columns; empty if there is none.
+    public internal(set) var newestValues: [Double] = []
+    /// The recent live batches, from the oldest.
+    var recent = RingQueue<SampleBlock>()
+    var arrivals = RecentArrivals()
+    /// Whether live samples have arrived since the program started.
+    var hasArrived = false
+
+    /// The position of the stream in lists.
+    let rank: Int
+
+    init(_ stream: SensorStream) {
+        self.stream = stream
+        rank = stream.rank
+    }
+}
+
+/// The report of a device's battery.
+public struct LiveBattery: Sendable, Hashable {
+    /// The charge, from 0 to 1; nil if unknown.
+    public var level: Double?
+    /// Whether the battery is being charged; nil if unknown.
+    public var isCharging: Bool?
+    /// The time of the report.
+    public var at: Timestamp
+}
+
+/// A position fix. Unknown values are nil.
+public struct LivePosition: Sendable, Hashable {
+    /// The latitude in °, north positive.
+    public var latitude: Double
+    /// The longitude in °, east positive.
+    public var longitude: Double
+    /// The horizontal accuracy in m.
+    public var accuracy: Double?
+    /// The altitude above mean sea level in m.
+    public var altitude: Double?
+    /// The speed over ground in m/s.
+    public var speed: Double?
+    /// The course in °, clockwise from north.
+    public var course: Double?
+    /// The time of the sample.
+    public var at: Timestamp
+}

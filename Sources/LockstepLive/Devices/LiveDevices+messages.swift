@@ -1,0 +1,130 @@
+import FoundationEssentials
+public import LockstepModel
+import LockstepWire
+
+extension LiveDevices {
+    /// What the messages of a topic are about.
+    enum Route: Sendable {
+        case state(Int)
+        case presence(Int)
+        case samples(StreamKey, SensorStream)
+        case reply(DeviceAddress)
+        case collector(CollectorAddress)
+        /// A device that is not followed, or a channel without information for subscribers.
+        case ignored
+    }
+
+    /// Handles a message. `payload` only has to be valid during the call.
+    /// - Parameters:
+    ///   - contentType: the content type of the payload, if the sender has set it.
+    ///   - moment: the arrival time.
+    /// - Returns: the change, or nil if there is none.
+    public mutating func handle(
+        topic: String, payload: UnsafeRawBufferPointer, contentType: String? = nil, at moment: Moment
+    ) -> LiveChange? {
+        guard !payload.isEmpty else { return nil }
+        do {
+            switch try routes[topic] ?? addRoute(topic) {
+            case .samples(let key, let stream):
+                let batch = try BatchEncoding.decode(
+                    payload, contentType: contentType, stream: stream, limits: PayloadLimits())
+                add(batch, of: key, at: moment)
+                return .samples(LiveBatch(address: devices[key.device].address, batch: batch, key: key))
+            case .state(let index): return try handle(state: Data(payload), at: index)
+            case .presence(let index): return try handle(presence: Data(payload), at: index)
+            case .reply(let address): return .reply(address)
+            case .collector(let address): return try handle(health: Data(payload), of: address)
+            case .ignored: return nil
+            }
+        } catch {
+            return .unreadable(topic: topic, reason: "\(error)")
+        }
+    }
+
+    private mutating func handle(state payload: Data, at index: Int) throws(PayloadError) -> LiveChange? {
+        let transition = try StateJSON.decode(payload)
+        guard transition != devices[index].transition else { return nil }
+        devices[index].transition = transition
+        touch(index)
+        return .state(devices[index].address, transition)
+    }
+
+    private mutating func handle(presence payload: Data, at index: Int) throws(PayloadError) -> LiveChange? {
+        let presence = try PresenceJSON.decode(payload)
+        let before = devices[index].presence
+        // Ignore the last will of an earlier session, which the broker may publish late.
+        if let last = before?.session, let session = presence.session, session < last { return nil }
+        devices[index].presence = presence
+        let isNews =
+            before?.phase != presence.phase || before?.session != presence.session
+            || before?.sources != presence.sources || before?.droppedSamples != presence.droppedSamples
+        if isNews || before?.dropped != presence.dropped { touch(index) }
+        return .presence(devices[index].address, presence, isNews: isNews)
+    }
+
+    private mutating func handle(
+        health payload: Data, of address: CollectorAddress
+    ) throws(PayloadError) -> LiveChange? {
+        let health = try CollectorHealth.decode(payload)
+        let before = collectors.updateValue(health, forKey: address)
+        let isNews = before?.status != health.status || before?.problem != health.problem
+        return .collector(address.group, address.collector, health, isNews: isNews)
+    }
+
+    /// Returns the route of a topic that was not seen before.
+    private mutating func addRoute(_ topic: String) throws -> Route {
+        let route: Route
+        switch try root.parse(topic) {
+        case .collector(let group, let id):
+            guard collectors.count < limits.collectors else {
+                throw LiveLimitError("there are more than \(limits.collectors) collectors")
+            }
+            route = .collector(CollectorAddress(group: group, collector: id))
+        case .device(let address, let channel):
+            guard options.selects(address) else { return .ignored }
+            route = try self.route(of: channel, address)
+            // The route of an unknown device is not kept, so that it costs no memory.
+            guard positions[address] != nil else { return route }
+        }
+        routes[topic] = route
+        return route
+    }
+
+    private mutating func route(of channel: Channel, _ address: DeviceAddress) throws -> Route {
+        if options.addsAddressedDevices { _ = try index(of: address) }
+        switch channel {
+        case .state: return .state(try index(of: address))
+        case .presence: return .presence(try index(of: address))
+        case .stream(let stream):
+            let device = try index(of: address)
+            return .samples(StreamKey(device: device, stream: devices[device].index(of: stream)), stream)
+        case .commandReply: return .reply(address)
+        case .ack, .command, .clockPing, .clockPong: return .ignored
+        }
+    }
+
+    /// Returns the position of a device, which is added if it is new.
+    /// - Throws: ``LiveLimitError`` if there are too many devices.
+    mutating func index(of address: DeviceAddress) throws(LiveLimitError) -> Int {
+        if let known = positions[address] { return known }
+        guard devices.count < limits.devices else {
+            throw LiveLimitError("there are more than \(limits.devices) devices")
+        }
+        devices.append(LiveDevice(address))
+        positions[address] = devices.count - 1
+        touch(devices.count - 1)
+        return devices.count - 1
+    }
+
+    /// Records a change of a device.
+    mutating func touch(_ index: Int) {
+        revision += 1
+        devices[index].revision = revision
+    }
+}
+
+/// The error for a message that exceeds a limit.
+struct LiveLimitError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,90 @@
+public import LockstepModel
+public import LockstepWire
+
+/// The live picture of all devices: it receives messages and returns changes.
+public struct LiveDevices: Sendable {
+    /// What is kept of the messages.
+    public struct Options: Sendable {
+        /// The time over which rates are measured, in µs.
+        public var rateWindow: Int64 = 10_000_000
+        /// Whether a message for a device, such as a request, adds the device. Otherwise only a state, a presence
+        /// message or samples do.
+        public var addsAddressedDevices = false
+        /// Returns whether to follow a device.
+        public var selects: @Sendable (DeviceAddress) -> Bool = { _ in true }
+
+        /// Creates the options of a program that follows all devices.
+        public init() {}
+    }
+
+    /// The devices, in order of appearance. A device keeps its position.
+    public internal(set) var devices: [LiveDevice] = []
+    /// The last health report of each collector.
+    public internal(set) var collectors: [CollectorAddress: CollectorHealth] = [:]
+
+    /// The topic prefix and the streams.
+    let root: TopicRoot
+    let limits: LiveLimits
+    let options: Options
+    var positions: [DeviceAddress: Int] = [:]
+    var routes: [String: Route] = [:]
+    var recent: RecentSamples
+    /// The number of the last change.
+    var revision: UInt64 = 0
+
+    /// Creates a picture without devices.
+    /// - Parameter root: the topic prefix; its `streams` are the streams that are known.
+    public init(root: TopicRoot, limits: LiveLimits = LiveLimits(), options: Options = Options()) {
+        self.root = root
+        self.limits = limits
+        self.options = options
+        recent = RecentSamples(maxBytes: limits.recentBytes, maxAge: limits.recentAge)
+    }
+
+    /// Returns a device, or nil if it is unknown.
+    public subscript(address: DeviceAddress) -> LiveDevice? { positions[address].map { devices[$0] } }
+
+    /// Returns the rate of live samples of a stream over the last seconds, in samples per second.
+    /// - Parameter boot: the current time, in µs of the boot clock.
+    public func rate(of stream: LiveStream, of device: LiveDevice, at boot: Int64) -> Double {
+        stream.arrivals.steady(since: device.firstArrivalAt, at: boot, window: options.rateWindow)
+    }
+
+    /// Marks devices as changed whose samples have stopped, so that their rates have decreased since.
+    mutating func touchFadingRates(at boot: Int64) {
+        for index in devices.indices {
+            guard let last = devices[index].lastArrivalAt else { continue }
+            touch(index)
+            if boot - last > options.rateWindow { devices[index].lastArrivalAt = nil }
+        }
+    }
+
+    /// Handles a new connection: resets rates, because messages were missed while the connection was down.
+    public mutating func didConnect() {
+        for device in devices.indices {
+            for stream in devices[device].streams.indices { devices[device].streams[stream].arrivals.reset() }
+            devices[device].backlog.reset()
+            devices[device].firstArrivalAt = nil
+            touch(device)
+        }
+    }
+}
+
+/// The address of a collector.
+public struct CollectorAddress: Hashable, Comparable, Sendable {
+    /// The group.
+    public let group: GroupID
+    /// The collector within the group.
+    public let collector: CollectorID
+
+    /// Creates an address.
+    public init(group: GroupID, collector: CollectorID) {
+        self.group = group
+        self.collector = collector
+    }
+
+    /// Returns whether `left` precedes `right` in the order of group, then collector.
+    public static func < (left: CollectorAddress, right: CollectorAddress) -> Bool {
+        (left.group, left.collector) < (right.group, right.collector)
+    }
+}

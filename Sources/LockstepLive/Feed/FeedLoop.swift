@@ -1,0 +1,98 @@
+import FoundationEssentials
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+import Logging
+
+/// The loop of a ``LiveFeed``: it reads messages, and lets the live picture advance. One thread owns it.
+final class FeedLoop {
+    private let configuration: FeedConfiguration
+    private let link: BrokerLink
+    private let picture: LivePicture
+    private let commands: CommandClient
+    private let logger: Logger
+    private let report: (LiveFeed.Status) -> Void
+    private var status = LiveFeed.Status()
+    /// The time of the next ``LivePicture/advance(to:)``, in µs of the boot clock.
+    private var nextAdvance: Int64 = 0
+
+    init(
+        _ configuration: FeedConfiguration, wakeup: Wakeup, picture: LivePicture, commands: CommandClient,
+        logger: Logger, report: @escaping (LiveFeed.Status) -> Void
+    ) {
+        self.configuration = configuration
+        self.picture = picture
+        self.commands = commands
+        self.logger = logger
+        self.report = report
+        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, backoff: configuration.backoff) {
+            MQTTOptions(
+                address: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
+                version: $0, tls: configuration.tls)
+        }
+        link.onMessage = { [unowned self] message in self.handle(message) }
+    }
+
+    /// Waits for messages, a deadline or a signal, and handles what has happened.
+    func turn() {
+        let now = Moment.now().boot
+        let deadline = min(nextAdvance, commands.nextDeadline ?? .max)
+        link.wait(until: .now + .microseconds(max(0, min(deadline - now, 1_000_000))))
+        for event in link.read(limit: 1000) { handle(event) }
+        let moment = Moment.now()
+        commands.advance(to: moment.boot, root: configuration.root) { message throws(MQTTError) in
+            status.isConnected ? try link.publish(message) : nil
+        }
+        for event in link.write() { handle(event) }
+        nextAdvance = picture.advance(to: moment)
+    }
+
+    /// Disconnects.
+    func stop() { link.stop(until: .now + .seconds(1)) }
+
+    private func handle(_ message: IncomingMessage) {
+        let change = picture.handle(
+            topic: message.topic, payload: message.payload, contentType: message.contentType, at: .now())
+        switch change {
+        case .reply(let device): commands.handle(Data(message.payload), from: device)
+        case .unreadable(let topic, let reason):
+            logger.debug("message unreadable", metadata: ["topic": "\(topic)", "error": "\(reason)"])
+        case .collector(let group, let id, let health, isNews: true):
+            logger.info(
+                "collector reported",
+                metadata: ["collector": "\(group)/\(id)", "status": "\(health.status.rawValue)"])
+        case .state, .presence, .samples, .collector, nil: break
+        }
+    }
+
+    /// Handles an event of the connection.
+    func handle(_ event: BrokerLink.Event) {
+        switch event {
+        case .connected:
+            picture.didConnect()
+            do {
+                try link.subscribe(to: configuration.root.filter(group: nil), qos: .atMostOnce)
+            } catch { set(.init(problem: error.description)) }
+        case .subscribed(_, isGranted: true):
+            set(.init(isConnected: true))
+            commands.didConnect()
+        case .subscribed(_, isGranted: false):
+            set(.init(problem: "this user is not allowed to read '\(configuration.root.filter(group: nil))'"))
+        case .published(let id, let refusal): commands.didPublish(id, refusal: refusal)
+        case .failed(let error, _), .disconnected(let error, _): set(.init(problem: error.description))
+        }
+    }
+
+    private func set(_ new: LiveFeed.Status) {
+        guard new != status else { return }
+        status = new
+        report(new)
+        if let problem = new.problem {
+            commands.didDisconnect(problem)
+            logger.warning(
+                "broker not connected", metadata: ["broker": "\(configuration.broker)", "error": "\(problem)"])
+        } else {
+            logger.info("broker connected", metadata: ["broker": "\(configuration.broker)"])
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Dispatch
+public import LockstepMQTT
+import LockstepModel
+public import Logging
+import Synchronization
+
+/// Keeps a ``LivePicture`` up to date from the messages of a broker.
+///
+/// It subscribes to all topics of the root with QoS 0, and reconnects by itself. One thread reads messages and distributes
+/// events.
+public final class LiveFeed: Sendable {
+    /// The state of the connection.
+    public struct Status: Sendable, Hashable {
+        /// Whether messages are received.
+        public var isConnected = false
+        /// The reason why no messages are received, or nil.
+        public var problem: String?
+    }
+
+    /// The live picture.
+    public let picture: LivePicture
+    /// Sends requests to agents.
+    public let commands: CommandClient
+
+    private let configuration: FeedConfiguration
+    private let logger: Logger
+    private let wakeup = Wakeup()
+    private let currentStatus = Mutex(Status(problem: "the connection is not established yet"))
+    private let isStopped = Atomic(false)
+
+    /// Creates a feed. It connects when ``run()`` is called.
+    public init(_ configuration: FeedConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        picture = LivePicture(root: configuration.root, limits: configuration.limits)
+        commands = CommandClient(limit: configuration.limits.requests, wakeup: wakeup)
+    }
+
+    /// The address of the broker.
+    public var broker: BrokerAddress { configuration.broker }
+    /// The state of the connection.
+    public var status: Status { currentStatus.withLock { $0 } }
+
+    /// Receives messages until the task is cancelled or ``stop()`` is called. All subscriptions end then. Call it once.
+    public func run() async {
+        let queue = DispatchQueue(label: "lockstep.live")
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                queue.async {
+                    self.loop()
+                    continuation.resume()
+                }
+            }
+        } onCancel: {
+            stop()
+        }
+    }
+
+    /// Lets ``run()`` return.
+    public func stop() {
+        isStopped.store(true, ordering: .releasing)
+        wakeup.signal()
+    }
+
+    private func loop() {
+        let loop = FeedLoop(configuration, wakeup: wakeup, picture: picture, commands: commands, logger: logger) {
+            status in self.currentStatus.withLock { $0 = status }
+        }
+        while !isStopped.load(ordering: .acquiring) { loop.turn() }
+        loop.stop()
+        picture.close("the server is stopping")
+        commands.close()
+    }
+}

@@ -1,0 +1,172 @@
+public import LockstepModel
+public import LockstepWire
+import Synchronization
+
+/// The live picture of all devices of a topic root, which any number of tasks read and subscribe to.
+///
+/// A ``LiveFeed`` fills it. All decisions are in values: ``LiveDevices`` and one hub for each kind of subscription. This
+/// class guards them with a lock and notifies subscribers.
+public final class LivePicture: Sendable {
+    struct State {
+        var devices: LiveDevices
+        var samples: SampleHub
+        var states: StateHub
+        var fleet = DeviceHub()
+        var subscribers: [Int: Subscriber] = [:]
+        /// The subscribers with events that they have not been notified of.
+        var touched: [Subscriber] = []
+        var lastID = 0
+        var isClosed = false
+        /// The time of the next comments that keep connections open; nil before the first second.
+        var nextKeepAlive: Int64?
+        var nextSecond: Int64 = 0
+        var messages = 0
+        var unreadable = 0
+    }
+
+    /// The time between comments that keep idle connections open, in µs.
+    static let keepAliveInterval: Int64 = 15_000_000
+
+    let limits: LiveLimits
+    let state: Mutex<State>
+
+    /// Creates a picture without devices.
+    /// - Parameters:
+    ///   - root: the topic prefix; its `streams` are the streams that are known.
+    ///   - instance: the first part of the ids of state changes; nil for a random one.
+    public init(root: TopicRoot, limits: LiveLimits = LiveLimits(), instance: String? = nil) {
+        self.limits = limits
+        state = Mutex(
+            State(
+                devices: LiveDevices(root: root, limits: limits), samples: SampleHub(maxBytes: limits.recentBytes),
+                states: StateHub(instance: instance ?? "\(Epoch.random())", capacity: limits.stateChanges)))
+    }
+
+    /// Returns the result of `body`, which reads the devices. Other users of the picture wait meanwhile.
+    public func read<Result: Sendable>(_ body: (borrowing LiveDevices) -> Result) -> Result {
+        state.withLock { body($0.devices) }
+    }
+
+    /// Adds what a store knows, and replaces counters that were added before. It may be called again at any time.
+    public func seed(_ seeds: [DeviceSeed]) {
+        state.withLock { state in
+            for change in state.devices.seed(seeds) { state.distribute(change, at: 0) }
+        }
+        notify()
+    }
+
+    /// Counters of the picture since the program started.
+    public struct Statistics: Sendable, Hashable {
+        /// The number of messages received.
+        public var messages: Int
+        /// The number of messages that could not be decoded.
+        public var unreadable: Int
+        /// The memory of recent samples, in bytes.
+        public var recentBytes: Int
+        /// The present number of subscribers.
+        public var subscribers: Int
+    }
+
+    /// The counters of the picture.
+    public var statistics: Statistics {
+        state.withLock {
+            Statistics(
+                messages: $0.messages, unreadable: $0.unreadable, recentBytes: $0.devices.recent.bytes,
+                subscribers: $0.subscribers.count)
+        }
+    }
+
+    /// Handles a message. `payload` only has to be valid during the call. ``advance(to:)`` notifies subscribers.
+    /// - Parameters:
+    ///   - contentType: the content type of the payload, if the sender has set it.
+    ///   - moment: the arrival time.
+    /// - Returns: the change, or nil if there is none.
+    @discardableResult
+    public func handle(
+        topic: String, payload: UnsafeRawBufferPointer, contentType: String?, at moment: Moment
+    ) -> LiveChange? {
+        state.withLock { state in
+            state.messages += 1
+            let change = state.devices.handle(topic: topic, payload: payload, contentType: contentType, at: moment)
+            if let change { state.distribute(change, at: moment.boot) }
+            return change
+        }
+    }
+
+    /// Handles a new connection to the broker.
+    public func didConnect() { state.withLock { $0.devices.didConnect() } }
+
+    /// Adds events that are due, ends slow subscribers, and notifies subscribers. Call it after messages, and at the time
+    /// that it returns.
+    /// - Returns: the time of the next call, in µs of the boot clock. A message may require an earlier one.
+    public func advance(to moment: Moment) -> Int64 {
+        let deadline = state.withLock { state in
+            state.samples.advance(to: moment.boot, touched: &state.touched)
+            if moment.boot >= state.nextSecond {
+                state.nextSecond = moment.boot + 1_000_000
+                state.advanceSecond(to: moment, patience: limits.patience)
+            }
+            return min(state.nextSecond, state.samples.nextDeadline ?? .max)
+        }
+        notify()
+        return deadline
+    }
+
+    /// Ends all subscriptions, and refuses further ones.
+    public func close(_ reason: String) {
+        let subscribers = state.withLock { state in
+            state.isClosed = true
+            return Array(state.subscribers.values)
+        }
+        for subscriber in subscribers { subscriber.end(reason) }
+        for subscriber in subscribers { remove(subscriber.id) }
+    }
+
+    func remove(_ id: Int) { state.withLock { $0.remove(id) } }
+
+    /// Notifies subscribers outside of the lock, because that resumes their tasks.
+    private func notify() {
+        let touched = state.withLock { state in
+            defer { state.touched.removeAll() }
+            return state.touched
+        }
+        for subscriber in touched { subscriber.notify() }
+    }
+}
+
+extension LivePicture.State {
+    /// Adds a change to the queues of subscribers.
+    mutating func distribute(_ change: LiveChange, at boot: Int64) {
+        switch change {
+        case .state(let address, let transition): states.add(transition, of: address, touched: &touched)
+        case .samples(let batch): samples.add(batch, at: boot)
+        case .unreadable: unreadable += 1
+        case .presence, .collector, .reply: break
+        }
+    }
+
+    /// Does what is done once a second.
+    mutating func advanceSecond(to moment: Moment, patience: Int64) {
+        devices.removeExcess(at: moment.boot)
+        if !fleet.isEmpty {
+            devices.touchFadingRates(at: moment.boot)
+            fleet.advance(devices, to: moment, touched: &touched)
+        }
+        let keepsAlive = moment.boot >= nextKeepAlive ?? .max
+        if keepsAlive || nextKeepAlive == nil { nextKeepAlive = moment.boot + LivePicture.keepAliveInterval }
+        for (id, subscriber) in subscribers {
+            if subscriber.check(at: moment.boot, patience: patience) {
+                remove(id)
+            } else if keepsAlive, subscriber.isIdle, subscriber.add(EventBytes.keepAlive) {
+                touched.append(subscriber)
+            }
+        }
+    }
+
+    mutating func remove(_ id: Int) {
+        guard subscribers.removeValue(forKey: id) != nil else { return }
+        samples.remove(id)
+        states.remove(id)
+        fleet.remove(id)
+    }
+}

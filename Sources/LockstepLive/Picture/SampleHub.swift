@@ -1,0 +1,131 @@
+import LockstepModel
+
+/// Distributes samples to subscribers. Each event is encoded once for each stream, device and event rate.
+struct SampleHub {
+    /// The subscribers of a stream of a device.
+    fileprivate struct Audience {
+        let address: DeviceAddress
+        /// The subscribers, by the index of their event rate. Rates without subscribers are absent.
+        var members: [(rate: Int, subscribers: [Subscriber])] = []
+    }
+
+    private var coalescer: SampleCoalescer
+    private var audiences: [StreamKey: Audience] = [:]
+    private var requests: [Int: (subscriber: Subscriber, request: SampleRequest)] = [:]
+
+    init(maxBytes: Int) { coalescer = SampleCoalescer(maxBytes: maxBytes) }
+
+    /// The time at which events are due next, in µs of the boot clock.
+    var nextDeadline: Int64? { coalescer.nextDeadline }
+
+    /// Collects samples for the subscribers of their stream.
+    mutating func add(_ batch: LiveBatch, at boot: Int64) {
+        guard batch.batch.isLive, !requests.isEmpty else { return }
+        let samples = batch.batch.samples
+        if audiences[batch.key] == nil {
+            audiences[batch.key] = audience(of: batch.address, samples.stream)
+        }
+        for (rate, _) in audiences[batch.key]?.members ?? [] {
+            coalescer.add(samples, to: .init(stream: batch.key, rate: rate), at: boot)
+        }
+    }
+
+    /// Adds the events that are due to the queues of their subscribers.
+    /// - Parameter touched: receives the subscribers to notify.
+    mutating func advance(to boot: Int64, touched: inout [Subscriber]) {
+        while let output = coalescer.removeFirst(at: boot) {
+            guard let audience = audiences[output.channel.stream],
+                let subscribers = audience.members.first(where: { $0.rate == output.channel.rate })?.subscribers
+            else { continue }
+            if output.dropped > 0 { for subscriber in subscribers { subscriber.drop(output.dropped) } }
+            guard let samples = output.samples else { continue }
+            let event = EventBytes.event("samples", data: SampleJSON.encode(samples, of: audience.address))
+            for subscriber in subscribers where subscriber.add(event, samples: samples.count) {
+                touched.append(subscriber)
+            }
+        }
+    }
+
+    /// Adds a subscriber.
+    /// - Returns: the recent samples that it receives first. Samples that it will receive with the next event are left
+    ///   out.
+    mutating func add(
+        _ subscriber: Subscriber, _ request: SampleRequest, devices: LiveDevices
+    ) -> [(address: DeviceAddress, samples: [SampleBlock])] {
+        let rate = request.rate
+        var recent: [(address: DeviceAddress, samples: [SampleBlock])] = []
+        for (index, device) in devices.devices(selectedBy: request) {
+            for (position, stream) in device.streams.enumerated() where request.selects(device.address, stream.stream) {
+                let key = StreamKey(device: index, stream: position)
+                let channel = SampleCoalescer.Channel(stream: key, rate: rate)
+                let hasAudience = audiences[key]?.members.contains { $0.rate == rate } ?? false
+                let blocks = stream.recentBlocks(without: hasAudience ? coalescer.count(in: channel) : 0)
+                if !blocks.isEmpty { recent.append((device.address, blocks)) }
+                if audiences[key] == nil { audiences[key] = audience(of: device.address, stream.stream) }
+                audiences[key]?.add(subscriber, rate: rate)
+            }
+        }
+        requests[subscriber.id] = (subscriber, request)
+        return recent
+    }
+
+    /// Removes a subscriber, if it is one of this hub.
+    mutating func remove(_ id: Int) {
+        guard let (_, request) = requests.removeValue(forKey: id) else { return }
+        for key in audiences.keys {
+            guard audiences[key]?.remove(id, rate: request.rate) == true else { continue }
+            coalescer.remove(.init(stream: key, rate: request.rate))
+        }
+        // Streams are matched with requests again when their next samples arrive.
+        if requests.isEmpty { audiences = [:] }
+    }
+
+    private func audience(of address: DeviceAddress, _ stream: SensorStream) -> Audience {
+        var audience = Audience(address: address)
+        for (subscriber, request) in requests.values where request.selects(address, stream) {
+            audience.add(subscriber, rate: request.rate)
+        }
+        return audience
+    }
+}
+
+extension SampleHub.Audience {
+    fileprivate mutating func add(_ subscriber: Subscriber, rate: Int) {
+        if let index = members.firstIndex(where: { $0.rate == rate }) {
+            members[index].subscribers.append(subscriber)
+        } else {
+            members.append((rate, [subscriber]))
+        }
+    }
+
+    /// Removes a subscriber.
+    /// - Returns: whether it was the last one at its event rate.
+    fileprivate mutating func remove(_ id: Int, rate: Int) -> Bool {
+        guard let index = members.firstIndex(where: { $0.rate == rate }) else { return false }
+        members[index].subscribers.removeAll { $0.id == id }
+        guard members[index].subscribers.isEmpty else { return false }
+        members.remove(at: index)
+        return true
+    }
+}
+
+extension LiveDevices {
+    /// Returns the devices of a request with their positions.
+    fileprivate func devices(selectedBy request: SampleRequest) -> [(index: Int, device: LiveDevice)] {
+        let indices = request.devices?.compactMap { positions[$0] } ?? Array(devices.indices)
+        return indices.map { ($0, devices[$0]) }
+    }
+}
+
+extension LiveStream {
+    /// Returns the recent blocks without the newest `count` samples.
+    fileprivate func recentBlocks(without count: Int) -> [SampleBlock] {
+        var blocks = (0..<recent.count).map { recent[$0] }
+        var excess = count
+        while excess > 0, let last = blocks.popLast() {
+            if last.count > excess { blocks.append(last[0..<last.count - excess]) }
+            excess -= last.count
+        }
+        return blocks
+    }
+}

@@ -1,0 +1,44 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import LockstepLive
+import NIOCore
+
+/// Sends a subscription as Server-Sent Events.
+enum EventStream {
+    /// The time in which the last event must be sent.
+    private static let farewell = Duration.seconds(2)
+
+    /// Returns an answer that lasts until the subscription ends or the client goes away.
+    static func response(_ subscription: LiveSubscription, _ call: APICall, counter: ConnectionCounter) -> Response {
+        let channel = call.channel
+        let request = call.request
+        return Response(
+            status: .ok,
+            headers: [.contentType: "text/event-stream", .cacheControl: "no-store", .connection: "close"],
+            body: ResponseBody { writer in
+                _ = counter.enter()
+                let watch = Task { await close(channel, after: subscription) }
+                defer {
+                    watch.cancel()
+                    subscription.cancel()
+                    counter.leave()
+                }
+                try await request.body.consumeWithCancellationOnInboundClose { _ in
+                    for await events in subscription {
+                        var buffer = ByteBuffer()
+                        for event in events { buffer.writeBytes(event) }
+                        try await writer.write(buffer)
+                    }
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    /// Closes the connection after the end of the subscription: a client that does not read would keep it open.
+    private static func close(_ channel: any Channel, after subscription: LiveSubscription) async {
+        _ = await subscription.ended()
+        try? await Task.sleep(for: farewell)
+        if !Task.isCancelled { channel.close(promise: nil) }
+    }
+}

@@ -1,0 +1,27 @@
+import Synchronization
+
+/// Counts what exists at the same time, such as open connections, up to a maximum.
+final class ConnectionCounter: Sendable {
+    /// The maximum.
+    let maximum: Int
+    private let current = Atomic<Int>(0)
+    private let refusals = Atomic<Int>(0)
+
+    init(maximum: Int) { self.maximum = maximum }
+
+    /// The present number.
+    var count: Int { current.load(ordering: .relaxed) }
+    /// The number of refusals since the start.
+    var refused: Int { refusals.load(ordering: .relaxed) }
+
+    /// Counts one more, or returns false if the maximum is reached.
+    func enter() -> Bool {
+        if current.add(1, ordering: .relaxed).newValue <= maximum { return true }
+        leave()
+        refusals.add(1, ordering: .relaxed)
+        return false
+    }
+
+    /// Counts one less.
+    func leave() { current.subtract(1, ordering: .relaxed) }
+}

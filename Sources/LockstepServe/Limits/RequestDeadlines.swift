@@ -1,0 +1,115 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Closes connections whose client sends a request too slowly, sends none, or does not read an answer.
+final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private let limits: ServeLimits
+    /// The number of requests whose answer is not complete.
+    private var unanswered = 0
+    private var isReadingBody = false
+    private var isFirst = true
+    /// Ends when a request head, or the rest of a request, is overdue.
+    private var reading: Scheduled<Void>?
+    /// Ends when the client has not read for too long.
+    private var writing: Scheduled<Void>?
+
+    init(_ limits: ServeLimits) { self.limits = limits }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { expectHead(context, limits.headTimeout) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { cancel() }
+
+    func channelActive(context: ChannelHandlerContext) {
+        expectHead(context, limits.headTimeout)
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        cancel()
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head:
+            unanswered += 1
+            isReadingBody = true
+            isFirst = false
+            schedule(context, after: limits.bodyTimeout)
+        case .body: break
+        case .end:
+            isReadingBody = false
+            reading?.cancel()
+            reading = nil
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) {
+            unanswered -= 1
+            if unanswered <= 0, !isReadingBody { expectHead(context, limits.idleTimeout) }
+        }
+        context.write(data, promise: promise)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        writing?.cancel()
+        writing = nil
+        if !context.channel.isWritable {
+            let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+            writing = context.eventLoop.scheduleTask(in: TimeAmount(limits.writeTimeout)) {
+                bound.value.close(promise: nil)
+            }
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    private func expectHead(_ context: ChannelHandlerContext, _ limit: Duration) { schedule(context, after: limit) }
+
+    private func schedule(_ context: ChannelHandlerContext, after limit: Duration) {
+        reading?.cancel()
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        reading = context.eventLoop.scheduleTask(in: TimeAmount(limit)) {
+            bound.value.handler.didExpire(bound.value.context)
+        }
+    }
+
+    /// Answers a request that is not complete in time, and closes the connection. An idle connection gets no answer.
+    private func didExpire(_ context: ChannelHandlerContext) {
+        reading = nil
+        // An answer that has begun cannot be replaced.
+        guard isFirst || (isReadingBody && unanswered == 1) else {
+            context.close(promise: nil)
+            return
+        }
+        let problem = Problem(
+            status: 408, title: "Request timeout",
+            detail: "the request was not complete in time: send its head and its body without pauses")
+        let body = problem.json
+        let head = HTTPResponse(
+            status: .requestTimeout,
+            headerFields: [
+                .contentType: "application/problem+json", .contentLength: "\(body.count)", .connection: "close",
+            ])
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(ByteBuffer(bytes: body))), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        context.close(promise: nil)
+    }
+
+    private func cancel() {
+        reading?.cancel()
+        writing?.cancel()
+        reading = nil
+        writing = nil
+    }
+}

@@ -1,0 +1,30 @@
+/** One animation loop for all that moves on the page. */
+
+/** @type {Set<(time: number) => void>} */
+const painters = new Set();
+let handle = 0;
+
+/** Calls `paint` before each repaint, with the time in ms; returns a function that ends this. @param {(time: number) => void} paint */
+export function onFrame(paint) {
+    painters.add(paint);
+    if (!handle) handle = requestAnimationFrame(run);
+    return () => {
+        painters.delete(paint);
+    };
+}
+
+/** @param {number} time */
+function run(time) {
+    handle = painters.size ? requestAnimationFrame(run) : 0;
+    for (const paint of painters) paint(time);
+}
+
+/** Tells whether an element is in the window, so that what is out of view is not painted. @param {Element} element */
+export function watchVisible(element) {
+    const state = { visible: true, stop: () => observer.disconnect() };
+    const observer = new IntersectionObserver(([entry]) => {
+        state.visible = entry.isIntersecting;
+    }, { rootMargin: "80px" });
+    observer.observe(element);
+    return state;
+}

@@ -1,0 +1,84 @@
+/** Who is reading: rights, the version of the server, and the dialog that asks for a token. */
+
+import { ApiError, request } from "./api.js";
+import { h } from "./dom.js";
+
+class Session extends EventTarget {
+    /** @type {{token_required: boolean, authenticated: boolean, rights: string[], version: string}} */
+    state = { token_required: false, authenticated: true, rights: ["read"], version: "" };
+    /** @type {any} the last reply of /system */
+    system = null;
+    /** @type {HTMLDialogElement|null} */
+    #dialog = null;
+
+    get canOperate() {
+        return this.state.rights.includes("operate");
+    }
+
+    /** Asks the server; without an answer the page starts and reports the lost connection. */
+    async load() {
+        try {
+            this.state = await request("/session");
+        } catch {
+            // The connection state in the header reports it.
+        }
+        this.dispatchEvent(new Event("change"));
+    }
+
+    /** Waits until the page may read. */
+    async ready() {
+        if (!this.state.token_required || this.state.authenticated) return;
+        this.ask();
+        await new Promise((resolve) => this.addEventListener("opened", resolve, { once: true }));
+    }
+
+    setSystem(system) {
+        this.system = system;
+        this.dispatchEvent(new Event("system"));
+    }
+
+    /** Shows the dialog, unless it is shown. */
+    ask() {
+        if (this.#dialog?.open) return;
+        const field = h("input", { class: "field", type: "password", name: "token", required: true, autocomplete: "current-password", spellcheck: false });
+        const problem = h("p", { class: "message", role: "alert", hidden: true, data: { kind: "bad" } });
+        const button = h("button", { class: "button primary", type: "submit" }, "Continue");
+        const form = h("form", { method: "dialog", onsubmit: (event) => {
+            event.preventDefault();
+            this.#open(field, problem, button);
+        } }, h("label", null, "Token", field), problem, button);
+        const dialog = h("dialog", { "aria-labelledby": "token-title", oncancel: (event) => event.preventDefault() },
+            h("h2", { id: "token-title" }, "A token is needed"),
+            h("p", { class: "muted" }, "This server shows its devices only to holders of a token. Its operator has the tokens in the token file."),
+            form);
+        this.#dialog = dialog;
+        document.body.append(dialog);
+        dialog.showModal();
+    }
+
+    async #open(field, problem, button) {
+        button.disabled = true;
+        problem.hidden = true;
+        try {
+            await request("/session", { method: "POST", body: { token: field.value.trim() } });
+            await this.load();
+            this.#dialog?.close();
+            this.#dialog?.remove();
+            this.dispatchEvent(new Event("opened"));
+        } catch (error) {
+            problem.textContent = error instanceof ApiError && error.status === 401 ? "The token is not valid. Check it for missing characters." : error.message;
+            problem.hidden = false;
+            field.select();
+        } finally {
+            button.disabled = false;
+        }
+    }
+
+    /** Ends the session on the server. */
+    async close() {
+        await request("/session", { method: "DELETE" }).catch(() => {});
+        location.reload();
+    }
+}
+
+export const session = new Session();

@@ -1,0 +1,99 @@
+/** The frame of the page: navigation, state of the connection, theme, session. */
+
+import { duration } from "../pure/format.js";
+import { h, icon, setText } from "./dom.js";
+import { fleet } from "./fleet-store.js";
+import { session } from "./session.js";
+import { setTheme, theme } from "./theme.js";
+
+const banner = () => /** @type {HTMLElement} */ (document.getElementById("banner"));
+
+export function setUpShell() {
+    const link = h("span", { class: "link-state", data: { status: "connecting" } }, "Connecting");
+    const leave = h("button", { class: "button quiet icon-only", type: "button", title: "End session", "aria-label": "End session", hidden: true, onclick: () => session.close() }, icon("logout"));
+    document.getElementById("tools")?.append(link, themeButton(), leave);
+    fleet.addEventListener("status", () => updateLink(link));
+    fleet.addEventListener("tick", () => updateBanner());
+    fleet.addEventListener("status", () => updateBanner());
+    session.addEventListener("system", () => updateBanner());
+    session.addEventListener("change", () => {
+        leave.hidden = !(session.state.token_required && session.state.authenticated);
+    });
+    document.addEventListener("keydown", shortcuts);
+}
+
+/** Marks the view in the navigation. @param {string} view @param {string} title */
+export function showView(view, title) {
+    const current = view === "device" ? "fleet" : view;
+    for (const anchor of document.querySelectorAll(".nav a")) {
+        if (/** @type {HTMLElement} */ (anchor).dataset.view === current) anchor.setAttribute("aria-current", "page");
+        else anchor.removeAttribute("aria-current");
+    }
+    document.title = title === "Fleet" ? "Lockstep" : `${title} · Lockstep`;
+}
+
+/** Has a screen reader read a text. @param {string} text */
+export function announce(text) {
+    const region = document.getElementById("announcer");
+    if (region) setText(region, text);
+}
+
+function themeButton() {
+    const looks = { system: ["auto", "as the system"], light: ["sun", "light"], dark: ["moon", "dark"] };
+    const order = ["system", "light", "dark"];
+    const button = h("button", { class: "button quiet icon-only", type: "button", onclick: () => {
+        setTheme(order[(order.indexOf(theme()) + 1) % 3]);
+        update();
+        announce(button.getAttribute("aria-label") ?? "");
+    } });
+    function update() {
+        const [symbol, text] = looks[theme()];
+        button.replaceChildren(icon(symbol));
+        button.setAttribute("aria-label", `Colours: ${text}`);
+        button.title = `Colours: ${text}`;
+    }
+    update();
+    return button;
+}
+
+/** @param {HTMLElement} link */
+function updateLink(link) {
+    link.dataset.status = fleet.status;
+    setText(link, { open: "Live", connecting: "Connecting", lost: "Offline" }[fleet.status]);
+}
+
+/** A lost connection is shown only after some seconds, because most are over by then. */
+function updateBanner() {
+    const element = banner();
+    const lostFor = fleet.lostSince === null ? 0 : (Date.now() - fleet.lostSince) / 1000;
+    if (lostFor > 2) {
+        show(element, "bad", "warning", `Connection to the server lost for ${duration(Math.floor(lostFor))}. Values are the last known ones; reconnecting.`);
+    } else if (session.system && !session.system.broker.connected) {
+        show(element, "warn", "warning", `The server has no connection to the broker ${session.system.broker.address}${session.system.broker.problem ? `: ${session.system.broker.problem}` : ""}. Live values stand still.`);
+    } else if (session.system && !session.system.store.readable) {
+        show(element, "warn", "warning", `The server cannot read the store${session.system.store.problem ? `: ${session.system.store.problem}` : ""}. Past values are not available.`);
+    } else {
+        element.hidden = true;
+    }
+}
+
+function show(element, kind, symbol, text) {
+    if (element.hidden || element.dataset.kind !== kind) {
+        element.replaceChildren(icon(symbol), h("span"));
+        element.dataset.kind = kind;
+        element.hidden = false;
+    }
+    setText(element.lastElementChild, text);
+}
+
+/** "/" moves to the search field, as on most sites. @param {KeyboardEvent} event */
+function shortcuts(event) {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target instanceof Element && event.target.closest("input, select, textarea")) return;
+    const field = document.querySelector("[data-search]");
+    if (field instanceof HTMLInputElement) {
+        event.preventDefault();
+        field.focus();
+        field.select();
+    }
+}

@@ -1,0 +1,82 @@
+/** Delivery, duplicates, conflicts and the clock of a device. */
+
+import { devicePath, isAbort, request } from "../core/api.js";
+import { now } from "../core/clock.js";
+import { card, h, icon } from "../core/dom.js";
+import { age, dateTime, fixed, nearTime, UNKNOWN, whole } from "../pure/format.js";
+
+const EVERY = 10_000;
+
+/** @param {{group: string, device: string}} address */
+export function healthCard({ group, device }) {
+    const { element, body } = card({ title: "Health", id: "health", className: "card-health" });
+    const abort = new AbortController();
+    let timer = 0;
+    body.append(h("div", { class: "skeleton", style: { height: "150px" } }));
+
+    async function load() {
+        try {
+            const health = await request(`${devicePath(group, device)}/health`, { signal: abort.signal });
+            draw(health);
+        } catch (error) {
+            if (isAbort(error)) return;
+            body.replaceChildren(h("p", { class: "message", data: { kind: "bad" } }, error.message));
+        }
+        timer = setTimeout(load, EVERY);
+    }
+
+    function draw(health) {
+        const isComplete = health.gaps === 0 && health.dropped_batches === 0 && health.dropped_samples === 0;
+        const verdict = health.samples === 0 ? ["0", "info", "No samples are stored yet"]
+            : isComplete ? ["ok", "check", "Every batch that the device sent is stored"]
+                : ["2", "alert", health.gaps > 0 ? `${whole(health.gaps)} batches are missing; the device sends them again` : "The device had to drop samples: its outbox was full"];
+        const facts = [
+            ["Samples stored", whole(health.samples)],
+            ["Batches missing", whole(health.gaps), health.gaps > 0],
+            ["Dropped by the device", health.dropped_samples ? `${whole(health.dropped_samples)} samples, ${whole(health.dropped_batches)} batches` : "0", health.dropped_samples > 0],
+            ["Duplicates", whole(health.duplicates)],
+            ["Conflicts", whole(health.conflicts), health.conflicts > 0],
+            ["Clock", clockText(health.clock)],
+            ["First seen", dateTime(health.first_seen)],
+            ["Last seen", health.last_seen ? `${age((now() - health.last_seen) / 1e6)}${now() - health.last_seen < 2e6 ? "" : " ago"}` : UNKNOWN],
+        ];
+        const isOpen = [...body.querySelectorAll("details")].map((detail) => detail.open);
+        const parts = [
+            h("p", { class: "verdict problem", data: { level: verdict[0] } }, icon(verdict[1]), verdict[2]),
+            h("dl", { class: "facts" }, ...facts.flatMap(([name, value, isBad]) => [h("dt", null, name), h("dd", isBad ? { class: "bad" } : null, value)])),
+            log("Recent conflicts", ["Time", "Stream", "Stored", "Received"], (health.recent_conflicts ?? []).map((row) => [nearTime(row.t, now()), row.stream ?? UNKNOWN, valueText(row.stored), valueText(row.received)])),
+            log("Recent rejections", ["Received", "Reason"], (health.recent_rejections ?? []).map((row) => [nearTime(row.at ?? row.received ?? row.t, now()), row.reason ?? UNKNOWN])),
+        ];
+        body.replaceChildren(...parts.filter((part) => part !== null));
+        [...body.querySelectorAll("details")].forEach((detail, i) => { detail.open = isOpen[i] ?? false; });
+    }
+
+    load();
+    return { element, close() {
+        clearTimeout(timer);
+        abort.abort();
+    } };
+}
+
+/** @param {{offset: number|null, bound?: number|null}|null} clock µs */
+function clockText(clock) {
+    if (clock?.offset === null || clock?.offset === undefined) return "not measured";
+    const offset = clock.offset / 1000;
+    const bound = clock.bound ?? null;
+    // Without a measurement of the clock alone, the offset is the time of the newest sample less that of its receipt.
+    if (bound === null) return offset > 0 ? `ahead by at least ${fixed(offset, 1)} ms` : `samples arrive ${fixed(-offset, 0)} ms after their time`;
+    return Math.abs(offset) < 0.05 ? "in step" : `${fixed(Math.abs(offset), 1)} ms ${offset > 0 ? "ahead" : "behind"} ± ${fixed(bound / 1000, 1)} ms`;
+}
+
+/** Values of a sample, which may be a text or an object. */
+function valueText(value) {
+    return value === null || value === undefined ? UNKNOWN : typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function log(title, columns, rows) {
+    if (!rows.length) return null;
+    return h("details", { class: "log" }, h("summary", null, `${title} (${rows.length})`),
+        h("div", { class: "table-scroll", tabIndex: 0, role: "region", "aria-label": title }, h("table", { class: "table" },
+            h("thead", null, h("tr", null, ...columns.map((text) => h("th", { scope: "col" }, text)))),
+            h("tbody", null, ...rows.map((row) => h("tr", null, ...row.map((text) => h("td", { class: "num" }, String(text)))))))));
+}

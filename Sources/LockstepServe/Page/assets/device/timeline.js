@@ -1,0 +1,150 @@
+/** The life-cycle states of a device over time, with the reasons. */
+
+import { devicePath, isAbort, request } from "../core/api.js";
+import { now } from "../core/clock.js";
+import { card, emptyState, h, segmented, setText } from "../core/dom.js";
+import { stateWord } from "../core/states.js";
+import { day, duration, nearTime, timeOfDay } from "../pure/format.js";
+import { timeTicks } from "../pure/scale.js";
+import { intervals, reasonText, shares } from "../pure/timeline.js";
+
+const SPANS = [{ value: "3600", text: "1 h" }, { value: "21600", text: "6 h" }, { value: "86400", text: "24 h" }, { value: "604800", text: "7 d" }];
+
+/** @param {{group: string, device: string}} address */
+export function timelineCard({ group, device }) {
+    let span = 21600;
+    let transitions = null;
+    let seq = -1;
+    let isFirst = true;
+    let signature = "";
+    const abort = new AbortController();
+    const ranges = segmented({ label: "Time range of the states", options: SPANS, value: String(span), onchange: (value) => {
+        span = Number(value);
+        load();
+    } });
+    const { element, body, note } = card({ title: "States", id: "states", className: "card-states", tools: ranges.element });
+    const bar = h("div", { class: "bar", role: "list", "aria-label": "States over time" });
+    const axis = h("div", { class: "bar-axis num", "aria-hidden": "true" });
+    const tip = h("div", { class: "tip", role: "tooltip", hidden: true });
+    const detail = h("details", { class: "log" }, h("summary", null, "Changes of state"));
+    const table = h("tbody");
+    detail.append(h("div", { class: "table-scroll", tabIndex: 0, role: "region", "aria-label": "Changes of state" }, h("table", { class: "table" }, h("thead", null, h("tr", null, ...["Since", "State", "Reason", "Lasted"].map((text) => h("th", { scope: "col" }, text)))), table)));
+    body.append(h("div", { class: "bar-wrap" }, bar, tip), axis, detail);
+    bar.append(h("div", { class: "skeleton bar-skeleton" }));
+
+    async function load() {
+        const time = now();
+        try {
+            const reply = await request(`${devicePath(group, device)}/states`, { query: { from: Math.round(time - span * 1e6), to: Math.round(time + 60e6), limit: 2000 }, signal: abort.signal });
+            transitions = reply.states;
+            // A device that is new is shown with all of its states, not with an empty bar.
+            if (isFirst && transitions.length && transitions[0].since > time - 3000e6 && !transitions[0].previous) {
+                span = 3600;
+                ranges.set("3600");
+            }
+            isFirst = false;
+        } catch (error) {
+            if (isAbort(error)) return;
+            transitions ??= [];
+            setText(note, error.message);
+        }
+        draw();
+    }
+
+    function draw() {
+        if (transitions === null) return;
+        const to = now();
+        const from = to - span * 1e6;
+        const list = intervals(transitions.length ? transitions : fallback(), from, to);
+        const next = list.map((part) => `${part.state}${part.from === from ? "" : part.from}`).join() + span;
+        if (next !== signature) {
+            signature = next;
+            if (!list.some(({ state }) => state)) {
+                bar.replaceChildren(h("div", { class: "bar-empty" }, "No state has been reported in this time"));
+                table.replaceChildren(h("tr", null, h("td", { colspan: 4, class: "muted" }, "None")));
+            } else {
+                bar.replaceChildren(...list.map((part) => segment(part)));
+                table.replaceChildren(...list.filter(({ state }) => state).reverse().map((part) => row(part, to)));
+            }
+        }
+        list.forEach((part, i) => {
+            const child = /** @type {HTMLElement} */ (bar.children[i]);
+            if (!child?.dataset.state) return;
+            child.style.left = `${((part.from - from) / (to - from)) * 100}%`;
+            child.style.width = `${((part.to - part.from) / (to - from)) * 100}%`;
+            child.setAttribute("aria-label", describe(part, to));
+            child.dataset.from = String(part.from);
+        });
+        drawAxis(from, to);
+        const parts = [...shares(list)].sort((a, b) => b[1] - a[1]);
+        setText(note, parts.map(([state, share]) => `${stateWord(state)} ${share > 0.995 && share < 1 ? "> 99" : share < 0.01 ? "< 1" : Math.round(share * 100)} %`).join(" · "));
+    }
+
+    /** The present state is older than the range. */
+    function fallback() {
+        return current?.state && current.since ? [{ state: current.state, previous: null, reason: current.reason, since: current.since }] : [];
+    }
+    let current = null;
+
+    function segment(part) {
+        const child = h("div", { class: "segment", role: "listitem", tabIndex: 0, data: { state: part.state ?? "none" } });
+        const show = () => {
+            setText(tip, describe(part, now()));
+            tip.hidden = false;
+            const left = child.offsetLeft + child.offsetWidth / 2;
+            tip.style.left = `${Math.min(bar.offsetWidth - tip.offsetWidth / 2, Math.max(tip.offsetWidth / 2, left))}px`;
+        };
+        child.addEventListener("pointerenter", show);
+        child.addEventListener("focus", show);
+        child.addEventListener("pointerleave", () => { tip.hidden = true; });
+        child.addEventListener("blur", () => { tip.hidden = true; });
+        child.addEventListener("keydown", (event) => {
+            const sibling = event.key === "ArrowRight" ? child.nextElementSibling : event.key === "ArrowLeft" ? child.previousElementSibling : null;
+            if (sibling) { event.preventDefault(); sibling.focus(); }
+        });
+        return child;
+    }
+
+    function drawAxis(from, to) {
+        const offset = -new Date(to / 1000).getTimezoneOffset() * 60e6;
+        const { ticks, step } = timeTicks(from, to, Math.max(3, (bar.offsetWidth || 800) / 100), offset);
+        while (axis.children.length > ticks.length) axis.lastElementChild.remove();
+        while (axis.children.length < ticks.length) axis.append(h("span"));
+        ticks.forEach((t, i) => {
+            const label = /** @type {HTMLElement} */ (axis.children[i]);
+            const share = (t - from) / (to - from);
+            setText(label, (t + offset) % 86400e6 === 0 || step >= 86400e6 ? day(t, { year: false }) : timeOfDay(t, { seconds: step < 60e6 }));
+            label.style.left = `${share * 100}%`;
+            label.style.visibility = share < 0.02 || share > 0.98 ? "hidden" : "";
+        });
+    }
+
+    load();
+    const timer = setInterval(draw, 2000);
+    return {
+        element,
+        close() {
+            clearInterval(timer);
+            abort.abort();
+        },
+        /** @param {import("../core/api.js").Device} value */
+        update(value) {
+            current = value;
+            if (value.seq !== seq && seq !== -1) load();
+            if (seq === -1) draw();
+            seq = value.seq;
+        },
+    };
+}
+
+function describe({ state, reason, from, to, open }, time) {
+    if (state === null) return "State not known";
+    const why = reason ? `: ${reasonText(reason)}` : "";
+    return `${stateWord(state)}${why}, from ${nearTime(from, time)}${open ? " until now" : ` to ${nearTime(to, time)}`}, ${duration((to - from) / 1e6)}`;
+}
+
+function row({ state, reason, from, to, open }, time) {
+    return h("tr", null, h("td", { class: "num" }, nearTime(from, time)),
+        h("td", null, h("span", { class: "state", data: { state } }, h("span", { class: "state-dot", "aria-hidden": "true" }), stateWord(state))),
+        h("td", null, reasonText(reason) || "–"), h("td", { class: "num" }, open ? "lasts" : duration((to - from) / 1e6)));
+}

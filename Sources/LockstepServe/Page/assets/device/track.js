@@ -1,0 +1,166 @@
+/** The map of a device: track, accuracy, stale fixes. */
+
+import { isAbort, request, streamPath } from "../core/api.js";
+import { now } from "../core/clock.js";
+import { card, emptyState, h, select as selectField, setText } from "../core/dom.js";
+import { onThemeChange } from "../core/theme.js";
+import { store, stored } from "../core/settings.js";
+import { columnsOf, lengthOf, timesOf } from "../pure/batch.js";
+import { age, counted, fixed, position, whole } from "../pure/format.js";
+import { distanceFilter, isStale, segments, trackLength } from "../pure/geo.js";
+import { distanceIn, speedIn } from "../pure/walk.js";
+import { createMap, loadLeaflet, mapColours } from "../map/leaflet.js";
+
+/** Fixes further apart than this are not connected, in µs. */
+const GAP = 120e6;
+/** The last fix is drawn grey after this, in µs. */
+const OLD = 30e6;
+const MOST_FIXES = 3000;
+
+/** @param {{group: string, device: string}} address @param {import("../core/live.js").LiveSamples} live @param {boolean} hasLocation */
+export function trackCard({ group, device }, live, hasLocation) {
+    let filter = Number(stored("track.filter", 5));
+    let span = Number(stored("track.span", 3600));
+    const tools = h("span", { class: "plot-tools" },
+        selectField({ label: "Time of the track", value: String(span), options: [["900", "15 min"], ["3600", "1 h"], ["21600", "6 h"], ["86400", "24 h"]].map(([value, text]) => ({ value, text })), onchange: (value) => {
+            span = Number(value);
+            store("track.span", span);
+            load();
+        } }),
+        selectField({ label: "Distance filter", value: String(filter), options: [["0", "All fixes"], ["2", "≥ 2 m"], ["5", "≥ 5 m"], ["10", "≥ 10 m"], ["25", "≥ 25 m"], ["100", "≥ 100 m"]].map(([value, text]) => ({ value, text })), onchange: (value) => {
+            filter = Number(value);
+            store("track.filter", filter);
+            draw(true);
+        } }));
+    const { element, body, note } = card({ title: "Position", id: "track", className: "card-track", tools: hasLocation ? tools : null });
+    if (!hasLocation) {
+        body.append(emptyState({ symbol: "map", title: "No position", text: "The device has sent no location. It needs a location source, such as gpsd." }));
+        return { element };
+    }
+    const mapElement = h("div", { class: "map-canvas", role: "region", "aria-label": "Map of the track" });
+    const notice = h("div", { class: "overlay", hidden: true });
+    const caption = h("p", { class: "track-text num" });
+    body.append(h("div", { class: "map-frame" }, mapElement, notice), caption);
+    /** @type {import("../pure/geo.js").Fix[]} */
+    let fixes = [];
+    let lastReport = null;
+    let map = null;
+    let L = null;
+    let layer = null;
+    let isOver = false;
+    let isLoaded = false;
+    const abort = new AbortController();
+    const stopTheme = onThemeChange(() => draw(false));
+
+    loadLeaflet().then((library) => {
+        if (isOver) return;
+        L = library;
+        map = createMap(L, mapElement);
+        map.setView([0, 0], 2);
+        layer = L.layerGroup().addTo(map);
+        draw(true);
+    }).catch(() => say("The map library is missing", "The server finds no Leaflet: install the Debian package libjs-leaflet on it."));
+
+    async function load() {
+        const time = now();
+        try {
+            const reply = await request(streamPath(group, device, "location"), { query: { from: Math.round(time - span * 1e6), to: Math.round(time), points: MOST_FIXES }, signal: abort.signal });
+            const names = ["t", ...reply.columns];
+            const rows = reply.rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]])));
+            lastReport = rows[rows.length - 1] ?? null;
+            fixes = rows.filter(hasPosition);
+            isLoaded = true;
+            draw(true);
+        } catch (error) {
+            if (!isAbort(error)) say("The track could not be loaded", error.message);
+        }
+    }
+
+    function onsamples({ detail }) {
+        if (detail.key !== `${group}/${device} location`) return;
+        const { batch } = detail;
+        const names = columnsOf(batch);
+        timesOf(batch, lengthOf(batch)).forEach((t, i) => {
+            const fix = { t, ...Object.fromEntries(names.map((name) => [name, batch[name][i]])) };
+            if (lastReport && t <= lastReport.t) return;
+            lastReport = fix;
+            if (hasPosition(fix)) fixes.push(fix);
+        });
+        while (fixes.length && fixes[0].t < now() - span * 1e6) fixes.shift();
+        if (isLoaded) draw(false);
+    }
+
+    function draw(fits) {
+        const last = fixes[fixes.length - 1];
+        if (isLoaded && !last) {
+            say("No position in this time", lastReport ? "The receiver is searching: its last report had no fix." : "Choose a longer time, or check the location source of the device.");
+            setText(caption, "");
+            return;
+        }
+        if (!last) return;
+        notice.hidden = true;
+        const kept = distanceFilter(fixes, filter);
+        const parts = segments(kept, GAP);
+        setText(note, filter ? `${whole(kept.length)} of ${counted(fixes.length, "fix", "fixes")}` : counted(fixes.length, "fix", "fixes"));
+        setText(caption, captionOf(last, lastReport, trackLength(parts)));
+        if (!layer) return;
+        paint(parts, kept, last);
+        if (fits) {
+            const bounds = L.latLngBounds(fixes.map(({ lat, lon }) => [lat, lon]));
+            map.fitBounds(bounds.pad(0.15), { maxZoom: 18, animate: false });
+        } else if (!map.getBounds().contains([last.lat, last.lon])) {
+            map.panTo([last.lat, last.lon], { animate: false });
+        }
+    }
+
+    function paint(parts, kept, last) {
+        const colours = mapColours();
+        const isOld = now() - last.t > OLD || isStale(last);
+        const colour = isOld ? colours["text-3"] : colours.accent;
+        layer.clearLayers();
+        for (const { stale, fixes: part } of parts) {
+            if (part.length > 1) L.polyline(part.map(({ lat, lon }) => [lat, lon]), { color: stale ? colours["text-3"] : colours.accent, weight: stale ? 2 : 3, opacity: stale ? 0.6 : 0.85, dashArray: stale ? "3 5" : null, interactive: false }).addTo(layer);
+        }
+        for (const fix of kept.filter(isStale).slice(-200)) L.circleMarker([fix.lat, fix.lon], { radius: 3, weight: 0, fillColor: colours["text-3"], fillOpacity: 0.8, interactive: false }).addTo(layer);
+        if (filter) L.circle([kept[kept.length - 1].lat, kept[kept.length - 1].lon], { radius: filter, color: colours["text-3"], weight: 1.2, dashArray: "2 4", fill: false, interactive: false }).addTo(layer);
+        if (last.hacc) L.circle([last.lat, last.lon], { radius: last.hacc, color: colour, weight: 1, fillColor: colour, fillOpacity: 0.13, interactive: false }).addTo(layer);
+        L.circleMarker([last.lat, last.lon], { radius: 7, weight: 2.5, color: colours.surface, fillColor: colour, fillOpacity: 1, interactive: false }).addTo(layer);
+    }
+
+    function say(title, text) {
+        notice.hidden = false;
+        notice.replaceChildren(emptyState({ symbol: "map", title, text }));
+    }
+
+    live.addEventListener("samples", onsamples);
+    const release = live.want(`${group}/${device}`, "location");
+    load();
+    const timer = setInterval(() => isLoaded && draw(false), 5000);
+    return { element, close() {
+        isOver = true;
+        clearInterval(timer);
+        abort.abort();
+        release();
+        live.removeEventListener("samples", onsamples);
+        stopTheme();
+        map?.remove();
+    } };
+}
+
+function hasPosition(fix) {
+    return Number.isFinite(fix.lat) && Number.isFinite(fix.lon) && fix.lat !== null;
+}
+
+function captionOf(fix, report, length) {
+    const units = stored("units", "metric");
+    const time = now();
+    const parts = [position(fix.lat, fix.lon, 6)];
+    if (fix.hacc) parts.push(`± ${fixed(fix.hacc, fix.hacc < 10 ? 1 : 0)} m`);
+    if (fix.speed !== null && fix.speed !== undefined) parts.push(Object.values(speedIn(fix.speed, units)).join(" "));
+    if (fix.alt !== null && fix.alt !== undefined) parts.push(`${fixed(fix.alt)} m high`);
+    parts.push(`track ${Object.values(distanceIn(length, units)).join(" ")}`);
+    if (isStale(fix)) parts.push(`stale: fix is ${age((time - fix.at) / 1e6)} old`);
+    else if (time - fix.t > OLD) parts.push(`last fix ${age((time - fix.t) / 1e6)} ago`);
+    if (report && !hasPosition(report)) parts.push("no fix at present");
+    return parts.join(" · ");
+}

@@ -1,0 +1,113 @@
+/** One device: everything that is known about it. */
+
+import { devicePath, isAbort, request } from "../core/api.js";
+import { now } from "../core/clock.js";
+import { emptyState, h } from "../core/dom.js";
+import { fleet } from "../core/fleet-store.js";
+import { LiveSamples } from "../core/live.js";
+import { plottable } from "../pure/columns.js";
+import { PlotPanel } from "../plot/panel.js";
+import { attitudeCard } from "./attitude.js";
+import { controlCard } from "./control.js";
+import { deviceHeader } from "./header.js";
+import { healthCard } from "./health.js";
+import { levelerCard } from "./leveler.js";
+import { pedometerCard } from "./pedometer.js";
+import { timelineCard } from "./timeline.js";
+import { trackCard } from "./track.js";
+
+/** New streams of a device are looked for this often, in ms. */
+const EVERY = 10_000;
+
+/** @param {HTMLElement} main @param {{group: string, device: string}} route */
+export function show(main, { group, device }) {
+    const address = { group, device };
+    const live = new LiveSamples();
+    const abort = new AbortController();
+    const header = deviceHeader(address);
+    const grid = h("div", { class: "device-grid" });
+    main.append(h("div", { class: "view view-device" }, header.element, grid));
+    /** @type {{element: HTMLElement, close?: () => void, update?: (device: any) => void}[]} */
+    let parts = [];
+    let names = "";
+    let timer = 0;
+    let isOver = false;
+
+    async function load() {
+        try {
+            const detail = await request(devicePath(group, device), { signal: abort.signal });
+            if (isOver) return;
+            header.setStreams(detail.streams);
+            const next = detail.streams.map(({ stream }) => stream).join();
+            if (!parts.length || next !== names) {
+                names = next;
+                build(detail);
+            }
+        } catch (error) {
+            if (isAbort(error) || isOver) return;
+            if (!parts.length) grid.replaceChildren(failure(error));
+        }
+        if (!isOver) timer = setTimeout(load, EVERY);
+    }
+
+    function build(detail) {
+        for (const part of parts) part.close?.();
+        const has = (stream) => detail.streams.some((entry) => entry.stream === stream);
+        const panel = new PlotPanel({ live, group, device });
+        panel.picker.setDevice(`${group}/${device}`);
+        for (const entry of firstPlots(detail.streams)) panel.add({ group, device, stream: entry.stream, rate: entry.rate, columns: plottable(entry) });
+        const gravity = has("motion/device") ? "motion/device" : has("motion/accelerometer") ? "motion/accelerometer" : null;
+        // Three cards that say that there is nothing would only be in the way.
+        const motion = gravity === null && !has("steps") ? [] : [
+            levelerCard(address, live, gravity),
+            attitudeCard(address, live, has("motion/device")),
+            pedometerCard(address, live, has("steps")),
+        ];
+        if (detail.last_sample !== null && now() - detail.last_sample > 30e6) panel.showUntil(detail.last_sample);
+        parts = [
+            timelineCard(address),
+            ...motion,
+            { element: panel.element, close: () => { panel.close(); panel.picker.close(); } },
+            trackCard(address, live, has("location")),
+            healthCard(address),
+            controlCard(address, detail.streams),
+        ];
+        if (!panel.charts.length) panel.empty.hidden = false;
+        grid.replaceChildren(...parts.map(({ element }) => element));
+        update();
+    }
+
+    function update() {
+        const current = fleet.get(group, device);
+        if (!current) return;
+        header.update(current);
+        for (const part of parts) part.update?.(current);
+    }
+
+    fleet.addEventListener("change", update);
+    fleet.addEventListener("tick", update);
+    update();
+    load();
+    return { title: device, leave() {
+        isOver = true;
+        clearTimeout(timer);
+        abort.abort();
+        fleet.removeEventListener("change", update);
+        fleet.removeEventListener("tick", update);
+        for (const part of parts) part.close?.();
+        live.close();
+    } };
+}
+
+/** The streams whose plots are shown at first: two of the most telling ones. */
+function firstPlots(streams) {
+    const order = ["motion/accelerometer", "motion/gyroscope", "motion/device", "motion/magnetometer", "pressure", "altitude"];
+    const rank = ({ stream }) => (order.includes(stream) ? order.indexOf(stream) : stream.startsWith("x/") ? 3.5 : 9);
+    return streams.filter((entry) => plottable(entry).length > 0).sort((a, b) => rank(a) - rank(b)).slice(0, 2);
+}
+
+function failure(error) {
+    const fleetLink = h("a", { class: "button", href: "#/" }, "Show the fleet");
+    if (error.status === 404) return emptyState({ symbol: "search", title: "This device is not known", text: "No sample, state or report of it has arrived. Check its group and its name.", action: fleetLink });
+    return emptyState({ symbol: "warning", title: error.status === 0 ? "The server does not answer" : error.title, text: error.detail || "The page tries again every ten seconds.", action: fleetLink });
+}

@@ -1,0 +1,128 @@
+/** All devices: search, filters, order and the list. */
+
+import { card, emptyState, h, icon, select as selectField, setText } from "../core/dom.js";
+import { fleet } from "../core/fleet-store.js";
+import { session } from "../core/session.js";
+import { announce } from "../core/shell.js";
+import { store, stored } from "../core/settings.js";
+import { STATES, stateWord } from "../core/states.js";
+import { countStates, select, SORTS } from "../pure/selection.js";
+import { counted } from "../pure/format.js";
+import { DeviceList } from "./list.js";
+
+/** Devices change places at most this often, in ms; otherwise nobody could click one. */
+const REORDER_AFTER = 2500;
+
+/** @param {HTMLElement} main */
+export function show(main) {
+    const filter = { search: "", group: stored("fleet.group", ""), state: "", sort: stored("fleet.sort", "problems") };
+    const search = h("input", { class: "field", type: "search", placeholder: "Search devices", "aria-label": "Search devices", spellcheck: false, autocomplete: "off", data: { search: "" },
+        oninput: () => changed({ search: search.value }),
+        onkeydown: (event) => {
+            if (event.key === "ArrowDown") { event.preventDefault(); list.focus(); }
+            if (event.key === "Escape") { search.value = ""; changed({ search: "" }); }
+        } });
+    const chips = stateChips((state) => changed({ state: filter.state === state ? "" : state }));
+    const groups = h("span");
+    const sort = selectField({ label: "Order", value: filter.sort, options: Object.entries(SORTS).map(([value, text]) => ({ value, text })), onchange: (value) => changed({ sort: value }) });
+    const count = h("span", { class: "fleet-count num" });
+    const list = new DeviceList({ onsort: (value) => { sort.querySelector("select").value = value; changed({ sort: value }); } });
+    const notice = h("div", { class: "overlay", hidden: true });
+    list.element.append(notice);
+    main.append(h("div", { class: "view view-fleet" },
+        h("div", { class: "view-head" }, h("h1", null, "Fleet"), chips.element),
+        h("div", { class: "fleet-tools" },
+            h("div", { class: "search" }, icon("search"), search, h("kbd", { "aria-hidden": "true" }, "/")),
+            groups, sort, count),
+        list.element));
+
+    let orderedAt = 0;
+    let groupNames = "";
+
+    function changed(part) {
+        Object.assign(filter, part);
+        store("fleet.group", filter.group);
+        store("fleet.sort", filter.sort);
+        render(true);
+        announce(counted(list.count, "device"));
+    }
+
+    function render(isForced = false) {
+        const entries = [...fleet.entries.values()];
+        chips.update(countStates(filter.group ? entries.filter((entry) => entry.device.group === filter.group) : entries), filter.state);
+        updateGroups();
+        const time = performance.now();
+        if (isForced || time - orderedAt > REORDER_AFTER || list.count === 0) {
+            orderedAt = time;
+            list.setOrder(select(entries, filter).map(({ device }) => `${device.group}/${device.device}`), filter.sort);
+            setText(count, list.count === entries.length ? counted(entries.length, "device") : `${list.count} of ${counted(entries.length, "device")}`);
+        }
+        list.refresh();
+        updateNotice(entries.length);
+    }
+
+    function updateGroups() {
+        const names = fleet.groups();
+        if (names.join() === groupNames) return;
+        groupNames = names.join();
+        if (filter.group && !names.includes(filter.group)) filter.group = "";
+        groups.replaceChildren(names.length < 2 ? "" : selectField({ label: "Group", value: filter.group,
+            options: [{ value: "", text: "All groups" }, ...names.map((name) => ({ value: name, text: name }))], onchange: (value) => changed({ group: value }) }));
+    }
+
+    function updateNotice(total) {
+        const kind = list.count > 0 ? "" : !fleet.hasLoaded ? (fleet.lostSince ? "lost" : "loading") : total === 0 ? "none" : "unmatched";
+        if (notice.dataset.kind === kind) return;
+        notice.dataset.kind = kind;
+        notice.hidden = kind === "" || kind === "loading";
+        list.setLoading(kind === "loading");
+        if (!notice.hidden) notice.replaceChildren(noticeOf(kind, () => {
+            search.value = "";
+            groupNames = "";
+            changed({ search: "", state: "", group: "" });
+        }));
+    }
+
+    const onchange = () => render();
+    fleet.addEventListener("change", onchange);
+    fleet.addEventListener("tick", onchange);
+    render(true);
+    return { title: "Fleet", leave() {
+        fleet.removeEventListener("change", onchange);
+        fleet.removeEventListener("tick", onchange);
+        list.close();
+    } };
+}
+
+function noticeOf(kind, reset) {
+    if (kind === "lost") return emptyState({ symbol: "warning", title: "The server does not answer", text: "The devices appear as soon as the connection is back." });
+    if (kind === "unmatched") {
+        return emptyState({ symbol: "search", title: "No device matches", text: "Change the search, the group or the state.",
+            action: h("button", { class: "button", type: "button", onclick: reset }, "Show all devices") });
+    }
+    const address = session.system?.broker?.address ?? "ADDRESS";
+    return emptyState({ symbol: "antenna", title: "No devices yet", text: `A device appears here as soon as its agent reaches the broker: lockstep-agent --device NAME --broker ${address}` });
+}
+
+/** Filters by state, with the number of devices of each. */
+function stateChips(onpick) {
+    const parts = [["", "All"], ["problems", "Problems"], ...STATES.map((state) => [state, stateWord(state)]), ["unknown", "Unknown"]].map(([state, text]) => {
+        const number = h("b", null, "0");
+        const symbol = state === "" ? null : state === "problems" ? icon("alert") : h("span", { class: "state-dot", "aria-hidden": "true" });
+        const button = h("button", { class: "chip", type: "button", "aria-pressed": "false", data: state === "problems" ? { kind: "problems" } : { state }, onclick: () => onpick(state) }, symbol, text, number);
+        return { state, number, button };
+    });
+    return {
+        element: h("div", { class: "chips", role: "group", "aria-label": "Filter by state" }, ...parts.map(({ button }) => button)),
+        update(counts, chosen) {
+            for (const { state, number, button } of parts) {
+                const value = counts[state || "all"];
+                setText(number, String(value));
+                button.setAttribute("aria-pressed", String(chosen === state));
+                if (state === "problems") button.toggleAttribute("data-any", value > 0);
+                // States without devices would only take up room; the main ones stay so that nothing moves.
+                if (state === "resumed" || state === "unknown" || state === "inactive") button.hidden = value === 0 && chosen !== state;
+            }
+        },
+    };
+}

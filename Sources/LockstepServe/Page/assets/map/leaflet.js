@@ -1,0 +1,40 @@
+/** Leaflet, loaded when the first map is shown, and maps in the look of the page. */
+
+import { session } from "../core/session.js";
+import { prefersReducedMotion, token } from "../core/theme.js";
+import { graticuleLayer } from "./graticule.js";
+
+let library = null;
+
+/** @returns {Promise<any>} */
+export function loadLeaflet() {
+    library ??= import("/lib/leaflet/leaflet.esm.js").catch((error) => {
+        library = null;
+        throw error;
+    });
+    return library;
+}
+
+/**
+ * Returns a map with tiles if the server names some, else with a graticule.
+ * @param {any} L @param {HTMLElement} element
+ */
+export function createMap(L, element) {
+    const isStill = prefersReducedMotion();
+    const map = L.map(element, { zoomControl: false, attributionControl: false, preferCanvas: true, zoomSnap: 0.25, maxZoom: 21, worldCopyJump: true,
+        zoomAnimation: !isStill, fadeAnimation: !isStill, inertia: !isStill });
+    L.control.zoom({ position: "topright", zoomInTitle: "Zoom in", zoomOutTitle: "Zoom out" }).addTo(map);
+    L.control.scale({ position: "bottomleft", imperial: false, maxWidth: 120 }).addTo(map);
+    const tiles = session.system?.tiles;
+    if (tiles) {
+        L.control.attribution({ prefix: false }).addTo(map);
+        L.tileLayer(tiles, { maxZoom: 21, maxNativeZoom: 19, attribution: "© OpenStreetMap contributors" }).addTo(map);
+    }
+    graticuleLayer(L, { isBase: !tiles }).addTo(map);
+    return map;
+}
+
+/** Colours of a map, which Leaflet's canvas cannot read from the style sheet. */
+export function mapColours() {
+    return Object.fromEntries(["accent", "text-3", "surface", "state-active", "state-inactive", "state-background", "state-resumed", "state-terminated", "state-unknown", "bad", "warn"].map((name) => [name, token(`--${name}`)]));
+}

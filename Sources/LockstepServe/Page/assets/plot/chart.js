@@ -1,0 +1,348 @@
+/** A chart of one stream of one device, live or past. */
+
+import { fitCanvas } from "../core/canvas.js";
+import { now } from "../core/clock.js";
+import { h, icon, setText } from "../core/dom.js";
+import { watchVisible } from "../core/frames.js";
+import { onThemeChange, token } from "../core/theme.js";
+import { shownAtFirst, streamTitle } from "../pure/columns.js";
+import { extentOf, lowerBound } from "../pure/envelope.js";
+import { day, fixed, rate, timeOfDay, UNKNOWN } from "../pure/format.js";
+import { steadyRange, ticks, timeTicks } from "../pure/scale.js";
+import { LIVE_SPAN } from "../pure/view.js";
+import { LiveLayer } from "./live-layer.js";
+import { paintGaps, paintSeries } from "./past-painter.js";
+import { PastSource } from "./past-source.js";
+
+const LEFT = 46;
+const BOTTOM = 20;
+const TOP = 6;
+
+export class Chart {
+    #layer = new LiveLayer();
+    #dirty = true;
+    #range = null;
+    #rangeAt = 0;
+    #legendAt = 0;
+    #colours = {};
+    #hasData = false;
+
+    /**
+     * @param {{group: string, device: string, stream: string, rate: number|null, columns: import("../pure/columns.js").Column[]}} source
+     * @param {{live: import("../core/live.js").LiveSamples, showsDevice: boolean, onclose: (() => void)|null, oncursor: (time: number|null) => void}} options
+     */
+    constructor(source, { live, showsDevice, onclose, oncursor }) {
+        this.source = source;
+        this.live = live;
+        this.oncursor = oncursor;
+        this.address = `${source.group}/${source.device}`;
+        this.past = new PastSource(source, () => this.invalidate());
+        const first = shownAtFirst(source.stream, source.columns);
+        this.shown = source.columns.map(({ name }) => first.includes(name));
+        this.legend = source.columns.map((column, i) => this.#legendItem(column, i));
+        const title = h("span", { class: "chart-title" }, showsDevice && h("b", null, source.device), streamTitle(source.stream), h("span", { class: "chart-unit" }, this.#unit()));
+        this.unitText = title.lastChild;
+        this.canvas = h("canvas", { class: "chart-canvas", tabIndex: 0, role: "img" });
+        this.note = h("div", { class: "chart-note", hidden: true });
+        const close = onclose && h("button", { class: "button quiet icon-only small", type: "button", "aria-label": `Remove plot of ${source.stream}`, title: "Remove plot", onclick: onclose }, icon("close"));
+        this.element = h("div", { class: "chart" },
+            h("div", { class: "chart-head" }, title, h("div", { class: "legend", role: "group", "aria-label": "Columns" }, ...this.legend.map(({ element }) => element)), h("span", { class: "spacer" }), close),
+            h("div", { class: "chart-area" }, this.canvas, this.note));
+        this.fitted = fitCanvas(this.canvas, () => this.invalidate());
+        this.visible = watchVisible(this.element);
+        this.stopTheme = onThemeChange(() => this.#readColours());
+        this.release = live.want(this.address, source.stream);
+        this.#readColours();
+        this.canvas.addEventListener("pointerleave", () => this.oncursor(null));
+    }
+
+    get area() {
+        return { x: LEFT, y: TOP, width: Math.max(10, this.fitted.width - LEFT - 1), height: Math.max(10, this.fitted.height - BOTTOM - TOP) };
+    }
+
+    invalidate() {
+        this.#dirty = true;
+    }
+
+    close() {
+        this.past.close();
+        this.release();
+        this.fitted.stop();
+        this.visible.stop();
+        this.stopTheme();
+    }
+
+    /** The live stream, if samples of it have arrived. */
+    get stream() {
+        return this.live.get(this.address, this.source.stream);
+    }
+
+    /**
+     * Draws the chart, if anything has changed.
+     * @param {import("../pure/view.js").TimeView} view @param {number|null} cursor time in µs
+     */
+    paint(view, cursor) {
+        if (!this.visible.visible || this.fitted.width === 0) return;
+        if (view.live) this.#paintLive(cursor);
+        else this.#paintPast(view, cursor);
+    }
+
+    #paintLive(cursor) {
+        const stream = this.stream;
+        const time = stream ? this.live.playheadOf(stream) : now() - 1e6;
+        const view = { from: time - LIVE_SPAN, to: time };
+        this.shownView = view;
+        /** Seconds between a sample and its place at the right edge: the agent's window, and the way to here. */
+        this.delay = stream ? (now() - time) / 1e6 : null;
+        const { context: c, scale } = this.fitted;
+        const area = this.area;
+        const indices = this.#indices(stream?.columns ?? []);
+        if (stream && performance.now() - this.#rangeAt > 200) {
+            this.#rangeAt = performance.now();
+            this.#range = steadyRange(this.#range, ...this.#liveExtent(stream.ring, indices, view.from));
+        }
+        const range = this.#range ?? { low: -1, high: 1 };
+        this.#frame(c, scale, area, view, range, true);
+        const newest = stream?.ring.newest ?? null;
+        const hasSamples = newest !== null && newest > view.from && indices.length > 0;
+        if (hasSamples) {
+            const gap = this.#liveGap(stream.ring);
+            if (time - newest > gap) this.#shade(c, area, view, newest, time);
+            c.setTransform(1, 0, 0, 1, 0, 0);
+            this.#layer.draw(c, { x: Math.round(area.x * scale), y: Math.round(area.y * scale), width: Math.floor(area.width * scale), height: Math.round(area.height * scale) }, {
+                ring: stream.ring, columns: indices.map(({ column }) => column), colours: indices.map(({ colour }) => colour),
+                gapColour: this.#colours.gap, range, time, span: LIVE_SPAN, gap, scale,
+            });
+            c.setTransform(scale, 0, 0, scale, 0, 0);
+        }
+        this.#note(hasSamples ? null : newest === null ? "Waiting for samples" : "No samples in the last 30 s");
+        if (cursor !== null) this.#cursor(c, area, view, cursor);
+        if (performance.now() - this.#legendAt > 180) {
+            this.#legendAt = performance.now();
+            this.#values(stream?.ring.at(cursor ?? time, 2e6) ?? null, stream?.columns ?? []);
+            this.#describe(hasSamples ? "live" : "no live samples");
+        }
+        this.#dirty = true;
+    }
+
+    #paintPast(view, cursor) {
+        this.shownView = view;
+        this.past.show(view, this.area.width);
+        if (!this.#dirty && cursor === this.drawnCursor && view === this.drawnView) return;
+        this.#dirty = false;
+        this.drawnCursor = cursor;
+        this.drawnView = view;
+        const { context: c, scale } = this.fitted;
+        const area = this.area;
+        const { series } = this.past;
+        const shown = series?.columns.map((name) => this.#isShown(name));
+        const extent = series && extentOf(series, view.from, view.to, shown);
+        if (extent) this.#range = steadyRange(null, extent.low, extent.high);
+        const range = this.#range ?? { low: -1, high: 1 };
+        this.#frame(c, scale, area, view, range, false);
+        if (series) {
+            c.save();
+            c.beginPath();
+            c.rect(area.x, area.y, area.width, area.height);
+            c.clip();
+            paintGaps(c, area, series, view, now() - 3e6, this.#colours.gap, this.#colours.muted);
+            paintSeries(c, area, series, view, range, this.#indices(series.columns).map(({ column, colour }) => ({ index: column, colour })));
+            this.#future(c, area, view);
+            c.restore();
+        }
+        this.#note(this.past.problem ?? (series && !extent && !this.past.isLoading ? "No samples in this time" : series ? null : "Loading"));
+        this.element.toggleAttribute("data-loading", this.past.isLoading);
+        if (cursor !== null) this.#cursor(c, area, view, cursor);
+        this.#pastValues(series, cursor);
+        this.#describe(`${timeOfDay(view.from)} to ${timeOfDay(view.to)}`);
+    }
+
+    /** Background, grid and axes. */
+    #frame(c, scale, area, view, range, isLive) {
+        const { width, height } = this.fitted;
+        const colours = this.#colours;
+        c.setTransform(scale, 0, 0, scale, 0, 0);
+        c.clearRect(0, 0, width, height);
+        c.font = colours.font;
+        c.lineWidth = 1;
+        c.strokeStyle = colours.grid;
+        c.fillStyle = colours.text;
+        c.textAlign = "right";
+        c.textBaseline = "middle";
+        const values = ticks(range.low, range.high, Math.max(2, area.height / 34));
+        c.beginPath();
+        for (const value of values.ticks) {
+            const y = Math.round(area.y + area.height - ((value - range.low) / (range.high - range.low)) * area.height) + 0.5;
+            c.moveTo(area.x, y);
+            c.lineTo(area.x + area.width, y);
+            c.fillText(fixed(Math.abs(value) < values.step / 1e6 ? 0 : value, values.decimals), area.x - 8, y);
+        }
+        c.stroke();
+        c.textBaseline = "top";
+        c.textAlign = "center";
+        if (isLive) this.#liveTicks(c, area);
+        else this.#timeTicks(c, area, view);
+    }
+
+    #liveTicks(c, area) {
+        for (let s = 0; s <= 30; s += area.width < 340 ? 10 : 5) {
+            const x = area.x + area.width * (1 - s / 30);
+            c.textAlign = s === 0 ? "right" : s === 30 ? "left" : "center";
+            c.fillText(s === 0 ? "now" : `−${s} s`, x, area.y + area.height + 6);
+        }
+    }
+
+    #timeTicks(c, area, view) {
+        const offset = -new Date(view.to / 1000).getTimezoneOffset() * 60e6;
+        const { ticks: times, step } = timeTicks(view.from, view.to, area.width / 86, offset);
+        const perMicro = area.width / (view.to - view.from);
+        c.beginPath();
+        for (const t of times) {
+            const x = Math.round(area.x + (t - view.from) * perMicro) + 0.5;
+            c.moveTo(x, area.y);
+            c.lineTo(x, area.y + area.height);
+            if (x < area.x + 24 || x > area.x + area.width - 22) continue;
+            const isMidnight = (t + offset) % 86400e6 === 0;
+            c.fillText(isMidnight ? day(t, { year: false }) : timeOfDay(t, { seconds: step < 60e6, millis: step < 1e6 }), x, area.y + area.height + 6);
+        }
+        c.stroke();
+    }
+
+    #future(c, area, view) {
+        const time = now();
+        if (view.to <= time) return;
+        const x = area.x + ((time - view.from) / (view.to - view.from)) * area.width;
+        c.strokeStyle = this.#colours.muted;
+        c.setLineDash([3, 3]);
+        c.beginPath();
+        c.moveTo(x, area.y);
+        c.lineTo(x, area.y + area.height);
+        c.stroke();
+        c.setLineDash([]);
+    }
+
+    #shade(c, area, view, from, to) {
+        const x = area.x + Math.max(0, (from - view.from) / LIVE_SPAN) * area.width;
+        c.fillStyle = this.#colours.gap;
+        c.fillRect(x, area.y, area.x + ((to - view.from) / LIVE_SPAN) * area.width - x, area.height);
+    }
+
+    #cursor(c, area, view, cursor) {
+        if (cursor < view.from || cursor > view.to) return;
+        const x = Math.round(area.x + ((cursor - view.from) / (view.to - view.from)) * area.width) + 0.5;
+        c.strokeStyle = this.#colours.text;
+        c.globalAlpha = 0.5;
+        c.beginPath();
+        c.moveTo(x, area.y);
+        c.lineTo(x, area.y + area.height);
+        c.stroke();
+        c.globalAlpha = 1;
+    }
+
+    #liveExtent(ring, indices, from) {
+        let low = Infinity;
+        let high = -Infinity;
+        for (const { column } of indices) {
+            for (let i = ring.indexAt(from); i < ring.end; i += 1) {
+                const value = ring.valueAt(i, column);
+                if (value < low) low = value;
+                if (value > high) high = value;
+            }
+        }
+        return [low, high];
+    }
+
+    /** Samples further apart are not connected, in µs. */
+    #liveGap(ring) {
+        const { rate: hz } = this.source;
+        if (hz) return Math.max(2.5e6 / hz, 120_000);
+        const count = ring.end - ring.start;
+        return count > 2 ? Math.max(1e6, ((ring.newest - ring.timeAt(ring.start)) / count) * 6) : 60e6;
+    }
+
+    /** Shown columns with their place among `names`. @param {string[]} names */
+    #indices(names) {
+        const result = [];
+        this.source.columns.forEach(({ name }, i) => {
+            const column = names.indexOf(name);
+            if (this.shown[i] && column >= 0) result.push({ column, colour: this.#colours.axes[this.#slot(i)] });
+        });
+        return result;
+    }
+
+    /** The colour of a column: x, y, z always have the same ones. */
+    #slot(i) {
+        const axis = /[xyz]$/.exec(this.source.columns[i].name);
+        return axis && this.source.columns.length > 1 ? "xyz".indexOf(axis[0]) : /^qw$/.test(this.source.columns[i].name) ? 3 : i % 6;
+    }
+
+    #isShown(name) {
+        const i = this.source.columns.findIndex((column) => column.name === name);
+        return i >= 0 && this.shown[i];
+    }
+
+    #unit() {
+        const units = new Set(this.source.columns.filter((_, i) => this.shown[i]).map(({ unit }) => unit));
+        return units.size === 1 ? [...units][0] : "";
+    }
+
+    #legendItem(column, i) {
+        const value = h("span", { class: "legend-value num" }, UNKNOWN);
+        const element = h("button", { class: "legend-item", type: "button", "aria-pressed": String(this.shown[i]), title: column.unit ? `${column.name} in ${column.unit}` : column.name,
+            data: { slot: String(this.#slot(i) + 1) },
+            onclick: () => this.#toggle(i, element) }, h("span", { class: "swatch", "aria-hidden": "true" }), column.name, value);
+        return { element, value };
+    }
+
+    #toggle(i, element) {
+        this.shown[i] = !this.shown[i];
+        element.setAttribute("aria-pressed", String(this.shown[i]));
+        setText(this.unitText, this.#unit());
+        this.#range = null;
+        this.#rangeAt = 0;
+        this.invalidate();
+    }
+
+    #values(values, names) {
+        this.source.columns.forEach(({ name }, i) => {
+            const value = values?.[names.indexOf(name)];
+            setText(this.legend[i].value, this.shown[i] && values ? shortNumber(value) : "");
+        });
+    }
+
+    #pastValues(series, cursor) {
+        if (!series || cursor === null) {
+            this.#values(null, []);
+            return;
+        }
+        let i = lowerBound(series.times, cursor);
+        if (i > 0 && (i >= series.times.length || cursor - series.times[i - 1] < series.times[i] - cursor)) i -= 1;
+        const isNear = series.times.length && Math.abs(series.times[i] - cursor) <= series.gap;
+        this.#values(isNear ? series.low.map((low, k) => (low[i] + series.high[k][i]) / 2) : null, series.columns);
+    }
+
+    #note(text) {
+        this.note.hidden = text === null;
+        if (text !== null) setText(this.note, text);
+    }
+
+    #describe(when) {
+        const text = `${streamTitle(this.source.stream)} of ${this.source.device}, ${when}${this.source.rate ? `, ${rate(this.source.rate)}` : ""}. Arrow keys move, plus and minus zoom.`;
+        if (this.canvas.getAttribute("aria-label") !== text) this.canvas.setAttribute("aria-label", text);
+    }
+
+    #readColours() {
+        this.#colours = {
+            grid: token("--grid"), text: token("--text-3"), muted: token("--text-3"), gap: token("--gap"),
+            axes: [1, 2, 3, 4, 5, 6].map((i) => token(`--axis-${i}`)), font: `11px ${token("--font")}`,
+        };
+        this.#dirty = true;
+    }
+}
+
+/** A value in the legend: always about the same width. */
+function shortNumber(value) {
+    if (value === null || value === undefined || Number.isNaN(value)) return UNKNOWN;
+    const size = Math.abs(value);
+    return fixed(value, size < 10 ? 3 : size < 100 ? 2 : size < 1000 ? 1 : 0);
+}

@@ -1,0 +1,95 @@
+/** Search, filters and order of the fleet. Pure functions. */
+
+/**
+ * @typedef {object} Entry
+ * @property {import("../core/api.js").Device} device
+ * @property {import("./problems.js").Problem[]} problems
+ * @property {number} severity
+ */
+
+export const SORTS = {
+    problems: "What is wrong first",
+    name: "Name",
+    age: "Last sample",
+    rate: "Rate",
+    battery: "Battery",
+    gaps: "Missing batches",
+    since: "Last change of state",
+};
+
+/**
+ * Returns the entries that match, in order.
+ * @param {Entry[]} entries
+ * @param {{search: string, group: string, state: string, sort: string}} filter `group` and `state` empty for all;
+ *   state `problems` for devices with problems, `unknown` for those without a state
+ */
+export function select(entries, { search, group, state, sort }) {
+    const words = search.trim().toLowerCase().split(/\s+/).filter(Boolean);
+    const matching = entries.filter((entry) => {
+        const { device } = entry;
+        if (group && device.group !== group) return false;
+        if (state && !isInState(entry, state)) return false;
+        if (!words.length) return true;
+        const text = `${device.group}/${device.device} ${device.state ?? ""} ${(device.streams ?? []).join(" ")}`.toLowerCase();
+        return words.every((word) => text.includes(word));
+    });
+    const compare = COMPARE[sort] ?? COMPARE.problems;
+    return matching.sort((a, b) => compare(a, b) || byName(a, b));
+}
+
+/** @param {Entry} entry @param {string} state */
+export function isInState(entry, state) {
+    if (state === "problems") return entry.severity > 0;
+    if (state === "unknown") return !entry.device.state;
+    return entry.device.state === state;
+}
+
+/** Returns how many entries each state filter would show. @param {Entry[]} entries @returns {Record<string, number>} */
+export function countStates(entries) {
+    const counts = { all: entries.length, problems: 0, active: 0, inactive: 0, background: 0, resumed: 0, terminated: 0, unknown: 0 };
+    for (const entry of entries) {
+        counts[entry.device.state ?? "unknown"] += 1;
+        if (entry.severity > 0) counts.problems += 1;
+    }
+    return counts;
+}
+
+/** Returns the sum of the rates of all streams in Hz. @param {import("../core/api.js").Device} device */
+export function totalRate(device) {
+    let sum = 0;
+    for (const value of Object.values(device.rates ?? {})) sum += value ?? 0;
+    return sum;
+}
+
+/** Returns the stream with the highest rate, or null. @param {import("../core/api.js").Device} device */
+export function mainStream(device) {
+    let best = null;
+    let highest = 0;
+    for (const [name, value] of Object.entries(device.rates ?? {})) {
+        if (value > highest) [best, highest] = [name, value];
+    }
+    return best ?? (device.streams ?? []).find((name) => name.startsWith("motion/")) ?? (device.streams ?? [])[0] ?? null;
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+/** @param {Entry} a @param {Entry} b */
+function byName(a, b) {
+    return collator.compare(a.device.device, b.device.device) || collator.compare(a.device.group, b.device.group);
+}
+
+/** @type {Record<string, (a: Entry, b: Entry) => number>} */
+const COMPARE = {
+    problems: (a, b) => b.severity - a.severity || rank(a) - rank(b),
+    name: () => 0,
+    age: (a, b) => (b.device.last_sample ?? 0) - (a.device.last_sample ?? 0),
+    rate: (a, b) => totalRate(b.device) - totalRate(a.device),
+    battery: (a, b) => (a.device.battery?.level ?? 2) - (b.device.battery?.level ?? 2),
+    gaps: (a, b) => b.device.gaps - a.device.gaps,
+    since: (a, b) => (b.device.since ?? 0) - (a.device.since ?? 0),
+};
+
+/** Stopped devices come after running ones. @param {Entry} entry */
+function rank(entry) {
+    return entry.device.state === "terminated" ? 1 : 0;
+}

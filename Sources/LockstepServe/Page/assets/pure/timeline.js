@@ -1,0 +1,72 @@
+/** The life-cycle states of a device as intervals. Pure functions; times in µs. */
+
+/**
+ * @typedef {object} Transition
+ * @property {string} state @property {string|null} previous @property {string|null} reason @property {number} since
+ * @property {number} [seq]
+ *
+ * @typedef {object} Interval
+ * @property {string|null} state null before the first known state
+ * @property {string|null} reason @property {number} from @property {number} to @property {boolean} open whether it lasts
+ */
+
+/**
+ * Returns the intervals between two times, without holes.
+ * @param {Transition[]} transitions ascending @param {number} from @param {number} to
+ * @returns {Interval[]}
+ */
+export function intervals(transitions, from, to) {
+    const result = [];
+    const first = transitions[0];
+    if (!first || first.since > from) {
+        const until = Math.min(first?.since ?? to, to);
+        if (until > from) result.push({ state: first?.previous ?? null, reason: null, from, to: until, open: !first });
+    }
+    transitions.forEach((transition, i) => {
+        const next = transitions[i + 1];
+        const begin = Math.max(from, transition.since);
+        const end = Math.min(to, next?.since ?? to);
+        if (end > begin) {
+            result.push({ state: transition.state, reason: transition.reason ?? null, from: begin, to: end, open: !next });
+        }
+    });
+    return result;
+}
+
+/**
+ * Returns the share of each state in the time in which the state is known.
+ * @param {Interval[]} list @returns {Map<string, number>}
+ */
+export function shares(list) {
+    const sums = new Map();
+    let total = 0;
+    for (const { state, from, to } of list) {
+        if (state === null) continue;
+        sums.set(state, (sums.get(state) ?? 0) + to - from);
+        total += to - from;
+    }
+    for (const [state, sum] of sums) sums.set(state, sum / total);
+    return sums;
+}
+
+/** Reasons in words. @param {string|null|undefined} reason */
+export function reasonText(reason) {
+    if (!reason) return "";
+    return REASONS[reason] ?? reason.replaceAll("-", " ");
+}
+
+const REASONS = {
+    "live-sample": "live sample",
+    "connection-lost": "connection lost",
+    silent: "silent: nothing received",
+    settled: "settle time passed",
+    foreground: "foreground phase",
+    background: "background phase",
+    inactive: "interrupted",
+    terminated: "stopped cleanly",
+    command: "by command",
+    start: "start of the agent",
+    reconnect: "reconnected",
+    suspend: "system suspended",
+    wake: "system woke up",
+};

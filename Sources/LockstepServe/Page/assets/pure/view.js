@@ -1,0 +1,50 @@
+/** The visible time range of the plots: zooming and panning. Pure functions; all times in µs. */
+
+import { clamp } from "./scale.js";
+
+/**
+ * @typedef {object} TimeView
+ * @property {boolean} live whether the right edge follows the time
+ * @property {number} from
+ * @property {number} to
+ */
+
+export const LEAST_SPAN = 200_000;
+export const MOST_SPAN = 31 * 86_400e6;
+/** Live charts draw from memory, which has the newest 30 s. */
+export const LIVE_SPAN = 30e6;
+
+/** Returns a live view. @param {number} now @returns {TimeView} */
+export function liveView(now) {
+    return { live: true, from: now - LIVE_SPAN, to: now };
+}
+
+/** Returns the view of the newest part of the past. @param {number} now @param {number} span @returns {TimeView} */
+export function recentView(now, span) {
+    return { live: false, from: now - span, to: now };
+}
+
+/**
+ * Returns the view scaled about a time that stays in its place.
+ * @param {TimeView} view @param {number} factor below 1 shows less @param {number} about @param {number} now @returns {TimeView}
+ */
+export function zoomed(view, factor, about, now) {
+    const span = clamp((view.to - view.from) * factor, LEAST_SPAN, MOST_SPAN);
+    const share = (about - view.from) / (view.to - view.from);
+    return limited({ live: false, from: about - span * share, to: about + span * (1 - share) }, now);
+}
+
+/** Returns the view moved by a part of its span. @param {TimeView} view @param {number} share @param {number} now @returns {TimeView} */
+export function panned(view, share, now) {
+    const by = (view.to - view.from) * share;
+    return limited({ live: false, from: view.from + by, to: view.to + by }, now);
+}
+
+/** Returns the view moved back so that at most a tenth of it is in the future. @param {TimeView} view @param {number} now */
+export function limited(view, now) {
+    const span = view.to - view.from;
+    const latest = now + span * 0.1;
+    const over = Math.max(0, view.to - latest);
+    const early = Math.max(0, -(view.from - over));
+    return { live: false, from: view.from - over + early, to: view.to - over + early };
+}

@@ -1,0 +1,58 @@
+import FoundationEssentials
+import Hummingbird
+import LockstepLive
+import LockstepModel
+import LockstepWire
+import Logging
+
+/// Commands to devices.
+struct CommandRoutes {
+    let feed: LiveFeed
+    let catalog: StreamCatalog
+    let logger: Logger
+
+    func add(to routes: inout RouteTable<APIHandler>) {
+        routes.add(Route("POST", "/api/v1/devices/{group}/{device}/commands", right: .operate)) { call in
+            let address = try call.device()
+            let body = try await call.jsonBody()
+            let request = try Self.request(body, catalog)
+            guard feed.picture.read({ $0[address] != nil }) else { throw Problem.unknown(address) }
+            logger.info(
+                "command sent", metadata: ["device": "\(address)", "action": "\(Self.name(of: request.action))"])
+            do {
+                let reply = try await feed.commands.send(request, to: address)
+                if case .failed(let reason) = reply.reply.outcome {
+                    throw Problem(status: 409, title: "Refused by the agent", detail: "\(address): \(reason)")
+                }
+                return Response(json: reply.payload)
+            } catch let error as CommandError { throw Self.problem(error) }
+        }
+    }
+
+    /// Decodes a request. An `id` of the client is not used: another client could use the same at the same time.
+    static func request(_ body: [UInt8], _ catalog: StreamCatalog) throws(Problem) -> AgentRequest {
+        do {
+            var request = try RequestJSON.decode(Data(body), streams: catalog)
+            request.id = nil
+            request.client = request.client ?? "lockstep-serve"
+            return request
+        } catch { throw .badRequest("the body is not a request: \(error)") }
+    }
+
+    private static func problem(_ error: CommandError) -> Problem {
+        switch error {
+        case .noReply: Problem(status: 504, title: "No reply", detail: error.description)
+        case .invalidReply, .refused: Problem(status: 502, title: "Bad gateway", detail: error.description)
+        case .notConnected, .tooManyRequests, .cancelled: .unavailable(error.description)
+        }
+    }
+
+    private static func name(of action: AgentRequest.Action) -> String {
+        switch action {
+        case .lease(let lease): "rate \(lease.stream.name)=\(lease.rate)"
+        case .phase(let phase): "phase \(phase.rawValue)"
+        case .flush: "flush"
+        case .describe: "describe"
+        }
+    }
+}

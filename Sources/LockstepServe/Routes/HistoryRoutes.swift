@@ -1,0 +1,134 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import LockstepExport
+import LockstepLive
+import LockstepModel
+import LockstepStore
+import NIOCore
+
+/// The stored samples.
+struct HistoryRoutes {
+    let store: StorePool
+    let picture: LivePicture
+    let catalog: StreamCatalog
+
+    func add(to routes: inout RouteTable<APIHandler>) {
+        routes.add(
+            Route(
+                "GET", "/api/v1/devices/{group}/{device}/streams/{stream…}", right: .read,
+                parameters: StreamQuery.parameters)
+        ) { call in
+            let address = try call.device()
+            let name = call.path["stream"] ?? ""
+            guard let stream = catalog.stream(named: name) else {
+                throw Problem.notFound(catalog.unknownStreamMessage(for: name))
+            }
+            let query = try StreamQuery(
+                device: address, stream: stream, call.query, call.limits, now: Moment.now().wall)
+            try await checkExists(address)
+            return try await respond(query, call)
+        }
+    }
+
+    /// Throws if neither the broker nor the store knows the device.
+    func checkExists(_ address: DeviceAddress) async throws {
+        if picture.read({ $0[address] != nil }) { return }
+        guard try await store.read({ reader, _ in try reader.devices().contains { $0.address == address } }) else {
+            throw Problem.unknown(address)
+        }
+    }
+
+    private func respond(_ query: StreamQuery, _ call: APICall) async throws -> Response {
+        let limit = query.limit ?? (query.format == .json ? call.limits.rows : .max)
+        let pages = RowPages(query: query)
+        // The first page decides about the status, because the status cannot be changed after it is sent.
+        var state = RowStream(query: query, limit: limit)
+        try await state.advance(pages, store)
+        if state.isComplete {
+            return Response(
+                status: .ok, headers: [.contentType: query.format.contentType],
+                body: .init(byteBuffer: ByteBuffer(bytes: state.bytes)))
+        }
+        let first = state
+        let request = call.request
+        let store = store
+        let rate = call.limits.outputRate
+        return Response(
+            status: .ok, headers: [.contentType: query.format.contentType, .connection: "close"],
+            body: ResponseBody { writer in
+                try await request.body.consumeWithCancellationOnInboundClose { _ in
+                    var state = first
+                    var pacer = OutputPacer(rate: rate)
+                    while true {
+                        try await writer.write(ByteBuffer(bytes: state.bytes))
+                        if state.isComplete { break }
+                        try await Task.sleep(until: pacer.send(state.bytes.count))
+                        try await state.advance(pages, store)
+                    }
+                }
+                try await writer.finish(nil)
+            })
+    }
+}
+
+/// The progress of an answer with rows.
+struct RowStream: Sendable {
+    private let query: StreamQuery
+    private var remaining: Int
+    private var position: Timestamp
+    private var writer: WriterBox
+    private var hasBegun = false
+    /// The bytes to be sent.
+    private(set) var bytes: [UInt8] = []
+    /// Whether `bytes` are the last ones.
+    private(set) var isComplete = false
+
+    init(query: StreamQuery, limit: Int) {
+        self.query = query
+        remaining = limit
+        position = query.from
+        writer = WriterBox(writer: query.writer())
+    }
+
+    /// Reads the next bytes.
+    mutating func advance(_ pages: RowPages, _ store: StorePool) async throws {
+        let (start, limit, box) = (position, remaining, writer)
+        let (page, used) = try await store.read { reader, cancellation in
+            var writer = box.writer
+            let page = try pages.page(from: start, limit: limit, writer: &writer, reader, cancellation)
+            return (page, WriterBox(writer: writer))
+        }
+        writer = used
+        bytes = []
+        if !hasBegun { bytes += edge { $0.begin(into: &$1) } }
+        hasBegun = true
+        bytes += page.bytes
+        remaining -= page.rows
+        if let next = page.next, remaining > 0 {
+            position = next
+            return
+        }
+        isComplete = true
+        // The document must show that rows are missing, and where they start.
+        if query.format == .json {
+            bytes += "],\"next\":\(page.next.map { "\($0.microseconds)" } ?? "null")}\n".utf8
+        } else {
+            bytes += edge { $0.end(into: &$1) }
+        }
+    }
+
+    private mutating func edge(_ write: (inout any RowWriter, inout OutputBuffer) -> Void) -> [UInt8] {
+        var output = OutputBuffer()
+        var row = writer.writer
+        write(&row, &output)
+        writer = WriterBox(writer: row)
+        return output.bytes
+    }
+}
+
+/// Passes a writer between threads. One of them uses it at a time: the answer waits while a page is read.
+private struct WriterBox: @unchecked Sendable {
+    // Unchecked because RowWriter does not require Sendable, but all writers are values.
+    let writer: any RowWriter
+}

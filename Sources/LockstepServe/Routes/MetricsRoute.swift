@@ -1,0 +1,58 @@
+import HTTPTypes
+import Hummingbird
+import LockstepLive
+import LockstepModel
+import NIOCore
+
+/// The metrics of the whole system for Prometheus.
+struct MetricsRoute {
+    let configuration: ServeConfiguration
+    let feed: LiveFeed
+    let store: StorePool
+    let connections: OpenConnections
+    let streams: EventStreamCounters
+
+    func add(to routes: inout RouteTable<APIHandler>) {
+        let text = MetricsText(deviceLimit: configuration.metricsDevices)
+        routes.add(Route("GET", "/metrics", right: .read)) { _ in
+            Response(
+                status: .ok, headers: [.contentType: MetricsText.contentType],
+                body: .init(byteBuffer: ByteBuffer(string: text.render(snapshot(at: .now())))))
+        }
+    }
+
+    private func snapshot(at moment: Moment) -> MetricsSnapshot {
+        let live = feed.picture.read { copy $0 }
+        let devices = live.devices.map { device in
+            var metrics = MetricsSnapshot.Device(address: device.address)
+            metrics.state = device.transition?.to
+            metrics.since = device.transition?.since
+            metrics.lastSample = device.newest
+            for stream in device.streams {
+                metrics.rates[stream.stream.name] = live.rate(of: stream, of: device, at: moment.boot)
+            }
+            metrics.samples = device.counters.samples + device.received
+            metrics.duplicates = device.counters.duplicates
+            metrics.conflicts = device.counters.conflicts
+            metrics.missingBatches = device.counters.gaps
+            metrics.droppedBatches = device.droppedBatches
+            metrics.droppedSamples = device.droppedSamples
+            metrics.batteryLevel = device.battery?.level
+            metrics.isCharging = device.battery?.isCharging
+            return metrics
+        }
+        let collectors = live.collectors.map {
+            MetricsSnapshot.Collector(group: $0.key.group, id: $0.key.collector, health: $0.value)
+        }
+        let reads = store.statistics
+        let server = MetricsSnapshot.Server(
+            version: configuration.version, isBrokerConnected: feed.status.isConnected,
+            isStoreReadable: store.problem == nil, connections: connections.counter.count,
+            subscribers: [
+                "fleet": streams.fleet.count, "states": streams.states.count, "live": streams.live.count,
+            ],
+            queries: reads.reads, querySeconds: reads.duration / .seconds(1), failedQueries: reads.failures,
+            usage: ProcessUsage.now())
+        return MetricsSnapshot(at: moment.wall, collectors: collectors, devices: devices, server: server)
+    }
+}

@@ -1,0 +1,40 @@
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import LockstepWire
+
+/// Signing in and out: the page asks for a token once and keeps it in a cookie that scripts cannot read.
+struct SessionRoutes {
+    let policy: AccessPolicy
+    let version: String
+
+    func add(to routes: inout RouteTable<APIHandler>) {
+        routes.add(Route("GET", "/api/v1/session", right: nil)) { call in
+            var object = JSONObjectWriter()
+            object.member("token_required", policy.tokens != nil)
+            object.member("authenticated", call.rights.allows(.read))
+            object.member("rights", call.rights.rights) { $0.string($1.rawValue) }
+            object.member("version", version)
+            return Response(json: object.finish())
+        }
+        routes.add(Route("POST", "/api/v1/session", right: nil)) { call in
+            struct Body: Decodable { var token: String }
+            let bytes = try await call.jsonBody()
+            guard let body = try? JSONDecoder().decode(Body.self, from: Data(bytes)) else {
+                throw Problem.badRequest("the body is not an object with a text 'token': {\"token\":\"…\"}")
+            }
+            var response = Response(status: .noContent)
+            guard policy.tokens != nil else { return response }
+            guard policy.rights(ofToken: body.token).allows(.read) else {
+                throw Problem.unauthorized("the token is unknown: use one of the file that --token-file names")
+            }
+            response.headers[.setCookie] = policy.cookie(token: body.token)
+            return response
+        }
+        routes.add(Route("DELETE", "/api/v1/session", right: nil)) { _ in
+            var response = Response(status: .noContent)
+            response.headers[.setCookie] = policy.cookie(token: nil)
+            return response
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Dispatch
+import FoundationEssentials
+import Glibc
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// The files of the page, and the libraries that it uses.
+struct StaticFiles: Sendable {
+    /// The folder with `index.html` and `assets`, or nil if it was not found.
+    let page: String?
+    /// The folder of the map library, Debian's libjs-leaflet.
+    let leaflet: String
+
+    private static let queue = DispatchQueue(label: "lockstep.serve.files")
+    private static let maximumSize = 16 << 20
+
+    func add(to routes: inout RouteTable<APIHandler>) {
+        routes.add(Route("GET", "/", right: nil)) { call in try await file("index.html", in: page, call) }
+        routes.add(Route("GET", "/openapi.json", right: nil)) { call in try await file("openapi.json", in: page, call) }
+        routes.add(Route("GET", "/assets/{file…}", right: nil)) { call in
+            try await file("assets/" + (call.path["file"] ?? ""), in: page, call)
+        }
+        routes.add(Route("GET", "/lib/leaflet/{file…}", right: nil)) { call in
+            try await file(call.path["file"] ?? "", in: leaflet, call)
+        }
+    }
+
+    private func file(_ name: String, in folder: String?, _ call: APICall) async throws -> Response {
+        guard let folder else {
+            throw Problem.notFound(
+                "the files of the page were not found: name their folder with --page when you start the server")
+        }
+        guard Self.isSafe(name) else { throw Problem.notFound("there is no file '\(name.prefix(200))'") }
+        let loaded = await withCheckedContinuation { done in
+            Self.queue.async { done.resume(returning: LoadedFile(folder + "/" + name, maximumSize: Self.maximumSize)) }
+        }
+        guard let loaded else { throw Problem.notFound("there is no file '\(name.prefix(200))'") }
+        var response: Response
+        if call.request.headers[.ifNoneMatch] == loaded.tag {
+            response = Response(status: .notModified)
+        } else {
+            response = Response(
+                status: .ok, headers: [.contentType: Self.type(of: name)],
+                body: .init(byteBuffer: ByteBuffer(bytes: loaded.bytes)))
+        }
+        response.headers[.eTag] = loaded.tag
+        // Ask again each time: after an upgrade, old and new files must not be mixed.
+        response.headers[.cacheControl] = "no-cache"
+        return response
+    }
+
+    /// Whether a path stays within its folder and names no hidden file.
+    static func isSafe(_ path: String) -> Bool {
+        !path.utf8.contains(0) && !path.contains("\\")
+            && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
+                !$0.isEmpty && !$0.hasPrefix(".")
+            }
+    }
+
+    /// Returns the media type of a file.
+    static func type(of name: String) -> String {
+        switch name.split(separator: ".").last.map(String.init) {
+        case "html": "text/html; charset=utf-8"
+        case "js", "mjs": "text/javascript; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "json", "map": "application/json"
+        case "webmanifest": "application/manifest+json"
+        case "svg": "image/svg+xml"
+        case "png": "image/png"
+        case "ico": "image/x-icon"
+        case "woff2": "font/woff2"
+        case "txt": "text/plain; charset=utf-8"
+        default: "application/octet-stream"
+        }
+    }
+}
+
+/// The content of a file and its entity tag.
+private struct LoadedFile: Sendable {
+    let bytes: [UInt8]
+    let tag: String
+
+    init?(_ path: String, maximumSize: Int) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= maximumSize,
+            let data = try? Data(contentsOf: URL(filePath: path))
+        else { return nil }
+        bytes = Array(data)
+        tag = "\"\(status.st_mtim.tv_sec)-\(status.st_mtim.tv_nsec)-\(status.st_size)\""
+    }
+}

@@ -1,0 +1,153 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
+import LockstepLive
+import LockstepModel
+import LockstepStore
+public import LockstepSupervision
+public import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+public import ServiceLifecycle
+
+/// A service that serves the page, the HTTP API and the metrics.
+public struct LockstepServer: Service {
+    /// The time that open answers have to end when the server stops.
+    private static let stopTimeout = Duration.seconds(3)
+
+    private let configuration: ServeConfiguration
+    private let logger: Logger
+    private let supervisor: Supervisor
+
+    /// Creates a server, which starts with ``run()``.
+    /// - Precondition: the configuration is safe, see ``ServeConfiguration/safetyProblem``.
+    public init(_ configuration: ServeConfiguration, logger: Logger, supervisor: Supervisor = .disabled) {
+        precondition(configuration.safetyProblem == nil)
+        self.configuration = configuration
+        self.logger = logger
+        self.supervisor = supervisor
+    }
+
+    /// Runs until the surrounding task or service group shuts down.
+    /// - Throws: an error if the address cannot be used, or the certificate cannot be read.
+    public func run() async throws {
+        let parts = ServerParts(configuration, logger: logger)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        let result = await Result {
+            let application = Application(
+                responder: parts.responder(), server: try server(parts.connections),
+                configuration: .init(
+                    address: .hostname(configuration.listen.host, port: configuration.listen.port), backlog: 1024),
+                onServerRunning: { channel in didStart(on: channel) }, eventLoopGroupProvider: .shared(group),
+                logger: hummingbirdLogger)
+            try await run(application, parts)
+        }
+        parts.stop()
+        try? await group.shutdownGracefully()
+        try result.get()
+        logger.info("server stopped")
+    }
+
+    private func run(_ application: some Service, _ parts: ServerParts) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await parts.feed.run() }
+            if configuration.storePath != nil {
+                tasks.addTask { await parts.seeder.run() }
+            }
+            tasks.addTask { await report(parts) }
+            try await withGracefulShutdownHandler {
+                try await application.run()
+            } onGracefulShutdown: {
+                // Ends event streams and queries, so that their connections close.
+                parts.stop()
+                Task {
+                    try? await Task.sleep(for: Self.stopTimeout)
+                    parts.connections.closeAll()
+                }
+            }
+            tasks.cancelAll()
+        }
+    }
+
+    /// Reports to the supervisor until the task is cancelled.
+    private func report(_ parts: ServerParts) async {
+        while !Task.isCancelled {
+            supervisor.didTurn(
+                "\(parts.connections.counter.count) connections; "
+                    + (parts.status.problems.first ?? "connected to \(configuration.broker)"))
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func server(_ connections: OpenConnections) throws -> HTTPServerBuilder {
+        let limits = configuration.limits
+        let http = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [RequestDeadlines(limits)],
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: limits.headField, maxHeaderListSize: limits.head, maxHeaderFieldCount: 100))
+        guard let files = configuration.tls else {
+            return HTTPServerBuilder { responder in
+                LimitedChannel(
+                    base: HTTP1Channel(responder: responder, configuration: http), connections: connections,
+                    usesTLS: false)
+            }
+        }
+        let tls = try Self.tlsConfiguration(files)
+        return HTTPServerBuilder { responder in
+            LimitedChannel(
+                base: try TLSChannel(HTTP1Channel(responder: responder, configuration: http), tlsConfiguration: tls),
+                connections: connections, usesTLS: true)
+        }
+    }
+
+    private static func tlsConfiguration(
+        _ files: (certificateFile: String, keyFile: String)
+    ) throws -> TLSConfiguration {
+        let chain: [NIOSSLCertificate]
+        let key: NIOSSLPrivateKey
+        do { chain = try NIOSSLCertificate.fromPEMFile(files.certificateFile) } catch {
+            throw ServerError("cannot read the certificate \(files.certificateFile): check that it is a PEM file")
+        }
+        do { key = try NIOSSLPrivateKey(file: files.keyFile, format: .pem) } catch {
+            throw ServerError("cannot read the key \(files.keyFile): check that it is a PEM file without a password")
+        }
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+        tls.minimumTLSVersion = .tlsv12
+        tls.applicationProtocols = ["http/1.1"]
+        return tls
+    }
+
+    /// A logger for Hummingbird, whose informational events this server logs in its own style.
+    private var hummingbirdLogger: Logger {
+        var quiet = logger
+        quiet.logLevel = max(.warning, logger.logLevel)
+        return quiet
+    }
+
+    private func didStart(on channel: any Channel) {
+        let port = channel.localAddress?.port ?? configuration.listen.port
+        let scheme = configuration.tls == nil ? "http" : "https"
+        var metadata: Logger.Metadata = [
+            "address": "\(scheme)://\(configuration.listen.urlHost):\(port)/",
+            "access": "\(configuration.tokens == nil ? "this machine" : "tokens")",
+        ]
+        if configuration.isReadOnly { metadata["mode"] = "read-only" }
+        if configuration.pageFolder == nil { metadata["page"] = "missing" }
+        logger.info("server started", metadata: metadata)
+    }
+}
+
+/// An error at the start of the server. Its text states what happened and what to do.
+struct ServerError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}

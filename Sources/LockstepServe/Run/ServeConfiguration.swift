@@ -1,0 +1,53 @@
+public import LockstepMQTT
+public import LockstepWire
+
+/// The settings of the server.
+public struct ServeConfiguration: Sendable {
+    /// The address to listen on.
+    public var listen = ListenAddress.standard
+    /// The tokens of clients; nil to give everyone on this machine all rights.
+    public var tokens: AccessTokens?
+    /// Whether no client may send commands.
+    public var isReadOnly = false
+    /// The PEM files of the server's certificate and its key, or nil for HTTP without TLS.
+    public var tls: (certificateFile: String, keyFile: String)?
+    /// The broker.
+    public var broker: BrokerAddress
+    /// The PEM files for the connection to the broker.
+    public var brokerTLS = TLSOptions()
+    /// The MQTT version; nil for automatic selection.
+    public var mqttVersion: MQTTVersion?
+    /// The MQTT keep-alive interval in s.
+    public var keepAlive = 15
+    /// The prefix of all topics, with the streams that are known.
+    public var root = TopicRoot.standard
+    /// The path of the store, or nil to serve live data only.
+    public var storePath: String?
+    /// The folder with the files of the page, or nil if it was not found.
+    public var pageFolder: String?
+    /// The folder of the map library.
+    public var leafletFolder = "/usr/share/javascript/leaflet"
+    /// The address of map tiles with the placeholders `{z}`, `{x}` and `{y}`, or nil for a map without tiles.
+    public var tiles: String?
+    /// The maximum number of devices with metrics of their own.
+    public var metricsDevices = MetricsText.defaultDeviceLimit
+    /// The version of the program.
+    public var version = ""
+    /// The limits.
+    public var limits = ServeLimits()
+
+    /// Creates a configuration with defaults.
+    public init(broker: BrokerAddress) { self.broker = broker }
+
+    /// Returns whether a text is an address of map tiles, such as `https://tile.example.org/{z}/{x}/{y}.png`.
+    public static func isTilesAddress(_ text: String) -> Bool {
+        SecurityHeaders.origin(text) != nil && ["{z}", "{x}", "{y}"].allSatisfy(text.contains)
+    }
+
+    /// The reason why the configuration is unsafe, and what to do; nil if it is safe.
+    public var safetyProblem: String? {
+        guard !listen.isLoopback, tokens == nil else { return nil }
+        return "--listen \(listen): without tokens, everyone who reaches this address could read all data and send "
+            + "commands: name a file with tokens with --token-file, or listen on 127.0.0.1"
+    }
+}

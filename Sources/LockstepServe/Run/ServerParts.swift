@@ -1,0 +1,93 @@
+import LockstepLive
+import LockstepModel
+import LockstepStore
+import LockstepWire
+import Logging
+
+/// The parts of a running server, and its routes.
+struct ServerParts: Sendable {
+    let configuration: ServeConfiguration
+    let logger: Logger
+    let store: StorePool
+    let feed: LiveFeed
+    let connections: OpenConnections
+    let streams = EventStreamCounters()
+    let catalog: StreamCatalog
+
+    init(_ configuration: ServeConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        store = StorePool(
+            path: configuration.storePath, threads: configuration.limits.storeThreads,
+            maximumWaiting: configuration.limits.waitingReads)
+        catalog = Self.catalog(configuration)
+        var root = configuration.root
+        root.streams = catalog
+        var feedConfiguration = FeedConfiguration(
+            broker: configuration.broker, clientID: "lockstep-serve-\(Epoch.random())", root: root)
+        feedConfiguration.tls = configuration.brokerTLS
+        feedConfiguration.mqttVersion = configuration.mqttVersion
+        feedConfiguration.keepAlive = configuration.keepAlive
+        feedConfiguration.limits.subscribers = configuration.limits.eventStreams
+        feed = LiveFeed(feedConfiguration, logger: logger)
+        connections = OpenConnections(maximum: configuration.limits.connections)
+    }
+
+    /// Returns the streams of the settings and of the store. The settings take precedence.
+    private static func catalog(_ configuration: ServeConfiguration) -> StreamCatalog {
+        let declared = configuration.root.streams.declared
+        guard let path = configuration.storePath, let stored = try? StoreReader(path: path).catalog().declared else {
+            return configuration.root.streams
+        }
+        let others = stored.filter { stream in !declared.contains { $0.name == stream.name || $0.table == stream.table }
+        }
+        return (try? StreamCatalog(declared: declared + others)) ?? configuration.root.streams
+    }
+
+    /// Adds what the store knows to the live picture.
+    var seeder: StoreSeeder { StoreSeeder(store: store, picture: feed.picture, logger: logger) }
+
+    /// The state of broker and store.
+    var status: SystemStatus {
+        let broker = feed.status
+        return SystemStatus(
+            isBrokerConnected: broker.isConnected, brokerProblem: broker.problem, storeProblem: store.problem)
+    }
+
+    /// Ends event streams and reads of the store, and refuses further ones.
+    func stop() {
+        feed.stop()
+        store.stop()
+    }
+
+    /// Returns the responder with all routes.
+    func responder() -> ServeResponder {
+        ServeResponder(
+            routes: routes(), policy: policy, securityHeaders: SecurityHeaders(tiles: configuration.tiles),
+            limits: configuration.limits, logger: logger)
+    }
+
+    private var policy: AccessPolicy {
+        AccessPolicy(
+            tokens: configuration.tokens, isReadOnly: configuration.isReadOnly, usesTLS: configuration.tls != nil)
+    }
+
+    /// Returns all routes.
+    func routes() -> RouteTable<APIHandler> {
+        var routes = RouteTable<APIHandler>()
+        SessionRoutes(policy: policy, version: configuration.version).add(to: &routes)
+        HealthRoutes(
+            configuration: configuration, status: { status }, collectors: { feed.picture.collectorsJSON }
+        ).add(to: &routes)
+        MetricsRoute(
+            configuration: configuration, feed: feed, store: store, connections: connections, streams: streams
+        ).add(to: &routes)
+        LiveRoutes(picture: feed.picture, catalog: catalog, streams: streams).add(to: &routes)
+        let history = HistoryRoutes(store: store, picture: feed.picture, catalog: catalog)
+        DeviceHistoryRoutes(history: history).add(to: &routes)
+        history.add(to: &routes)
+        CommandRoutes(feed: feed, catalog: catalog, logger: logger).add(to: &routes)
+        StaticFiles(page: configuration.pageFolder, leaflet: configuration.leafletFolder).add(to: &routes)
+        return routes
+    }
+}

@@ -1,0 +1,127 @@
+import Dispatch
+import LockstepStore
+import Synchronization
+
+/// A few threads that read the store, each with a reader of its own.
+///
+/// Reads block, so they must not run on the threads that serve connections. A reader that fails is opened again with
+/// the next read, so the pool recovers when a missing store appears or is replaced.
+final class StorePool: Sendable {
+    /// A read that waits for a thread.
+    private typealias Job = @Sendable (Result<OpenStore, any Error>) -> Void
+
+    private struct State {
+        var waiting: [Job] = []
+        var isStopped = false
+        var problem: String? = "the store was not read yet"
+        var statistics = Statistics()
+    }
+
+    /// Counters of the reads since the start.
+    struct Statistics: Hashable, Sendable {
+        var reads = 0
+        var failures = 0
+        var duration = Duration.zero
+    }
+
+    private let path: String?
+    private let threads: Int
+    private let maximumWaiting: Int
+    private let state = Mutex(State())
+    private let signal = DispatchSemaphore(value: 0)
+
+    /// Starts the threads.
+    /// - Parameter path: the path of the store, or nil if there is none.
+    init(path: String?, threads: Int, maximumWaiting: Int) {
+        self.path = path
+        self.threads = path == nil ? 0 : threads
+        self.maximumWaiting = maximumWaiting
+        for index in 0..<self.threads {
+            DispatchQueue(label: "lockstep.serve.store-\(index)").async { [self] in run() }
+        }
+    }
+
+    /// Ends the threads after their present read, and refuses further reads.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        for _ in 0..<threads { signal.signal() }
+    }
+
+    /// The reason why the store cannot be read, or nil if the last read succeeded.
+    var problem: String? { path == nil ? Self.missing : state.withLock { $0.problem } }
+
+    var statistics: Statistics { state.withLock { $0.statistics } }
+
+    private static let missing = "no store is configured: start the server with --store sqlite:PATH"
+
+    /// Reads the store on one of the threads.
+    /// - Parameter body: reads. It passes the cancellation on to queries, so that they end when the client goes away.
+    /// - Throws: ``Problem`` if the store cannot be read or too many reads wait; `CancellationError` if the task is
+    ///   cancelled; or the error of `body`.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreReader, QueryCancellation) throws -> Value
+    ) async throws -> Value {
+        guard path != nil else { throw Problem.unavailable(Self.missing) }
+        let cancellation = QueryCancellation()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (done: CheckedContinuation<Value, any Error>) in
+                let refusal = enqueue { store in
+                    done.resume(with: Result { try store.get().read { try body($0, cancellation) } })
+                }
+                if let refusal { done.resume(throwing: refusal) }
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
+    }
+
+    /// Adds a job, or returns the reason why it is refused.
+    private func enqueue(_ job: @escaping Job) -> Problem? {
+        let refusal: Problem? = state.withLock { state in
+            if state.isStopped { return .unavailable("the server is stopping: try again later") }
+            guard state.waiting.count < maximumWaiting else {
+                return .unavailable("too many queries wait for the store: try again later", retryAfter: 2)
+            }
+            state.waiting.append(job)
+            return nil
+        }
+        if refusal == nil { signal.signal() }
+        return refusal
+    }
+
+    private func run() {
+        guard let path else { return }
+        var store: OpenStore?
+        while true {
+            signal.wait()
+            let (job, isStopped) = state.withLock { state in
+                (state.waiting.isEmpty ? nil : state.waiting.removeFirst(), state.isStopped)
+            }
+            guard let job else {
+                if isStopped { return }
+                continue
+            }
+            let start = ContinuousClock.now
+            if store?.isCurrent != true { store = nil }
+            let opened = Result { try store ?? OpenStore(path: path) }
+            store = try? opened.get()
+            // Before the job, whose waiting task may ask for the problem at once.
+            note(opened)
+            job(opened.mapError(OpenStore.problem))
+            let failure = store?.failure
+            if failure != nil { store = nil }
+            state.withLock { state in
+                state.statistics.reads += 1
+                state.statistics.duration += ContinuousClock.now - start
+                if store == nil { state.statistics.failures += 1 }
+                if let failure { state.problem = failure }
+            }
+        }
+    }
+
+    private func note(_ opened: Result<OpenStore, any Error>) {
+        state.withLock { state in
+            if case .failure(let error) = opened { state.problem = "\(error)" } else { state.problem = nil }
+        }
+    }
+}

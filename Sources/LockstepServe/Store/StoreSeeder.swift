@@ -1,0 +1,69 @@
+import LockstepLive
+import LockstepModel
+import LockstepStore
+import Logging
+
+/// Adds what the store knows about devices to the live picture, at the start and every few seconds.
+struct StoreSeeder {
+    let store: StorePool
+    let picture: LivePicture
+    let logger: Logger
+    /// The time between two reads of the counters.
+    var interval = Duration.seconds(5)
+
+    /// Runs until the task is cancelled.
+    func run() async {
+        // States and newest samples take longer to read than the counters, and arrive by MQTT later.
+        var isOpen = false
+        var lastProblem: String?
+        while !Task.isCancelled {
+            do {
+                let isFirst = !isOpen
+                let seeds = try await store.read { reader, cancellation in
+                    isFirst ? try Self.seeds(reader, cancellation) : try Self.counters(reader)
+                }
+                picture.seed(seeds)
+                if isFirst { logger.info("store opened", metadata: ["devices": "\(seeds.count)"]) }
+                isOpen = true
+                lastProblem = nil
+            } catch is CancellationError {
+                return
+            } catch {
+                let problem = (error as? Problem)?.detail ?? "\(error)"
+                if problem != lastProblem { logger.warning("store not readable", metadata: ["error": "\(problem)"]) }
+                lastProblem = problem
+                isOpen = false
+            }
+            try? await Task.sleep(for: interval)
+        }
+    }
+
+    /// Returns what the store knows about all devices.
+    private static func seeds(_ reader: StoreReader, _ cancellation: QueryCancellation) throws -> [DeviceSeed] {
+        let catalog = try reader.catalog()
+        return try reader.overviews(cancellation: cancellation).map { overview in
+            var seed = seed(overview.summary)
+            seed.transition = overview.transition
+            seed.newest =
+                overview.newest.keys.compactMap(catalog.stream(ofChannel:)).map { SampleBlock(stream: $0) }
+                + [overview.battery.map { block(.battery, $0) }].compactMap(\.self)
+            seed.lastFix = overview.position.map { block(.location, $0) }
+            return seed
+        }
+    }
+
+    /// Returns the counters of all devices.
+    private static func counters(_ reader: StoreReader) throws -> [DeviceSeed] { try reader.devices().map(seed) }
+
+    private static func seed(_ device: DeviceSummary) -> DeviceSeed {
+        DeviceSeed(
+            address: device.address,
+            counters: StoredCounters(
+                samples: device.samples, duplicates: device.duplicates, conflicts: device.conflicts,
+                gaps: device.gaps, droppedBatches: device.dropped), lastSample: device.lastSample)
+    }
+
+    private static func block(_ stream: SensorStream, _ sample: DeviceOverview.Sample) -> SampleBlock {
+        SampleBlock(stream: stream, times: [sample.time.microseconds], columns: sample.values.map { [$0] })
+    }
+}

@@ -1,0 +1,47 @@
+import Synchronization
+
+/// The parts of a time range that the threads of a query share. Each part is claimed by one thread.
+///
+/// There are more parts than threads: a thread that gets less processor time claims fewer of them.
+final class EnvelopeChunks: Sendable {
+    /// The number of parts of a long range. Fewer than 63, because claimed parts are a bit set in SQL.
+    private static let maxCount: Int64 = 24
+
+    /// The whole range, in µs since 1970.
+    private let range: Range<Int64>
+    /// The start of the first part in which merged samples can be. The first part itself starts with the range.
+    let start: Int64
+    /// The length of a part, in µs. The last one ends with the range.
+    let length: Int64
+    /// The number of parts.
+    let count: Int
+    private let next = Atomic<Int>(0)
+
+    /// - Parameter extent: the times of the first and last merged sample, or nil if there is none.
+    init(_ range: Range<Int64>, extent: ClosedRange<Int64>?) {
+        self.range = range
+        start = extent?.lowerBound ?? range.lowerBound
+        let span = extent.map { $0.upperBound - $0.lowerBound + 1 } ?? 1
+        length = max(1, (span + Self.maxCount - 1) / Self.maxCount)
+        count = Int((span + length - 1) / length)
+    }
+
+    /// Returns the next part, or nil if there is none. Each part is returned once.
+    func claim() -> Int? {
+        let chunk = next.wrappingAdd(1, ordering: .relaxed).oldValue
+        return chunk < count ? chunk : nil
+    }
+
+    /// Whether parts are left.
+    var isEmpty: Bool { next.load(ordering: .relaxed) >= count }
+
+    /// Claims all parts that are left, so that all threads end.
+    func close() { next.store(count, ordering: .relaxed) }
+
+    /// Returns the times of a part.
+    func times(of chunk: Int) -> Range<Int64> {
+        let first = chunk == 0 ? range.lowerBound : start + Int64(chunk) * length
+        let end = chunk == count - 1 ? range.upperBound : start + Int64(chunk + 1) * length
+        return first..<max(first, min(end, range.upperBound))
+    }
+}

@@ -1,0 +1,69 @@
+public import LockstepModel
+
+/// A query of the least and greatest values of a stream in time spans of equal length (buckets), for plotting.
+public struct EnvelopeQuery: Hashable, Sendable {
+    /// The device.
+    public var device: DeviceAddress
+    /// The stream.
+    public var stream: SensorStream
+    /// The start of the time range (inclusive), which is also the start of the first bucket.
+    public var from: Timestamp
+    /// The end of the time range (exclusive).
+    public var to: Timestamp
+    /// The maximum number of buckets, at least 1. Memory use grows with it, but not with the number of samples.
+    public var points: Int
+
+    /// Creates a query.
+    public init(device: DeviceAddress, stream: SensorStream, from: Timestamp, to: Timestamp, points: Int) {
+        self.device = device
+        self.stream = stream
+        self.from = from
+        self.to = to
+        self.points = points
+    }
+
+    /// The columns of an envelope: those of the stream with numbers.
+    public var columns: [SensorStream.Column] { stream.columns.filter { $0.kind.words == nil } }
+
+    /// The length of each bucket in µs: the shortest with which `points` buckets cover the range.
+    public var width: Int64 {
+        let (length, points) = (UInt64(times.upperBound - times.lowerBound), UInt64(max(1, points)))
+        return Int64(max(1, length / points + (length % points == 0 ? 0 : 1)))
+    }
+
+    /// The number of buckets. The last one may extend beyond the range.
+    var bucketCount: Int {
+        let length = times.upperBound - times.lowerBound
+        return Int(length / width + (length % width == 0 ? 0 : 1))
+    }
+
+    /// The range in µs since 1970. It is limited to 73,000 years before and after, so that its length is an `Int64`.
+    var times: Range<Int64> {
+        let limits: ClosedRange<Int64> = -(1 << 61)...(1 << 61)
+        func limited(_ time: Timestamp) -> Int64 {
+            min(max(time.microseconds, limits.lowerBound), limits.upperBound)
+        }
+        return limited(from)..<max(limited(from), limited(to))
+    }
+}
+
+/// The least and greatest values of a stream in buckets of equal length. Buckets without samples are absent.
+public struct Envelope: Sendable {
+    /// The samples of one bucket.
+    public struct Bucket: Sendable {
+        /// The start of the bucket.
+        public let start: Timestamp
+        /// The number of samples.
+        public let samples: Int64
+        /// The least and the greatest value of each column: `min, max, min, max, …`. NaN stands for null: the column has
+        /// no known value in this bucket.
+        public let values: ArraySlice<Double>
+    }
+
+    /// The columns.
+    public let columns: [SensorStream.Column]
+    /// The length of each bucket, in µs.
+    public let width: Int64
+    /// The buckets with samples, in order of time.
+    public let buckets: [Bucket]
+}

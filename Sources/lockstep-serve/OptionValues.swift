@@ -1,0 +1,43 @@
+import FoundationEssentials
+import Glibc
+import LockstepCommandLine
+import LockstepServe
+
+/// Parses an address to listen on.
+func listenAddress(_ text: String) throws -> ListenAddress {
+    guard let address = ListenAddress(text) else {
+        throw CommandFailure("'\(text)' is not an address: use 127.0.0.1:8080, [::1]:8080, 0.0.0.0:443 or 8080")
+    }
+    return address
+}
+
+/// Reads a token file, which only its owner may access.
+func accessTokens(_ path: String) throws -> AccessTokens {
+    try SecretFile.check(path)
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+        throw CommandFailure("cannot read \(path) as UTF-8")
+    }
+    do { return try AccessTokens(parsing: text) } catch { throw CommandFailure("\(path): \(error)") }
+}
+
+/// Parses `true` or `false`.
+func truth(_ text: String) throws -> Bool {
+    guard let value = Bool(text) else { throw CommandFailure("'\(text)' is not one of true, false") }
+    return value
+}
+
+/// Parses the address of map tiles.
+func tilesAddress(_ text: String) throws -> String {
+    guard ServeConfiguration.isTilesAddress(text) else {
+        throw CommandFailure("'\(text)' is not an address of tiles: use https://HOST/{z}/{x}/{y}.png")
+    }
+    return text
+}
+
+/// Raises the limit of open files to what the system allows: each connection needs one.
+func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = min(limit.rlim_max, 65_536)
+    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+}

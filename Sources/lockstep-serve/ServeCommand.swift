@@ -1,0 +1,153 @@
+import ArgumentParser
+import LockstepCommandLine
+import LockstepMQTT
+import LockstepServe
+import LockstepSupervision
+import LockstepWire
+import Logging
+import ServiceLifecycle
+
+/// The program `lockstep-serve`.
+@main
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lockstep-serve",
+        abstract: "Serve a page, an HTTP API and metrics of all devices.",
+        discussion: """
+            The server subscribes to the broker for what is live, and reads the store for what is past. It never writes \
+            to the store, and the collector does not depend on it. If the broker or the store is missing, it serves the \
+            rest and tries again.
+
+            Each option can also be set in the environment or in a YAML file: --token-file is LOCKSTEP_TOKEN_FILE in \
+            the environment and 'token-file: …' in the file. The command line overrides the environment, and the \
+            environment overrides the file.
+
+            SIGNALS
+              SIGTERM, SIGINT   close all connections and exit; a second signal
+                                exits at once
+
+            EXAMPLES
+              lockstep-serve --broker mqtt://localhost --store sqlite:samples.db
+              lockstep-serve --listen 0.0.0.0:8443 --token-file tokens \\
+                  --tls-certificate server.pem --tls-key server.key
+            """,
+        version: "lockstep-serve \(lockstepVersion)")
+
+    @OptionGroup(title: "Broker") var broker: BrokerOptions
+    @OptionGroup(title: "Logging") var log: LogOptions
+
+    @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
+    var config: String?
+
+    @Option(help: "Store to read: sqlite:PATH (default: none, only live data).")
+    var store: String?
+
+    @Option(help: "Topic prefix (default: lockstep).")
+    var root: String?
+
+    @Option(
+        help: """
+            Address and port to listen on, or only a port of 127.0.0.1 (default: 127.0.0.1:8080). Other addresses than \
+            those of this machine itself require --token-file.
+            """)
+    var listen: String?
+
+    @Option(
+        help: """
+            File with the tokens of clients, readable only by its owner: lines 'read TOKEN' or 'operate TOKEN' \
+            (default: none, everyone on this machine has all rights).
+            """)
+    var tokenFile: String?
+
+    @Option(
+        name: .customLong("tls-certificate"),
+        help: "PEM file with the certificate of the server and its intermediate certificates.")
+    var certificate: String?
+
+    @Option(
+        name: .customLong("tls-key"), help: "PEM file with the private key of the server, readable only by its owner.")
+    var key: String?
+
+    @Flag(help: "Remove the right to send commands from all clients.")
+    var readOnly = false
+
+    @Option(
+        help: """
+            Address of map tiles with the placeholders {z}, {x} and {y} (default: none). Browsers then request tiles \
+            from this address, which reveals the positions that they show.
+            """)
+    var tiles: String?
+
+    @Option(help: "Folder with the files of the page (default: share/lockstep/page beside the program's folder).")
+    var page: String?
+
+    @Option(help: "Maximum number of connections (default: 1000).")
+    var maxConnections: String?
+
+    @Option(help: "Maximum number of devices with metrics of their own (default: 100).")
+    var metricsDevices: String?
+
+    static let names =
+        BrokerOptions.names + LogOptions.names + [
+            "store", "root", "streams", "listen", "token-file", "tls-certificate", "tls-key", "read-only", "tiles",
+            "page", "max-connections", "metrics-devices",
+        ]
+
+    func run() async throws {
+        let settings = try Settings(names: Self.names, file: config, ignoresUnknownKeys: true)
+        let configuration = try serveConfiguration(settings)
+        if let problem = configuration.safetyProblem { throw CommandFailure(problem) }
+        let logger = try log.makeLogger("lockstep-serve", settings)
+        raiseDescriptorLimit()
+        let server = LockstepServer(configuration, logger: logger, supervisor: Supervisor())
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [
+                    .init(
+                        service: server, successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: await TerminationSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
+                ],
+                logger: .quiet))
+        try await group.run()
+    }
+
+    private func serveConfiguration(_ settings: Settings) throws -> ServeConfiguration {
+        var configuration = ServeConfiguration(broker: try broker.address(settings))
+        configuration.brokerTLS = try broker.tls(settings)
+        configuration.mqttVersion = try broker.version(settings)
+        if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
+        configuration.storePath = try settings.value("store", store, parse: sqlitePath)
+        if let root = try settings.value("root", root, parse: { try TopicRoot($0) }) { configuration.root = root }
+        configuration.root.streams = settings.streams
+        if let listen = try settings.value("listen", listen, parse: listenAddress) { configuration.listen = listen }
+        configuration.tokens = try settings.value("token-file", tokenFile, parse: accessTokens)
+        configuration.tls = try tls(settings)
+        configuration.isReadOnly =
+            try settings.value("read-only", readOnly ? "true" : nil, parse: truth) ?? false
+        configuration.tiles = try settings.value("tiles", tiles, parse: tilesAddress)
+        configuration.pageFolder = try settings.value("page", page, parse: PageFolder.check) ?? PageFolder.find()
+        configuration.version = lockstepVersion
+        if let limit = try settings.value(
+            "max-connections", maxConnections, parse: { try wholeNumber($0, in: 1...100_000) })
+        {
+            configuration.limits.connections = limit
+        }
+        if let limit = try settings.value(
+            "metrics-devices", metricsDevices, parse: { try wholeNumber($0, in: 0...100_000) })
+        {
+            configuration.metricsDevices = limit
+        }
+        return configuration
+    }
+
+    private func tls(_ settings: Settings) throws -> (certificateFile: String, keyFile: String)? {
+        let certificate = try settings.value("tls-certificate", certificate) { $0 }
+        let key = try settings.value("tls-key", key, parse: { try SecretFile.check($0) })
+        switch (certificate, key) {
+        case (let certificate?, let key?): return (certificate, key)
+        case (nil, nil): return nil
+        default: throw CommandFailure("--tls-certificate and --tls-key must be used together")
+        }
+    }
+}

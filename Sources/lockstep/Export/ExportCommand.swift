@@ -1,0 +1,98 @@
+import ArgumentParser
+import Glibc
+import LockstepCommandLine
+import LockstepExport
+import LockstepMQTT
+import LockstepModel
+import LockstepStore
+
+struct ExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Export samples as CSV, NDJSON, GeoJSON, GPX or MCAP.",
+        discussion: """
+            The first argument is a stream such as steps or motion/accelerometer, or:
+              track    the positions of the stream location
+              motion   motion/device, accelerometer, gyroscope and magnetometer, merged by time
+
+            csv, ndjson and mcap contain any of them. geojson and gpx contain a track.
+            Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
+
+            Without --out, the file is written to standard output. With --out, it appears under its name only when it \
+            is complete: an export that fails or is interrupted leaves no file and no part of one.
+
+            The page docs/exports.md describes columns and units.
+
+            EXAMPLES
+              lockstep export steps --store sqlite:samples.db --from -1d --out steps.csv
+              lockstep export track --store sqlite:samples.db --device left --out walk.gpx
+              lockstep export motion --store sqlite:samples.db --device lab/left --from -5m --out motion.mcap
+              lockstep export track --store sqlite:samples.db --format geojson | gzip > tracks.geojson.gz
+            """)
+
+    @Argument(help: "Name of a stream or of its table, or track or motion.")
+    var subject: String
+
+    @OptionGroup var options: StoreOptions
+
+    @Option(
+        help: "Only this device, as [GROUP/]DEVICE; without a group, in any group. May be repeated.",
+        transform: DeviceArgument.init(parsing:))
+    var device: [DeviceArgument] = []
+
+    @Option(help: "Only devices of this group.", transform: groupID)
+    var group: GroupID?
+
+    @Option(parsing: .unconditional, help: "Start of the time range, inclusive.")
+    var from: String?
+
+    @Option(parsing: .unconditional, help: "End of the time range, exclusive.")
+    var to: String?
+
+    @Option(
+        help:
+            "csv, ndjson, geojson, gpx or mcap (default: the extension of --out if it is one of them, otherwise csv).",
+        transform: { try choice($0, of: ExportFormat.self) })
+    var format: ExportFormat?
+
+    @Option(help: "In a track, fixes with at least this interval between them are not connected (default: 5m).")
+    var gap: String?
+
+    @Option(help: "File to write (default: standard output).")
+    var out: String?
+
+    @Flag(help: "Replace the file of --out if it exists.")
+    var force = false
+
+    func run() throws {
+        let now = Moment.now().wall
+        let from = try from.map { try time($0, now: now) }
+        let to = try to.map { try time($0, now: now) }
+        if let from, let to, from > to { throw CommandFailure("--from \(from) is after --to \(to)") }
+        let gap = try gap.map(parseDuration) ?? 300_000_000
+        guard gap > 0 else { throw CommandFailure("--gap must be greater than 0") }
+        if force, out == nil { throw CommandFailure("--force is only for --out") }
+        let selection = try ExportSelection(
+            subject: subject, format: format ?? Self.format(of: out), from: from, to: to, group: group,
+            devices: device, reader: try options.reader())
+        let destination = try destination(selection.export.format)
+        do {
+            try selection.run(gap: gap, to: destination)
+        } catch let interruption as ExportInterruption {
+            Terminal.writeError("Error: \(interruption)")
+            throw ExitCode(128 + interruption.signal)
+        }
+    }
+
+    private static func format(of path: String?) -> ExportFormat {
+        let name = path?.split(separator: "/").last ?? ""
+        return name.split(separator: ".").last.flatMap { ExportFormat(rawValue: $0.lowercased()) } ?? .csv
+    }
+
+    private func destination(_ format: ExportFormat) throws -> ExportDestination {
+        if let out { return .file(try ExportFile(path: out, replaces: force)) }
+        if format.isBinary, isatty(STDOUT_FILENO) == 1 {
+            throw CommandFailure("\(format) is not text: use --out FILE, or redirect standard output")
+        }
+        return .standardOutput
+    }
+}

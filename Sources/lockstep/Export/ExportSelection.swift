@@ -1,0 +1,127 @@
+import LockstepCommandLine
+import LockstepExport
+import LockstepMQTT
+import LockstepModel
+import LockstepStore
+
+/// The devices, samples and format that the options of `lockstep export` select.
+struct ExportSelection {
+    let export: SampleExport
+    private let reader: StoreReader
+    /// The selected devices with samples, each with the times of its oldest and newest sample.
+    private let ranges: [DeviceAddress: ClosedRange<Timestamp>]
+
+    /// Looks up the selected samples.
+    /// - Throws: ``CommandFailure`` if a name is unknown or nothing is selected; `StoreError`.
+    init(
+        subject name: String, format: ExportFormat, from: Timestamp?, to: Timestamp?, group: GroupID?,
+        devices arguments: [DeviceArgument], reader: StoreReader
+    ) throws {
+        let subject = try Self.subject(name, in: reader.catalog())
+        guard subject.formats.contains(format) else {
+            throw CommandFailure(
+                "\(format) contains positions, and \(name) has none: use 'lockstep export track', or one of "
+                    + subject.formats.map(\.rawValue).joined(separator: ", "))
+        }
+        self.reader = reader
+        export = SampleExport(subject, format: format, from: from, to: to)
+        let devices = try Self.devices(arguments, group, reader)
+        ranges = try export.timeRanges(of: devices, in: reader)
+        if ranges.isEmpty { throw Self.nothing(name, devices, export, reader) }
+        if let most = export.maxDevices, ranges.count > most {
+            throw CommandFailure(
+                "a \(format) file can contain \(most) devices, and \(ranges.count) are selected: use --device or --group"
+            )
+        }
+    }
+
+    private static func subject(_ name: String, in catalog: StreamCatalog) throws -> ExportSubject {
+        // A declared stream or table cannot have these names, because declared names begin with x/.
+        switch name {
+        case "track": return .track
+        case "motion": return .motion
+        default: break
+        }
+        if let stream = catalog.stream(named: name) { return .stream(stream) }
+        let names = ["track", "motion"] + catalog.streams.map(\.name)
+        let suggestion = Suggestion.text(for: name, among: names + catalog.streams.map(\.table))
+        throw CommandFailure(
+            "unknown stream '\(name)'\(suggestion); known names: \(names.joined(separator: ", "))")
+    }
+
+    private static func devices(
+        _ arguments: [DeviceArgument], _ group: GroupID?, _ reader: StoreReader
+    ) throws -> [DeviceAddress] {
+        let known = try reader.devices().map(\.address)
+        if let group { try checkGroup(group, among: known) }
+        guard !arguments.isEmpty else {
+            guard !known.isEmpty else { throw CommandFailure("the store has no devices yet") }
+            return known.filter { $0.group == group ?? $0.group }
+        }
+        for argument in arguments where !known.contains(where: argument.selects) {
+            let names = known.map { argument.group == nil ? $0.device.rawValue : $0.description }
+            let suggestion = Suggestion.text(for: argument.description, among: names)
+            throw CommandFailure(
+                "no device '\(argument)' in the store\(suggestion); list devices with 'lockstep devices'")
+        }
+        return try arguments.addresses(in: group, among: known).sorted()
+    }
+
+    /// Returns the error for a selection without samples. It names the range of samples that exist.
+    private static func nothing(
+        _ name: String, _ devices: [DeviceAddress], _ export: SampleExport, _ reader: StoreReader
+    ) -> CommandFailure {
+        let of = devices.count == 1 ? "\(devices[0])" : counted(devices.count, "device")
+        let stored = (try? export.storedTimeRanges(of: devices, in: reader)) ?? [:]
+        guard let first = stored.values.map(\.lowerBound).min(), let last = stored.values.map(\.upperBound).max()
+        else { return CommandFailure("no samples of '\(name)' are stored for \(of)") }
+        let limits = [export.from.map { "from \($0)" }, export.to.map { "to \($0)" }].compactMap(\.self)
+        return CommandFailure(
+            "no samples of '\(name)' of \(of) \(limits.joined(separator: " ")); stored are those from \(first) to \(last)"
+        )
+    }
+
+    /// Reads the samples and writes the file.
+    /// - Throws: ``CommandFailure``, ``ExportInterruption`` or `StoreError`. Then no file is left.
+    func run(gap: Int64, to destination: ExportDestination) throws {
+        var progress = ExportProgress(isShown: !destination.isTerminal)
+        var bytes: Int64 = 0
+        let interrupt = destination.interrupt()
+        func check() throws {
+            if let signal = interrupt?.signal { throw ExportInterruption(signal: signal) }
+        }
+        let samples: Int
+        do {
+            defer { progress.end() }
+            samples = try export.run(
+                ranges: ranges, in: reader, gap: gap, creator: "lockstep \(lockstepVersion)",
+                write: { piece in
+                    try check()
+                    try destination.write(piece)
+                    bytes += Int64(piece.count)
+                },
+                update: { state in
+                    try check()
+                    progress.show(state, bytes: bytes)
+                })
+            guard samples > 0 else {
+                throw CommandFailure("no sample has a position: the receivers had no fix in this time range")
+            }
+            try destination.finish()
+        } catch {
+            destination.discard()
+            throw error
+        }
+        if case .file(let file) = destination {
+            Terminal.output.write(
+                "\(file.path): \(counted(samples, "sample")) of \(counted(ranges.count, "device")), "
+                    + counted(bytes, "byte") + "\n")
+        }
+    }
+}
+
+/// The end of an export by a signal.
+struct ExportInterruption: Error, CustomStringConvertible {
+    let signal: Int32
+    var description: String { "interrupted: no file was written" }
+}

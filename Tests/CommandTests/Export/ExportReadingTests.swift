@@ -1,0 +1,85 @@
+import Foundation
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@Suite(
+    "Exports of recordings, read by other programs",
+    .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"),
+    .enabled(if: recordingsFolder != nil, "the recordings are missing"),
+    .enabled(if: referencePython != nil, "Python with the reference packages is missing: run deploy/check"))
+struct ExportReadingTests {
+    @Test("every format is read by an independent reader, and every recipe of docs/exports.md works")
+    func formats() async throws {
+        try await withSystem { system in
+            try await prepare(system)
+            for name in ["track.gpx", "track.geojson", "track.mcap", "track.csv", "track.ndjson"] {
+                try await export("track", name, system)
+            }
+            for name in ["motion.mcap", "motion.csv", "motion.ndjson"] { try await export("motion", name, system) }
+            try await export("steps", "steps.csv", system)
+            let checks = [
+                (["gpx", "track.gpx"], " tracks, "), (["geojson", "track.geojson"], " positions"),
+                (["mcap", "track.mcap"], "/default/walker/location/fix foxglove.LocationFix "),
+                (["mcap", "motion.mcap"], "/default/turner/motion/device/pose foxglove.PoseInFrame "),
+                (["csv", "track.csv"], " rows"), (["csv", "steps.csv"], " rows"),
+                (
+                    ["recipes", Programs.source("docs/exports.md")],
+                    "python steps.csv, sql duckdb, sql grafana, sql grafana"
+                ),
+            ]
+            for (arguments, answer) in checks {
+                let run = try await readExport(arguments, in: system.folder)
+                #expect(run.status == 0 && run.text.contains(answer), "\(arguments): \(run.text)")
+            }
+            let motion = try await readExport(["csv", "motion.csv"], in: system.folder)
+            #expect(motion.status == 0 && motion.text.contains("31 columns"), "\(motion.text)")
+            let damaged = try await damage("track.gpx", system, "<ele>", "<altitude>", "</ele>", "</altitude>")
+            #expect(damaged.status == 1, "an invalid file passes the schema")
+        }
+    }
+
+    /// Creates the store `samples.db` with a simulated walk and a recording.
+    private func prepare(_ system: TestSystem) async throws {
+        let collector = try system.startCollector()
+        try await system.waitForSubscription()
+        let recording = try #require(recordingsFolder) + "/orientation/28_disturbed_stationary_magnet_A.csv"
+        let turner = try system.startAgent("turner", source: "replay:\(recording)", ["--speed", "max"])
+        let walker = try system.startAgent("walker", source: "simulate:1")
+        #expect(await turner.waitForExit(within: .seconds(120)) == 0, "\(turner.text)")
+        let reader = try await system.reader()
+        try await expectEventually(within: .seconds(60)) {
+            var count = 0
+            try reader.query(stream: .steps) { _ in count += 1 }
+            return count >= 5
+        }
+        await walker.stop()
+        await collector.stop()
+        // A copy of the file alone would lack the write-ahead log.
+        let copy = try await RunningProgram.run(
+            Programs.installed("sqlite3") ?? "sqlite3",
+            [system.storePath, "VACUUM INTO '\(system.folder)/samples.db'"])
+        #expect(copy.status == 0, "\(copy.text)")
+    }
+
+    private func export(_ subject: String, _ name: String, _ system: TestSystem) async throws {
+        let path = system.folder + "/" + name
+        let devices = name == "motion.csv" ? ["--device", "turner"] : []
+        let run = try await lockstep(["export", subject, "--out", path] + devices, system.storePath)
+        #expect(run.status == 0, "\(run.text)")
+    }
+
+    /// Replaces texts of a file, and reads it.
+    private func damage(
+        _ name: String, _ system: TestSystem, _ texts: String...
+    ) async throws -> (status: Int32, text: String) {
+        let url = URL(fileURLWithPath: system.folder + "/" + name)
+        var text = try String(contentsOf: url, encoding: .utf8)
+        for index in stride(from: 0, to: texts.count, by: 2) {
+            text = text.replacing(texts[index], with: texts[index + 1])
+        }
+        try text.write(to: url, atomically: true, encoding: .utf8)
+        return try await readExport([String(name.split(separator: ".")[1]), name], in: system.folder)
+    }
+}

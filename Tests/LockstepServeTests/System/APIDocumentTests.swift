@@ -1,0 +1,64 @@
+import Foundation
+import LockstepMQTT
+import LockstepTestSupport
+import Logging
+import Testing
+
+@testable import LockstepServe
+
+@Suite("The OpenAPI document")
+struct APIDocumentTests {
+    private static let path = Programs.source("Sources/LockstepServe/Page/openapi.json")
+
+    private func document() throws -> [String: Any] {
+        let data = try Data(contentsOf: URL(fileURLWithPath: Self.path))
+        return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    }
+
+    @Test("it has exactly the routes and parameters of the code")
+    func routes() throws {
+        let parts = ServerParts(
+            ServeConfiguration(broker: .init(host: "localhost", port: 1)), logger: Logger(label: "test"))
+        let paths = try #require(document()["paths"] as? [String: [String: [String: Any]]])
+        var documented: [String: Set<String>] = [:]
+        for (path, operations) in paths {
+            for (method, operation) in operations {
+                let parameters = operation["parameters"] as? [[String: Any]] ?? []
+                documented["\(method.uppercased()) \(path)"] = Set(
+                    parameters.filter { $0["in"] as? String == "query" }.compactMap { $0["name"] as? String })
+            }
+        }
+        var coded: [String: Set<String>] = [:]
+        for entry in parts.routes().entries {
+            coded["\(entry.route.method) \(entry.route.documentedPath)"] = Set(entry.route.parameters)
+        }
+        #expect(documented == coded)
+    }
+
+    @Test(
+        "the running server keeps to it",
+        .enabled(
+            if: ProcessInfo.processInfo.environment["LOCKSTEP_SCHEMATHESIS"] != nil, "schemathesis is not installed"),
+        arguments: ["schemathesis.toml", "schemathesis-known.toml"])
+    func schemathesis(_ configuration: String) async throws {
+        let program = try #require(ProcessInfo.processInfo.environment["LOCKSTEP_SCHEMATHESIS"])
+        try await withSystem { system in
+            _ = try system.startCollector()
+            _ = try system.startAgent("arm", ["--group", "lab"])
+            let server = try await TestServer(system)
+            try await expectEventually("stored samples") {
+                try await server.get("/api/v1/devices/lab/arm/streams/motion/accelerometer").body.contains("[[")
+            }
+            let run = try await RunningProgram.run(
+                program,
+                [
+                    "--config-file", Programs.source("Tests/LockstepServeTests/System/\(configuration)"), "run",
+                    "\(server.url)/openapi.json", "--url", server.url, "--max-examples", "25", "--seed", "1",
+                    "--request-timeout", "20", "--no-color",
+                ], environment: ["HOME": system.folder], within: .seconds(240))
+            #expect(run.status == 0, "\(run.text)")
+            #expect(run.text.contains("generated"), "\(run.text)")
+            #expect(server.program.isRunning && !server.program.text.contains("request failed"))
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import LockstepTestSupport
+import Testing
+
+@Suite("Safety of lockstep-serve")
+struct SafetyTests {
+    private static let reader = "reader-token-0123456789"
+    private static let operatorToken = "operator-token-0123456789"
+
+    private func tokenFile(in folder: String, mode: Int = 0o600) throws -> String {
+        let path = folder + "/tokens"
+        try "read \(Self.reader)\noperate \(Self.operatorToken)\n".write(
+            toFile: path, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        return path
+    }
+
+    @Test("a token gives its rights, in the header or in a cookie")
+    func rights() async throws {
+        try await withSystem { system in
+            let server = try await TestServer(system, ["--token-file", try tokenFile(in: system.folder)])
+            #expect(
+                try await server.get("/api/v1/session").body.contains(#""token_required":true,"authenticated":false"#))
+            for path in ["/api/v1/devices", "/api/v1/system", "/metrics", "/api/v1/live?device=*", "/api/v1/states"] {
+                let answer = try await server.get(path)
+                #expect(
+                    answer.status == 401 && answer.headers["www-authenticate"]?.hasPrefix("Bearer") == true, "\(path)")
+            }
+            #expect(try await server.get("/healthz").status == 200)
+            let bearer = ["-H", "Authorization: Bearer \(Self.reader)"]
+            #expect(try await server.get("/api/v1/devices", bearer).status == 200)
+            let command = "/api/v1/devices/g/a/commands"
+            #expect(try await server.post(command, #"{"flush":true}"#).status == 401)
+            #expect(try await server.post(command, #"{"flush":true}"#, bearer).status == 403)
+            let operate = ["-H", "Authorization: Bearer \(Self.operatorToken)"]
+            #expect(try await server.post(command, #"{"flush":true}"#, operate).status == 404)
+
+            #expect(try await server.post("/api/v1/session", #"{"token":"wrong-token-0123456789"}"#).status == 401)
+            let signIn = try await server.post("/api/v1/session", #"{"token":"\#(Self.reader)"}"#)
+            let cookie = try #require(signIn.headers["set-cookie"])
+            #expect(signIn.status == 204 && cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"))
+            let pair = try #require(cookie.split(separator: ";").first)
+            #expect(
+                try await server.get("/api/v1/session", ["-H", "Cookie: \(pair)"]).body.contains(#""rights":["read"]"#))
+            #expect(try await server.get("/api/v1/devices", ["-H", "Cookie: \(pair)"]).status == 200)
+            let signOut = try await server.get("/api/v1/session", ["--request", "DELETE"])
+            #expect(signOut.status == 204 && signOut.headers["set-cookie"]?.contains("Max-Age=0") == true)
+            #expect(!server.program.text.contains(Self.reader))
+        }
+    }
+
+    @Test("--read-only removes the right to send commands")
+    func readOnly() async throws {
+        try await withSystem { system in
+            let server = try await TestServer(system, ["--read-only"])
+            #expect(try await server.get("/api/v1/session").body.contains(#""rights":["read"]"#))
+            let answer = try await server.post("/api/v1/devices/g/a/commands", #"{"flush":true}"#)
+            #expect(answer.status == 403 && answer.detail.contains("--read-only"))
+        }
+    }
+
+    @Test("other names of this machine and pages of other sites are refused without tokens")
+    func otherSites() async throws {
+        try await withSystem { system in
+            let server = try await TestServer(system)
+            #expect(try await server.get("/api/v1/devices", ["-H", "Host: evil.example:\(server.port)"]).status == 421)
+            #expect(try await server.get("/", ["-H", "Host: evil.example"]).status == 421)
+            #expect(try await server.get("/api/v1/devices", ["-H", "Host: localhost:\(server.port)"]).status == 200)
+            #expect(try await server.get("/api/v1/devices", ["-H", "Origin: http://evil.example"]).status == 403)
+            #expect(try await server.get("/api/v1/devices", ["-H", "Origin: \(server.url)"]).status == 200)
+            #expect(try await server.get("/api/v1/states", ["-H", "Sec-Fetch-Site: cross-site"]).status == 403)
+            let command = try await server.post(
+                "/api/v1/devices/g/a/commands", #"{"flush":true}"#, ["-H", "Origin: null"])
+            #expect(command.status == 403)
+        }
+    }
+
+    @Test("unsafe settings are refused with the reason")
+    func refusals() async throws {
+        try await withTemporaryFolder { folder in
+            let open = try tokenFile(in: folder, mode: 0o644)
+            let cases: [(arguments: [String], text: String)] = [
+                (["--listen", "0.0.0.0:0"], "--token-file"), (["--listen", "[::]:0"], "--token-file"),
+                (["--token-file", open], "chmod 600"), (["--token-file", folder + "/none"], "cannot read"),
+                (["--tls-certificate", open], "must be used together"), (["--listen", "x"], "not an address"),
+                (["--tiles", "javascript:x"], "not an address of tiles"), (["--page", folder], "index.html"),
+                (["--store", "x.db"], "sqlite:PATH"), (["--max-connections", "0"], "whole number"),
+            ]
+            for (arguments, text) in cases {
+                let run = try await RunningProgram.run(Programs.built("lockstep-serve"), arguments)
+                #expect(run.status != 0 && run.text.contains(text), "\(arguments): \(run.text)")
+            }
+        }
+    }
+
+    @Test("TLS protects the connection, and its cookie is sent only with TLS")
+    func tls() async throws {
+        try await withSystem { system in
+            let (certificate, key) = (system.folder + "/server.pem", system.folder + "/server.key")
+            let openssl = try await RunningProgram.run(
+                "/usr/bin/openssl",
+                [
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key,
+                    "-out", certificate,
+                ])
+            try #require(openssl.status == 0, "\(openssl.text)")
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+            let server = try await TestServer(
+                system,
+                [
+                    "--tls-certificate", certificate, "--tls-key", key, "--token-file",
+                    try tokenFile(in: system.folder),
+                ], listen: "0.0.0.0:0")
+            #expect(server.scheme == "https")
+            #expect(try await server.get("/healthz", ["--cacert", certificate]).status == 200)
+            await #expect(throws: (any Error).self) { try await server.get("/healthz") }
+            let answer = try await server.post(
+                "/api/v1/session", #"{"token":"\#(Self.operatorToken)"}"#, ["--cacert", certificate])
+            #expect(answer.headers["set-cookie"]?.contains("; Secure") == true)
+            let plain = try RawConnection(port: server.port)
+            plain.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(!plain.read().contains("200 OK"))
+        }
+    }
+
+    @Test("lockstep serve executes lockstep-serve with its arguments")
+    func command() async throws {
+        let run = try await RunningProgram.run(Programs.built("lockstep"), ["serve", "--listen", "0.0.0.0:0"])
+        #expect(run.status != 0 && run.text.contains("--token-file"))
+        try await withTemporaryFolder { folder in
+            // Alone in its folder, with a PATH without the server.
+            try FileManager.default.copyItem(atPath: Programs.built("lockstep"), toPath: folder + "/lockstep")
+            let missing = try await RunningProgram.run(folder + "/lockstep", ["serve"], environment: ["PATH": folder])
+            #expect(missing.status != 0 && missing.text.contains("lockstep-serve") && missing.text.contains("install"))
+        }
+    }
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Runs the tests of the page: python3 run.py --programs .build/debug [--only NAME]... [--unit] [--list]"""
+
+import argparse
+import functools
+import http.server
+import pathlib
+import sys
+import threading
+import time
+import traceback
+
+from browser import Browser
+import scenarios
+from system import PAGE, System
+
+HERE = pathlib.Path(__file__).resolve().parent
+DEVICES = [(f"lab/{name}", f"simulate:{seed}") for seed, name in enumerate(["left", "right", "hip", "wrist"], 1)]
+
+
+def unit_tests(browser):
+    """Runs the tests of the calculations in the browser; returns their number and the failures."""
+    handler = functools.partial(Files, directory=str(HERE.parents[1]))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        page = browser.page()
+        page.open(f"http://127.0.0.1:{server.server_port}/Tests/PageTests/unit/index.html")
+        files = [path.name for path in sorted((HERE / "unit").glob("*.test.js"))]
+        page.expect("document.readyState === 'complete'")
+        results = page.evaluate(f"Promise.all({files}.map((name) => import('/Tests/PageTests/unit/' + name))).then(() => globalThis.results)")
+        page.close()
+        return len(results), [f"{result['name']}: {result['error']}" for result in results if result["error"]]
+    finally:
+        server.shutdown()
+
+
+class Files(http.server.SimpleHTTPRequestHandler):
+    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript"}
+
+    def log_message(self, *_):
+        pass
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--programs", help="folder with the programs")
+    options.add_argument("--only", action="append", default=[], help="a test to run, by its name")
+    options.add_argument("--unit", action="store_true", help="run only the tests of the calculations")
+    options.add_argument("--list", action="store_true", help="print the names of the tests")
+    arguments = options.parse_args()
+    names = [test.__name__ for test in scenarios.ALL]
+    if arguments.list:
+        print("\n".join(names))
+        return 0
+    unknown = set(arguments.only) - set(names)
+    if unknown:
+        options.error(f"unknown tests: {', '.join(sorted(unknown))}")
+    if not arguments.unit and not arguments.programs:
+        options.error("--programs is missing")
+    failed = 0
+    with Browser() as browser:
+        if arguments.unit:
+            count, failures = unit_tests(browser)
+            print(f"ok      {count} tests of calculations" if count and not failures else "\n".join(["FAILED", *failures]))
+            return 0 if count and not failures else 1
+        with System(arguments.programs, DEVICES) as system:
+            system.wait_for_samples()
+            for test in scenarios.ALL:
+                if arguments.only and test.__name__ not in arguments.only:
+                    continue
+                began = time.monotonic()
+                try:
+                    note = test(system, browser)
+                    print(f"ok      {test.__name__} ({time.monotonic() - began:.1f} s){f': {note}' if note else ''}", flush=True)
+                except Exception as error:
+                    failed += 1
+                    print(f"FAILED  {test.__name__}: {error}", flush=True)
+                    if not isinstance(error, AssertionError):
+                        traceback.print_exc()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,284 @@
+"""What the page must show and do, in a real browser with the real programs."""
+
+import json
+import pathlib
+import signal
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+VIEWS = ["#/", "#/map", "#/device/lab/left", "#/bouncer/lab/left", "#/system"]
+
+# Errors of the browser about a server that was stopped on purpose.
+EXPECTED = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "Failed to load resource")
+
+
+def open_view(page, system, view, ready):
+    page.open("about:blank")
+    page.open(f"{system.url}/{view}")
+    page.expect(ready, 30, f"{view} shows {ready}")
+
+
+def text(selector):
+    return f"(document.querySelector({json.dumps(selector)})?.textContent ?? '')"
+
+
+def no_errors(page, allowed=()):
+    wrong = [error for error in page.errors if not any(part in error for part in allowed)]
+    assert not wrong, f"errors in the console: {wrong[:5]}"
+
+
+def same_origin(page, system):
+    foreign = [url for url in page.requests if not url.startswith((system.url, "data:", "about:"))]
+    assert not foreign, f"requests to other servers: {foreign[:5]}"
+
+
+def fleet_shows_every_device(system, browser):
+    page = browser.page()
+    open_view(page, system, "#/", f"document.querySelectorAll('.fleet-row[data-key]').length === {len(system.devices)}")
+    for address, _ in system.devices:
+        group, device = address.split("/")
+        page.expect(f"""(() => {{ const row = document.querySelector('.fleet-row[data-key="{address}"]');
+            return row.querySelector('a').textContent === '{device}' && row.querySelector('.group').textContent === '{group}'
+                && row.querySelector('.state-word').textContent === 'Active' && /Hz$/.test(row.querySelector('.cell-rate').textContent)
+                && /%/.test(row.querySelector('.cell-battery').textContent) && row.querySelector('.cell-gaps').textContent === '0'; }})()""",
+                    20, f"the row of {address}")
+    page.evaluate("document.querySelector('[data-search]').focus()")
+    page.type("right")
+    page.expect("document.querySelectorAll('.fleet-row[data-key]').length === 1")
+    no_errors(page)
+    same_origin(page, system)
+    page.close()
+
+
+def device_shows_every_card(system, browser):
+    page = browser.page(height=1700)
+    open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.card').length === 8")
+    page.expect(f"{text('.device-title h1')} === 'left' && {text('.device-state')}.startsWith('Active')")
+    page.expect(f"/°/.test({text('.dial-text')})", what="an inclination")
+    page.expect("[...document.querySelectorAll('.angles dd')].every((angle) => /^−?[0-9.]+°$/.test(angle.textContent))", what="roll, pitch and yaw")
+    page.expect("document.querySelector('.walk-steps .walk-value')?.textContent > '0'", 40, "steps")
+    page.expect(f"/°/.test({text('.track-text')}) && /m/.test({text('.track-text')})", 30, "a position")
+    page.expect("document.querySelectorAll('.chart').length === 2")
+    page.expect("[...document.querySelectorAll('.chart .legend-item[aria-pressed=true] .legend-value')].every((value) => /[0-9]/.test(value.textContent))", what="values of the plots")
+    page.expect("document.querySelectorAll('.segment[data-state=active]').length >= 1")
+    page.expect(f"/Every batch/.test({text('.verdict')})")
+    no_errors(page)
+    same_origin(page, system)
+    page.close()
+
+
+def plots_show_the_past(system, browser):
+    page = browser.page(height=1700)
+    open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.chart').length === 2")
+    page.evaluate("[...document.querySelectorAll('#plots [role=radio]')].find((button) => button.textContent === '5 min').click()")
+    page.expect("!document.querySelector('.chart[data-loading]') && document.querySelector('.chart-note').hidden", 20, "loaded samples")
+    painted = """(() => { const canvas = document.querySelector('.chart-canvas'); const c = canvas.getContext('2d');
+        const { data } = c.getImageData(60, 0, canvas.width - 60, canvas.height - 24); let coloured = 0;
+        for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 60 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 60) coloured += 1;
+        return coloured; })()"""
+    assert page.evaluate(painted) > 100, "no curve is painted"
+    wanted = "([...document.querySelectorAll('#plots .card-note')][0].textContent)"
+    page.expect(f"/5 min 00 s$/.test({wanted})")
+    page.evaluate("document.querySelector('.chart-canvas').focus()")
+    page.key("+")
+    page.expect(f"/3 min 00 s$/.test({wanted})", what="a zoom of 0.6")
+    before = page.evaluate(wanted)
+    page.key("ArrowLeft")
+    page.expect(f"{wanted} !== {json.dumps(before)} && /3 min 00 s$/.test({wanted})", what="a pan")
+    page.expect("!document.querySelector('.chart[data-loading]')", 20)
+    page.key("End")
+    page.expect("document.querySelector('#plots [data-value=live]').getAttribute('aria-checked') === 'true'")
+    no_errors(page)
+    page.close()
+
+
+def live_values_arrive_in_time(system, browser):
+    """The time from a sample to the page, beside the window of 1 s in which the agent collects samples."""
+    page = browser.page()
+    open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.chart').length === 2")
+    delays = page.evaluate("""new Promise((resolve, reject) => {
+        const delays = [];
+        const events = new EventSource('/api/v1/live?device=lab/left&stream=motion/accelerometer&hz=10');
+        let connected = 0;
+        events.addEventListener('hello', (event) => { connected = Date.now(); });
+        events.addEventListener('samples', (event) => {
+            const batch = JSON.parse(event.data);
+            const steps = Array.isArray(batch.dt) ? batch.dt.reduce((sum, step) => sum + step, 0) : (batch.dt ?? 0) * (batch.x.length - 1);
+            const newest = batch.t + steps;
+            if (newest / 1000 > connected) delays.push(Date.now() - newest / 1000);
+            if (delays.length >= 8) { events.close(); resolve(delays); }
+        });
+        setTimeout(() => { events.close(); reject(new Error(`only ${delays.length} batches arrived`)); }, 30000);
+    })""")
+    worst = max(delays)
+    drawn = float(page.expect(f"{text('#plots .card-note')}.match(/^([0-9.]+) s behind$/)?.[1]", 20, "the delay of the plots"))
+    assert drawn < 1 + 1.5, f"the plots are drawn {drawn} s after the samples"
+    assert worst < 1500, f"a batch arrived {worst:.0f} ms after its newest sample"
+    no_errors(page)
+    page.close()
+    return f"newest sample of a batch to the browser: median {sorted(delays)[len(delays) // 2]:.0f} ms, worst {worst:.0f} ms; drawn {drawn} s after each sample, with the window of 1 s"
+
+
+def the_page_reconnects(system, browser):
+    page = browser.page()
+    open_view(page, system, "#/", "document.querySelectorAll('.fleet-row[data-key]').length > 0")
+    page.expect(f"{text('.link-state')} === 'Live'")
+    system.stop("server", signal.SIGKILL)
+    page.expect(f"{text('.link-state')} === 'Offline'", 20)
+    page.expect(f"!document.getElementById('banner').hidden && /lost/.test({text('#banner')})", 20)
+    assert page.evaluate("document.querySelectorAll('.fleet-row[data-key]').length > 0"), "the last known devices are no longer shown"
+    system.start_server()
+    page.expect(f"{text('.link-state')} === 'Live'", 40)
+    page.expect("document.getElementById('banner').hidden", 10)
+    page.expect("document.querySelector('.cell-age').textContent === 'now'", 20, "a new sample")
+    no_errors(page, EXPECTED)
+    page.close()
+
+
+def a_lost_device_is_shown_first(system, browser):
+    page = browser.page()
+    open_view(page, system, "#/", "document.querySelectorAll('.fleet-row[data-key]').length > 1")
+    system.stop("lab/right", signal.SIGKILL)
+    page.expect("""(() => { const first = [...document.querySelectorAll('.fleet-row[data-key]')].find((row) => row.getAttribute('aria-rowindex') === '2');
+        return first?.dataset.key === 'lab/right' && /lost/.test(first.querySelector('.cell-problem').textContent) && first.querySelector('.state-word').textContent === 'Background'; })()""", 60, "the lost device in the first row")
+    system.start_agent("lab/right", dict(system.devices)["lab/right"])
+    page.expect("""document.querySelector('.fleet-row[data-key="lab/right"] .state-word').textContent === 'Active'""", 60)
+    no_errors(page)
+    page.close()
+
+
+def a_lease_is_counted_down(system, browser):
+    page = browser.page(height=1700)
+    open_view(page, system, "#/device/lab/left", "document.querySelector('.lease-form')")
+    page.evaluate("""(() => { const form = document.querySelector('.lease-form'); form.querySelector('select').value = 'motion/accelerometer';
+        form.querySelector('input').value = '50'; form.querySelectorAll('select')[1].value = '60'; form.requestSubmit(); })()""")
+    page.expect(f"document.querySelector('.lease') && /^0:[0-5][0-9]$|^1:00$/.test({text('.lease-left')})", 20, "a lease with its countdown")
+    before = page.evaluate(text(".lease-left"))
+    page.expect(f"{text('.lease-left')} !== {json.dumps(before)}", 10, "a countdown that runs")
+    page.evaluate("document.querySelector('.lease button').click()")
+    page.expect("!document.querySelector('.lease')", 20, "the end of the lease")
+    no_errors(page)
+    page.close()
+
+
+def bouncer_pauses_with_the_device(system, browser):
+    page = browser.page()
+    open_view(page, system, "#/bouncer/lab/left", "document.querySelector('.pause')?.hidden === true")
+    command = """fetch('/api/v1/devices/lab/left/commands', {method: 'POST', headers: {'Content-Type': 'application/json'},
+        body: JSON.stringify({id: String(Math.random()), phase: '%s'})}).then((reply) => reply.status)"""
+    assert page.evaluate(command % "inactive") == 200
+    page.expect(f"document.querySelector('.pause').hidden === false && /inactive/.test({text('.pause-title')})", 20, "a pause")
+    assert page.evaluate(command % "foreground") == 200
+    page.expect("document.querySelector('.pause').hidden === true", 30, "the game to go on")
+    no_errors(page)
+    page.close()
+
+
+def bouncer_keeps_its_score(system, browser):
+    page = browser.page()
+    open_view(page, system, "#/bouncer", "document.querySelector('.arena')")
+    page.evaluate("localStorage.setItem('lockstep.bouncer.scores', JSON.stringify({keyboard: {score: 4, best: 9}}))")
+    page.open("about:blank")
+    open_view(page, system, "#/bouncer", f"{text('.score')} === '4' && {text('.score-box')}.includes('Best 9')")
+    page.evaluate("[...document.querySelectorAll('button')].find((button) => button.textContent === 'New game').click()")
+    page.expect(f"{text('.score')} === '0' && {text('.score-box')}.includes('Best 9')")
+    no_errors(page)
+    page.close()
+
+
+def charts_are_smooth(system, browser):
+    """Frames a second with four devices, three axes, 100 Hz, 30 s, from the browser's own trace."""
+    page = browser.page(height=1300)
+    open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.chart').length === 2")
+    page.evaluate("document.querySelector('.chart-head .small:last-child').click()")
+    page.evaluate("document.querySelectorAll('.chart .small').forEach((button) => button.click())")
+    for address, _ in system.devices[:4]:
+        page.evaluate("[...document.querySelectorAll('#plots button')].find((button) => button.textContent === 'Plot').click()")
+        page.expect("document.querySelector('dialog[open] #plot-device')?.options.length > 0")
+        page.evaluate(f"""(() => {{ const select = document.getElementById('plot-device'); select.value = '{address}'; select.dispatchEvent(new Event('change')); }})()""")
+        page.expect("[...(document.getElementById('plot-stream')?.options ?? [])].some((option) => option.value === 'motion/accelerometer') && !document.querySelector('dialog[open] [type=submit]').disabled")
+        page.evaluate("document.getElementById('plot-stream').value = 'motion/accelerometer'; document.querySelector('dialog[open] form').requestSubmit()")
+        page.expect("!document.querySelector('dialog[open]')")
+    page.evaluate("document.getElementById('plots').scrollIntoView()")
+    page.expect("document.querySelectorAll('.chart').length === 4 && [...document.querySelectorAll('.chart-note')].every((note) => note.hidden)", 30, "four live charts")
+    page.drain(3)
+    page.call("Tracing.start", traceConfig={"includedCategories": ["disabled-by-default-devtools.timeline.frame", "devtools.timeline", "devtools.timeline.frame"]})
+    began = time.monotonic()
+    frames = page.evaluate("""new Promise((resolve) => { let count = 0; const begin = performance.now();
+        const next = () => { count += 1; if (performance.now() - begin < 8000) requestAnimationFrame(next); else resolve(count * 1000 / (performance.now() - begin)); };
+        requestAnimationFrame(next); })""")
+    seconds = time.monotonic() - began
+    page.events.clear()
+    page.call("Tracing.end")
+    trace = []
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        page.drain(0.2)
+        if any(event.get("method") == "Tracing.tracingComplete" for event in page.events):
+            break
+    for event in page.events:
+        if event.get("method") == "Tracing.dataCollected":
+            trace += event["params"]["value"]
+    drawn = sum(event["name"] == "DrawFrame" for event in trace)
+    scripts = sum(event.get("dur", 0) for event in trace if event["name"] == "FireAnimationFrame") / 1000
+    result = f"{drawn / seconds:.1f} frames drawn a second, {frames:.1f} animation frames a second, {scripts / max(1, frames * seconds):.2f} ms of script a frame"
+    assert drawn > 0, "the trace has no frames"
+    # A machine that is busy with other tests may not give the browser its share: the cost of a frame is what counts.
+    assert scripts / max(1, frames * seconds) < 8, result
+    page.close()
+    return result
+
+
+def views_are_accessible(system, browser):
+    check = (HERE / "accessibility.js").read_text()
+    problems = []
+    for dark in (False, True):
+        for width, height, mobile in ((1440, 900, False), (390, 844, True)):
+            page = browser.page(width, height, 1, mobile, dark)
+            for view in VIEWS:
+                open_view(page, system, view, "document.querySelector('h1')")
+                page.expect(f"{text('.link-state')} === 'Live'")
+                page.drain(1)
+                problems += [f"{view} {width} px {'dark' if dark else 'light'}: {problem}" for problem in page.evaluate(check)]
+            no_errors(page)
+            page.close()
+    assert not problems, "\n  ".join(["problems:", *sorted(set(problems))[:40]])
+
+
+def everything_is_reachable_by_keyboard(system, browser):
+    page = browser.page()
+    open_view(page, system, "#/", "document.querySelectorAll('.fleet-row[data-key]').length > 1")
+    order = []
+    for _ in range(40):
+        page.key("Tab")
+        order.append(page.evaluate("(() => { const e = document.activeElement; return e === document.body ? 'end' : e.id || e.getAttribute('aria-label') || e.textContent.trim().slice(0, 20); })()"))
+        if page.evaluate("document.activeElement.classList.contains('fleet-row')"):
+            break
+    assert order[0] == "skip", f"the first stop is {order[0]}"
+    assert page.evaluate("document.activeElement.classList.contains('fleet-row')"), f"the list is not reached: {order}"
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none", "the focus is not visible"
+    page.key("ArrowDown")
+    page.expect("document.activeElement.getAttribute('aria-rowindex') === '3'")
+    page.key("Enter")
+    page.expect("location.hash.startsWith('#/device/')")
+    page.expect("document.querySelector('.device-title h1') && document.activeElement.id === 'main'")
+    no_errors(page)
+    page.close()
+
+
+def nothing_shifts(system, browser):
+    page = browser.page()
+    page.call("Page.addScriptToEvaluateOnNewDocument", source="""window.shifts = 0; new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value; }).observe({type: 'layout-shift', buffered: true});""")
+    for view in VIEWS:
+        open_view(page, system, view, f"{text('.link-state')} === 'Live'")
+        page.drain(3)
+        shift = page.evaluate("window.shifts")
+        assert shift < 0.1, f"{view} shifts by {shift:.3f}"
+    page.close()
+
+
+ALL = [fleet_shows_every_device, device_shows_every_card, plots_show_the_past, live_values_arrive_in_time, a_lease_is_counted_down,
+       bouncer_keeps_its_score, bouncer_pauses_with_the_device, views_are_accessible, everything_is_reachable_by_keyboard,
+       nothing_shifts, charts_are_smooth, a_lost_device_is_shown_first, the_page_reconnects]

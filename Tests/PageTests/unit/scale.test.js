@@ -1,0 +1,86 @@
+import { gapsOf, gapThreshold, medianStep, seriesOf, extentOf, lowerBound } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
+import { steadyRange, ticks, timeTicks, roundLength } from "../../../Sources/LockstepServe/Page/assets/pure/scale.js";
+import { limited, liveView, panned, recentView, zoomed, LEAST_SPAN } from "../../../Sources/LockstepServe/Page/assets/pure/view.js";
+import { check, equal, near, test } from "./harness.js";
+
+test("ticks are round and within the limits", () => {
+    equal(ticks(-1.3, 1.2, 5).ticks.map((t) => Number(t.toFixed(6))), [-1, -0.5, 0, 0.5, 1]);
+    equal(ticks(0, 10, 4).step, 2.5);
+    equal(ticks(0, 10, 4).decimals, 1);
+    equal(ticks(3, 3, 4).ticks, [3]);
+});
+
+test("time ticks are at whole local minutes", () => {
+    const from = Date.UTC(2026, 10, 25, 3, 7, 12) * 1000;
+    const result = timeTicks(from, from + 600e6, 5);
+    equal(result.step, 120e6);
+    check(result.ticks.every((t) => t % 120e6 === 0 && t >= from && t <= from + 600e6));
+    const shifted = timeTicks(from, from + 86400e6, 4, 5.5 * 3600e6);
+    check(shifted.ticks.every((t) => (t + 5.5 * 3600e6) % 21600e6 === 0));
+});
+
+test("a value axis keeps still while the data fit, and grows at once", () => {
+    const first = steadyRange(null, -1, 1);
+    check(first.low <= -1 && first.high >= 1);
+    equal(steadyRange(first, -0.9, 0.8), first);
+    const grown = steadyRange(first, -1, 3);
+    check(grown.high >= 3);
+    const shrunk = steadyRange(grown, 0, 0.1);
+    check(shrunk.high - shrunk.low < 1);
+    equal(steadyRange(first, Infinity, -Infinity), first);
+});
+
+test("a scale of a map has a round length", () => {
+    equal([940, 499, 199, 7].map(roundLength), [500, 200, 100, 5]);
+});
+
+test("zooming keeps the time under the pointer in its place", () => {
+    const view = recentView(1e15, 100e6);
+    const next = zoomed(view, 0.5, 1e15 - 75e6, 1e15);
+    near((1e15 - 75e6 - next.from) / (next.to - next.from), 0.25);
+    equal(next.to - next.from, 50e6);
+    equal(next.live, false);
+    near(zoomed(view, 1e-9, 1e15 - 1e6, 1e15).to - zoomed(view, 1e-9, 1e15 - 1e6, 1e15).from, LEAST_SPAN, 1);
+});
+
+test("panning stops shortly after now", () => {
+    const view = panned(liveView(1e15), 5, 1e15);
+    equal(view.to, 1e15 + 3e6);
+    equal(view.to - view.from, 30e6);
+    equal(limited({ live: false, from: -5, to: 10 }, 1e15).from, 0);
+});
+
+test("a reply with an envelope becomes curves, without columns of words", () => {
+    const series = seriesOf({ kind: "envelope", step: 1000, columns: ["x", "frame"], units: ["g", ""], from: 0, to: 3000, rows: [[0, 2, -1, 1], [1000, 2, 0, null]] });
+    equal(series.columns, ["x"]);
+    equal([...series.times], [500, 1500]);
+    equal([...series.low[0]], [-1, 0]);
+    equal(series.high[0][0], 1);
+    check(Number.isNaN(series.high[0][1]));
+});
+
+test("a reply with samples becomes lines, and words are left out", () => {
+    const series = seriesOf({ kind: "samples", step: null, columns: ["level", "state"], units: ["", ""], from: 0, to: 9, rows: [[1, 0.5, "full"], [2, null, "full"]] });
+    equal(series.columns, ["level"]);
+    check(series.low === series.high && Number.isNaN(series.low[0][1]));
+});
+
+test("rows further apart than the rate are a gap, also at both ends", () => {
+    const times = [10, 11, 12, 20, 21].map((t) => t * 1e6);
+    equal(gapThreshold(times, null, 1), 2.5e6);
+    equal(gapsOf(times, 2.5e6, 5e6, 30e6), [{ from: 5e6, to: 10e6 }, { from: 12e6, to: 20e6 }, { from: 21e6, to: 30e6 }]);
+    equal(gapsOf(times, 2.5e6, 11.5e6, 21e6), [{ from: 12e6, to: 20e6 }]);
+    equal(gapsOf([], 1e6, 0, 5e6), [{ from: 0, to: 5e6 }]);
+});
+
+test("wide buckets are no gaps", () => {
+    equal(gapThreshold([0, 60e6, 120e6], 60e6, 100), 105e6);
+    equal(medianStep([0, 1, 2, 50]), 1);
+});
+
+test("the extent covers only shown columns in the time range", () => {
+    const series = { times: [0, 1, 2], low: [[-5, 0, 1], [-9, -9, -9]], high: [[5, 2, 3], [9, 9, 9]], columns: [], units: [], gap: 1, step: null, from: 0, to: 2 };
+    equal(extentOf(series, 1, 2, [true, false]), { low: 0, high: 3 });
+    equal(extentOf(series, 7, 9, [true, true]), null);
+    equal(lowerBound([1, 3, 5], 3), 1);
+});
