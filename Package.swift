@@ -157,7 +157,7 @@ let package = Package(
         .executableTarget(
             name: "lockstep-serve",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepServe", "LockstepCommandLine",
+                "LockstepWire", "LockstepMQTT", "LockstepServe", "LockstepCommandLine",
                 "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
@@ -225,7 +225,7 @@ let package = Package(
         .testTarget(
             name: "LockstepServeTests",
             dependencies: [
-                "LockstepServe", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
+                "LockstepServe", "LockstepExport", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
                 "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve", logging,
             ],
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
@@ -252,6 +252,15 @@ let package = Package(
                 "lockstep-serve",
             ],
             exclude: ["Export/read_exports.py"]),
+        // The page, in a browser, with the built programs.
+        .testTarget(
+            name: "PageTests",
+            dependencies: [
+                "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
+            ],
+            exclude: [
+                "accessibility.js", "browser.py", "run.py", "scenarios.py", "screenshots.py", "system.py", "unit",
+            ]),
         // The examples and tables in docs/.
         .testTarget(
             name: "LockstepDocumentationTests",
@@ -285,7 +294,8 @@ for target in package.targets where target.type != .system {
 // them, the HTTP server and the slow algorithm tests halves the build.
 if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
     let excluded = [
-        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "LockstepServe", "LockstepServeTests",
+        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "PageTests", "LockstepServe",
+        "LockstepServeTests",
     ]
     package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }
     package.targets.removeAll { $0.type == .executable || excluded.contains($0.name) }

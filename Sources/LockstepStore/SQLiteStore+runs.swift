@@ -5,74 +5,80 @@ import LockstepSQLite
 
 extension SQLiteStore {
     /// Writes a run to its table, or appends it to the log.
-    func write(_ run: SampleRun, table: Int, device: Int64) throws(SQLiteError) -> IngestResult.Counts {
-        placement.add(run, table: table, device: device)
-        let target = tables[table].logTarget
-        let isDirect = placement.isDirect(run, rowsInLog: logs[activeLog]?.index.devices[device]?.rows ?? 0)
-        // Nothing is appended for a run without samples, but its batches are recorded.
-        let isEmpty = run.samples.isEmpty
-        if target == nil || isEmpty || (isDirect && !logsMayContain(run.samples.times, of: table, device: device)) {
-            return try writeDirectly(run, table: table, device: device)
-        }
-        guard let target else { return IngestResult.Counts() }
-        return try append(run, to: target, table: table, device: device)
-    }
-
-    private func writeDirectly(
-        _ run: SampleRun, table: Int, device: Int64
+    /// - Parameter position: the position of the device in `changes`.
+    func write(
+        _ run: SampleRun, table: Int, device: Int64, changes position: Int
     ) throws(SQLiteError) -> IngestResult.Counts {
-        let counts = try tables[table].write(run, device: device, in: database, conflicts: &conflicts)
-        changes[device]?.ledger.recordAll(run, counts)
-        return counts
+        placement.add(run, table: table, device: device)
+        let rowsInLog = logs[activeLog].index.devices[Int(device)]?.rows ?? 0
+        let isDirect = placement.isDirect(run, rowsInLog: rowsInLog)
+        // Nothing is appended for a run without samples, but its batches are recorded.
+        guard !run.samples.isEmpty, tables[table].logTarget != nil,
+            !isDirect || logsMayContain(run.samples.times, of: table, device: device)
+        else {
+            let counts = try tables[table].write(run, device: device, in: database, conflicts: &conflicts)
+            changes[position].ledger.recordAll(run, counts)
+            return counts
+        }
+        return try append(run, table: table, device: device, changes: position)
     }
 
     /// Appends the new samples of a run to the log, and writes samples that are stored with different values to
     /// `conflicts`.
     private func append(
-        _ run: SampleRun, to target: LogTarget, table: Int, device: Int64
+        _ run: SampleRun, table: Int, device: Int64, changes position: Int
     ) throws(SQLiteError) -> IngestResult.Counts {
         var counts = IngestResult.Counts()
         var batch = 0
-        for piece in run.increasingPieces {
-            let times = run.samples.times[piece]
-            var new: [Int] = Array(piece)
-            if let stored = try storedRows(times, of: table, device: device) {
-                new = []
-                for index in piece {
-                    guard let values = stored[run.samples.times[index]] else {
-                        new.append(index)
-                        continue
-                    }
-                    if !run.samples.stream.isEqual(index, of: run.samples, to: values),
-                        try conflicts.write(index, of: run, stored: values, device: device, in: database)
-                    {
-                        counts.conflicts += 1
-                    } else {
-                        counts.duplicates += 1
-                    }
+        var start = 0
+        while start < run.samples.count {
+            let piece = run.increasingPiece(from: start)
+            start = piece.upperBound
+            guard let stored = try storedRows(run.samples.times[piece], of: table, device: device) else {
+                counts.stored += piece.count
+                try append(piece, of: run, piece: piece, &batch, table: table, device: device, changes: position)
+                continue
+            }
+            var new: [Int] = []
+            for index in piece {
+                guard let values = stored[run.samples.times[index]] else {
+                    new.append(index)
+                    continue
+                }
+                if !run.samples.stream.isEqual(index, of: run.samples, to: values),
+                    try conflicts.write(index, of: run, stored: values, device: device, in: database)
+                {
+                    counts.conflicts += 1
+                } else {
+                    counts.duplicates += 1
                 }
             }
             counts.stored += new.count
-            let marks = try marks(new, of: run, piece: piece, from: &batch, device: device)
-            try logs[activeLog]?.append(
-                new, of: run.samples, to: target, table: table, device: device, marks: marks)
-            logs[activeLog]?.updateIndex(of: device) { content in
-                content.figures.samples += Int64(new.count)
-                for index in new { content.figures.recordSample(at: run.samples.times[index]) }
-                for mark in marks { content.figures.recordMessage(at: mark.receivedAt) }
-            }
+            try append(new, of: run, piece: piece, &batch, table: table, device: device, changes: position)
         }
-        changes[device]?.ledger.duplicates += Int64(counts.duplicates)
-        changes[device]?.ledger.conflicts += Int64(counts.conflicts)
+        changes[position].ledger.duplicates += Int64(counts.duplicates)
+        changes[position].ledger.conflicts += Int64(counts.conflicts)
         return counts
     }
 
-    /// Returns the first new sample of each batch in a piece of a run. The ledger gets batches without new samples.
+    /// Appends the new samples of a piece of a run to the log.
+    private func append(
+        _ new: some RandomAccessCollection<Int>, of run: SampleRun, piece: Range<Int>, _ batch: inout Int, table: Int,
+        device: Int64, changes position: Int
+    ) throws(SQLiteError) {
+        guard let target = tables[table].logTarget else { return }
+        try findMarks(new, of: run, piece: piece, from: &batch, device: device, changes: position)
+        try logs[activeLog].append(new, of: run.samples, to: target, table: table, device: device, marks: marks)
+    }
+
+    /// Sets `marks` to the first new sample of each batch in a piece of a run. The ledger gets batches without new
+    /// samples.
     /// - Parameter batch: the index of the first batch that is not marked yet.
-    private func marks(
-        _ new: [Int], of run: SampleRun, piece: Range<Int>, from batch: inout Int, device: Int64
-    ) throws(SQLiteError) -> [LogMark] {
-        var marks: [LogMark] = []
+    private func findMarks(
+        _ new: some RandomAccessCollection<Int>, of run: SampleRun, piece: Range<Int>, from batch: inout Int,
+        device: Int64, changes position: Int
+    ) throws(SQLiteError) {
+        marks.removeAll(keepingCapacity: true)
         var rest = new[...]
         while batch < run.batches.count, run.batches[batch].end <= piece.upperBound {
             let info = run.batches[batch]
@@ -80,20 +86,23 @@ extension SQLiteStore {
             let receivedAt = info.receivedAt.microseconds
             let first = rest.first
             rest = rest.drop { $0 < info.end }
-            let position = info.validPosition
-            let key = position.map { DeviceEpoch(device: run.device, epoch: $0.epoch) }
+            let number = info.validPosition
             if let first, first < info.end {
-                let epoch = try key.map { key throws(SQLiteError) in
-                    try epochs.id(of: key, device: device, in: database)
+                var scope: Scope?
+                var epoch: Int64?
+                if let number {
+                    let found = scopes.scope(of: run.device, device: device, epoch: number.epoch)
+                    epoch = try epochs.id(of: found, in: database)
+                    scope = found
                 }
-                marks.append(LogMark(index: first, epoch: epoch, seq: position?.seq, receivedAt: receivedAt))
-                if let key { logs[activeLog]?.updateIndex(of: device) { $0.add(key) } }
+                marks.append(
+                    LogMark(
+                        index: first, epoch: epoch, scope: scope?.number, seq: number?.seq, receivedAt: receivedAt))
             } else {
-                changes[device]?.ledger.recordMessage(at: receivedAt)
-                if let key, let seq = position?.seq { changes[device]?.ledger.insert(seq, of: key) }
+                changes[position].ledger.recordMessage(at: receivedAt)
+                if let number { changes[position].ledger.insert(number.seq, of: number.epoch) }
             }
         }
-        return marks
     }
 
     /// Returns whether the logs may contain a time of a device's samples.
@@ -116,23 +125,22 @@ extension SQLiteStore {
     private func turns(
         _ times: ClosedRange<Int64>, of table: Int, device: Int64
     ) -> [(log: LogNumber, turn: Int64)] {
-        LogNumber.allCases.flatMap { number in
-            (logs[number]?.index.devices[device]?.segments(of: table, overlapping: times) ?? [])
-                .map { (number, $0.turn) }
+        var turns: [(log: LogNumber, turn: Int64)] = []
+        for number in LogNumber.allCases {
+            logs[number].index.devices[Int(device)]?.forEachSegment(of: table, overlapping: times) { segment in
+                turns.append((number, segment.turn))
+            }
         }
+        return turns
     }
 }
 
 extension SampleRun {
-    /// The longest ranges of samples whose times strictly increase.
-    var increasingPieces: [Range<Int>] {
-        var pieces: [Range<Int>] = []
-        var start = 0
-        for index in samples.times.indices.dropFirst() where samples.times[index] <= samples.times[index - 1] {
-            pieces.append(start..<index)
-            start = index
-        }
-        if start < samples.count { pieces.append(start..<samples.count) }
-        return pieces
+    /// Returns the longest range of samples from a start whose times strictly increase.
+    /// - Precondition: `start` is less than the number of samples.
+    func increasingPiece(from start: Int) -> Range<Int> {
+        var end = start + 1
+        while end < samples.count, samples.times[end] > samples.times[end - 1] { end += 1 }
+        return start..<end
     }
 }

@@ -34,6 +34,7 @@ public final class SQLiteStore: SampleStore {
     /// The index in `tables` of the table of each stream.
     let tableIndexes: [SensorStream: Int]
     var devices: DeviceTable
+    var scopes = ScopeTable()
     var epochs: EpochTable
     var received: RangeLedger
     var dropped: RangeLedger
@@ -41,19 +42,23 @@ public final class SQLiteStore: SampleStore {
     let lifecycle: LifecycleTable
     let rejected: RejectedTable
     /// The two logs. ``activeLog`` receives new rows.
-    var logs: [LogNumber: LogWriter]
+    var logs: LogPair<LogWriter>
     var activeLog = LogNumber.first
     /// The time at which the active log was chosen.
     var logStart = ContinuousClock.now
     /// The merge of the other log, if it is not empty.
     var merge: LogMerge?
     /// The times of the newest evidence for the states of devices, in µs since 1970, by device id. A merge writes them.
-    var evidence: [Int64: Int64] = [:]
+    var evidence = NumberMap<Int64>()
     var placement = RowPlacement()
-    /// The changes of the current transaction, by device id.
-    var changes: [Int64: DeviceChanges] = [:]
-    /// The epochs with received or dropped batches in the current transaction, with the ids of their devices.
-    var changedEpochs: [DeviceEpoch: Int64] = [:]
+    /// The changes of the current transaction.
+    var changes = ChangeSet()
+    /// The scopes with received or dropped batches in the current transaction.
+    var changedScopes: [Scope] = []
+    /// Whether a scope, by its number, is in `changedScopes`.
+    var isChangedScope = NumberMap<Bool>()
+    /// The batches of a run in the log. It is kept to reuse its memory.
+    var marks: [LogMark] = []
     /// Whether a checkpoint was tried since the last commit. The length of the log is only updated by the next commit.
     var hasTriedCheckpoint = false
     /// Whether a slice of a merge has failed since the last commit, for example because the disk is full.
@@ -87,14 +92,16 @@ public final class SQLiteStore: SampleStore {
             self.tables = tables
             tableIndexes = indexes
             devices = try DeviceTable(in: database)
-            epochs = try EpochTable(in: database)
+            var scopes = ScopeTable()
+            epochs = try EpochTable(in: database, &scopes)
+            self.scopes = scopes
             received = try RangeLedger(table: "merged_batches", in: database)
             dropped = try RangeLedger(table: "dropped", in: database)
             conflicts = try ConflictTable(limit: options.conflictLimit, in: database)
             lifecycle = try LifecycleTable(in: database)
             rejected = try RejectedTable(limit: options.rejectedLimit, in: database)
-            logs = [:]
-            for log in LogNumber.allCases { logs[log] = try LogWriter(log, in: database) }
+            let database = database
+            logs = try LogPair { try LogWriter($0, in: database) }
             try recoverLogs()
         } catch {
             throw StoreError(error, path: path)
@@ -122,14 +129,14 @@ public final class SQLiteStore: SampleStore {
     /// - Throws: ``StoreError``. The groups are then discarded.
     public func commit() throws(StoreError) -> IngestResult {
         guard database.isInTransaction else {
-            guard changes.isEmpty, changedEpochs.isEmpty else {
+            guard changes.isEmpty, changedScopes.isEmpty else {
                 throw rolledBack(
                     StoreError(.other, "SQLite rolled back a transaction on \(path): write its data again"))
             }
             return IngestResult()
         }
         do {
-            for (device, changes) in changes { try write(changes, of: device) }
+            for changes in changes.devices { try write(changes) }
             try dropped.flush()
             let result = try result()
             try database.execute("COMMIT")
@@ -139,12 +146,11 @@ public final class SQLiteStore: SampleStore {
             epochs.commit()
             received.commit()
             dropped.commit()
-            for log in LogNumber.allCases { logs[log]?.commit() }
+            for log in LogNumber.allCases { logs[log].commit() }
             for index in tables.indices { tables[index].commit() }
             placement.commit()
             switchLogsIfFull()
-            changes.removeAll(keepingCapacity: true)
-            changedEpochs.removeAll(keepingCapacity: true)
+            endTransaction()
             return result
         } catch {
             throw rolledBack(error)
@@ -169,26 +175,41 @@ public final class SQLiteStore: SampleStore {
         // connection rolls back.
         if database.isInTransaction { try? database.execute("ROLLBACK") }
         // Another device can get the id of a device that was not stored.
-        for device in devices.added { evidence[device] = nil }
+        for device in devices.added { evidence[Int(device)] = nil }
         devices.rollBack()
         epochs.rollBack()
         received.rollBack()
         dropped.rollBack()
         conflicts.rollBack()
-        for log in LogNumber.allCases { logs[log]?.rollBack() }
+        for log in LogNumber.allCases { logs[log].rollBack() }
         for index in tables.indices { tables[index].rollBack() }
         placement.rollBack()
-        changes.removeAll(keepingCapacity: true)
-        changedEpochs.removeAll(keepingCapacity: true)
+        endTransaction()
+    }
+
+    private func endTransaction() {
+        changes.removeAll()
+        for scope in changedScopes { isChangedScope[scope.number] = nil }
+        changedScopes.removeAll(keepingCapacity: true)
+    }
+
+    /// Adds the batch numbers of a scope to the result of the transaction.
+    func markChanged(_ scope: Scope) {
+        guard isChangedScope[scope.number] == nil else { return }
+        isChangedScope[scope.number] = true
+        changedScopes.append(scope)
     }
 
     /// Returns the combined result of all groups in the transaction.
     private func result() throws(SQLiteError) -> IngestResult {
         var result = IngestResult()
-        for changes in changes.values { result.devices[changes.device] = changes.counts }
-        for (key, device) in changedEpochs {
-            result.received[key] = try received.numbers(of: key, device: device)
-                .union(dropped.numbers(of: key, device: device))
+        result.counts.reserveCapacity(changes.devices.count)
+        for changes in changes.devices { result.counts.append((changes.device, changes.counts)) }
+        result.scopes.reserveCapacity(changedScopes.count)
+        for scope in changedScopes {
+            let numbers = try received.numbers(of: scope).union(dropped.numbers(of: scope))
+            result.scopes.append(
+                IngestResult.Scope(key: scopes.keys[scope.number], number: scope.number, received: numbers))
         }
         return result
     }

@@ -30,7 +30,10 @@ public struct SampleRun: Sendable {
     }
 
     /// The sender of the batches.
-    public let device: DeviceAddress
+    public internal(set) var device: DeviceAddress
+    /// A number of the device that its writer uses for no other device, or nil. A store finds the device by it without
+    /// computing a hash.
+    package var deviceNumber: Int?
     /// The samples of all batches. Times increase within a batch, but not necessarily from one batch to the next.
     public private(set) var samples: SampleBlock
     /// The batches in order of receipt.
@@ -71,6 +74,14 @@ public struct SampleRun: Sendable {
         guard let (position, isLive) = read(&samples, batches.last?.position?.epoch) else { return false }
         batches.append(Batch(position: position, isLive: isLive, receivedAt: receivedAt, end: samples.count))
         return true
+    }
+
+    /// Removes all batches, but keeps the memory for the samples of another device.
+    package mutating func reset(to device: DeviceAddress) {
+        self.device = device
+        deviceNumber = nil
+        batches.removeAll(keepingCapacity: true)
+        samples.truncate(to: 0)
     }
 
     /// Removes the last batch and its samples.

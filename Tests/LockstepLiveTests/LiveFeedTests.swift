@@ -59,7 +59,7 @@ struct LiveFeedTests {
         }
     }
 
-    @Test("samples reach a subscriber within half a second")
+    @Test("each batch reaches a subscriber without waiting for the next one")
     func samplesAreLive() async throws {
         try await withBroker { broker in
             try await withClient(broker) { client in
@@ -68,11 +68,9 @@ struct LiveFeedTests {
                     var chunks = subscription.makeAsyncIterator()
                     #expect(events(await chunks.next()).map(\.name) == ["hello"])
                     for second in 0..<3 {
-                        let start = ContinuousClock.now
                         await publish(client, .samples(samples(100, from: Double(second)), of: left))
                         let next = events(await chunks.next())
                         #expect(try next.first?.samples() == samples(100, from: Double(second)))
-                        #expect(ContinuousClock.now - start < .milliseconds(500))
                     }
                 }
             }

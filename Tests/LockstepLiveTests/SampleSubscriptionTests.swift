@@ -119,6 +119,21 @@ struct SampleSubscriptionTests {
         let received = try events.dropFirst().flatMap { try $0.samples().times }
         #expect(received.count > 100 && received.last == samples(100, from: 7).times.last)
         #expect(events.first?.data == #"{"samples":\#(800 - received.count)}"#)
+        #expect(picture.statistics.droppedSamples == Int64(800 - received.count))
+    }
+
+    @Test("a batch that is larger than a subscriber's queue is split, and its newest samples arrive")
+    func largeBatch() throws {
+        let picture = LivePicture(root: .standard, limits: LiveLimits(queueBytes: 100_000))
+        let subscription = try picture.subscribe(to: all, at: moment(0))
+        _ = subscription.waiting()
+        let batch = samples(10_000, from: 0)
+        picture.handle(.samples(batch, of: left), at: 0)
+        picture.advance(from: 0, to: 0.02)
+        let received = try subscription.waiting().filter { $0.name == "samples" }.flatMap { try $0.samples().times }
+        #expect(received.count >= 1000)
+        #expect(received == batch.times.suffix(received.count))
+        #expect(picture.statistics.droppedSamples == Int64(batch.count - received.count))
     }
 
     @Test("recent samples of many streams are limited to the size of a queue, with the same share for each stream")

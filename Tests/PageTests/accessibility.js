@@ -9,6 +9,8 @@
         if (by) return by.split(" ").map((id) => document.getElementById(id)?.textContent ?? "").join(" ").trim();
         const own = element.getAttribute("aria-label") ?? "";
         if (own.trim()) return own.trim();
+        // These are not named by their content.
+        if (element.matches("[role=radiogroup], [role=group], [role=region], [role=img], [role=grid], dialog, nav, section, aside")) return "";
         if (element.labels?.length) return [...element.labels].map((part) => part.textContent).join(" ").trim();
         const text = [...element.childNodes].map((node) => node.nodeType === 3 ? node.data : node.nodeType === 1 && node.getAttribute("aria-hidden") !== "true" ? nameOf(node) : "").join(" ");
         return text.trim() || (element.getAttribute("title") ?? "").trim();

@@ -10,6 +10,8 @@ import threading
 import time
 import traceback
 
+sys.dont_write_bytecode = True  # the folder belongs to the sources
+
 from browser import Browser
 import scenarios
 from system import PAGE, System

@@ -7,6 +7,8 @@ import signal
 import sys
 import time
 
+sys.dont_write_bytecode = True  # the folder belongs to the sources
+
 from browser import Browser
 from system import System, recordings
 

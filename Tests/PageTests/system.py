@@ -104,7 +104,7 @@ class System:
         options = list(self.server_options)
         if self.token:
             tokens = self.folder / "tokens"
-            tokens.write_text(f"operate {self.token}\nread reader-{self.token}\n")
+            tokens.write_text(f"operate {self.token}\nread read-{self.token}\n")
             tokens.chmod(0o600)
             options += ["--token-file", tokens]
         self.start("server", self.programs / "lockstep-serve", "--broker", self.broker, "--store", self.store,

@@ -4,11 +4,15 @@ import LockstepStore
 /// Coalesces acknowledgements: the first is sent shortly after a batch, the next ones about once a second for each
 /// (device, epoch).
 struct AcknowledgementSchedule {
-    /// The stored batches of a (device, epoch).
-    private struct Pending {
-        let batches: SequenceSet
+    /// What is known of a (device, epoch).
+    private struct Entry {
+        let key: DeviceEpoch
+        /// The stored batches that are not acknowledged yet, together with all earlier ones; nil if there are none.
+        var pending: SequenceSet?
         /// The time of the commit that stored the newest batch, in µs of the boot clock.
-        let committedAt: Int64
+        var committedAt: Int64 = 0
+        /// The time of the last acknowledgement, in µs of the boot clock.
+        var sentAt: Int64?
     }
 
     /// The minimum time between two acknowledgements of one (device, epoch), in µs. It is shorter than an agent's
@@ -19,20 +23,26 @@ struct AcknowledgementSchedule {
     /// The minimum time between two scans of the queue, in µs.
     private static let scanInterval: Int64 = 50_000
 
-    private var pending: [DeviceEpoch: Pending] = [:]
-    private var queue = DeadlineQueue<DeviceEpoch>()
-    /// The time of the last acknowledgement of each (device, epoch), in µs of the boot clock.
-    private var sentAt: [DeviceEpoch: Int64] = [:]
-    /// The size of `sentAt` at which expired entries are removed.
-    private var pruneThreshold = 20_000
+    /// The entries by the number of the (device, epoch) in the store. These numbers are small.
+    private var entries: [Entry?] = []
+    private var queue = DeadlineQueue<Int>()
     /// The earliest time of the next scan of the queue, in µs of the boot clock.
     private var nextScan: Int64 = 0
 
     /// Schedules an acknowledgement of the stored batches of (device, epoch).
     /// - Parameter boot: the time of the commit, in µs of the boot clock.
-    mutating func schedule(_ key: DeviceEpoch, received: SequenceSet, at boot: Int64) {
-        guard pending.updateValue(Pending(batches: received, committedAt: boot), forKey: key) == nil else { return }
-        queue.add(key, deadline: max(boot + Self.delay, sentAt[key].map { $0 + Self.minInterval } ?? .min))
+    mutating func schedule(_ scope: IngestResult.Scope, at boot: Int64) {
+        let number = scope.number
+        if number >= entries.count {
+            entries.append(contentsOf: repeatElement(nil, count: number + 1 - entries.count))
+        }
+        if entries[number] == nil { entries[number] = Entry(key: scope.key) }
+        let isScheduled = entries[number]?.pending != nil
+        entries[number]?.pending = scope.received
+        entries[number]?.committedAt = boot
+        guard !isScheduled else { return }
+        let earliest = entries[number]?.sentAt.map { $0 + Self.minInterval } ?? .min
+        queue.add(number, deadline: max(boot + Self.delay, earliest))
     }
 
     /// The time of the next call to ``takeExpired(at:)``, in µs of the boot clock, or nil if nothing is pending.
@@ -43,17 +53,13 @@ struct AcknowledgementSchedule {
         guard let nextDeadline, boot >= nextDeadline else { return [] }
         nextScan = boot + Self.scanInterval
         var expired: [(DeviceAddress, Acknowledgement)] = []
-        while let (_, key) = queue.popExpired(at: boot) {
-            guard let received = pending.removeValue(forKey: key) else { continue }
+        while let (_, number) = queue.popExpired(at: boot) {
+            guard let entry = entries[number], let received = entry.pending else { continue }
             let ack = Acknowledgement(
-                epoch: key.epoch, received: received.batches, holdTime: boot - received.committedAt)
-            expired.append((key.device, ack))
-            sentAt[key] = boot
-        }
-        // Limit the memory: ended epochs would accumulate. An entry older than the interval no longer has an effect.
-        if sentAt.count > pruneThreshold {
-            sentAt = sentAt.filter { boot - $0.value < Self.minInterval }
-            pruneThreshold = max(20_000, 2 * sentAt.count)
+                epoch: entry.key.epoch, received: received, holdTime: boot - entry.committedAt)
+            expired.append((entry.key.device, ack))
+            entries[number]?.pending = nil
+            entries[number]?.sentAt = boot
         }
         return expired
     }

@@ -48,13 +48,39 @@ extension Intake {
         let isSteady = topics[route].group == groupNumber - 1
         topics[route].group = groupNumber
         topics[route].run = group.runs.count
-        group.runs.append(
-            SampleRun(
+        let samples = isSteady ? topics[route].samples : 0
+        var run =
+            takeFreeRun(of: address, stream: stream, samples: samples)
+            ?? SampleRun(
                 device: address, stream: stream, expectedBatches: isSteady ? topics[route].batches : 0,
-                samples: isSteady ? topics[route].samples : 0))
+                samples: samples)
+        run.deviceNumber = topics[route].device.flatMap { devices[$0].number }
+        group.runs.append(run)
         topics[route].batches = 0
         topics[route].samples = 0
         return group.runs.count - 1
+    }
+
+    /// The number of samples up to which the memory of a run is kept for another one.
+    private static let maxReusedSamples = 64
+    /// The number of runs whose memory is kept.
+    private static let maxFreeRuns = 4096
+
+    /// Keeps the memory of the runs of a group that was written. Allocating it again would take longer than decoding a
+    /// small message.
+    mutating func recycle(_ runs: consuming [SampleRun]) {
+        while let run = runs.popLast() {
+            guard run.samples.count <= Self.maxReusedSamples else { continue }
+            let stream = run.samples.stream
+            guard freeRuns[stream]?.count ?? 0 < Self.maxFreeRuns else { continue }
+            freeRuns[stream, default: []].append(run)
+        }
+    }
+
+    private mutating func takeFreeRun(of device: DeviceAddress, stream: SensorStream, samples: Int) -> SampleRun? {
+        guard samples <= Self.maxReusedSamples, var run = freeRuns[stream]?.popLast() else { return nil }
+        run.reset(to: device)
+        return run
     }
 
     /// Decodes a payload and appends its samples to a run.
@@ -113,8 +139,9 @@ extension Intake {
             devices[device].isPending = true
             return
         }
-        let state = registry.handle(
-            .liveSamples(newest: newest), of: devices[device].address, at: moment, into: &group)
+        let number = devices[device].number ?? registry.number(of: devices[device].address, at: moment)
+        devices[device].number = number
+        let state = registry.handle(.liveSamples(newest: newest), of: number, at: moment, into: &group)
         guard state == .active || state == .inactive else { return }
         devices[device].settledInGroup = groupNumber
         devices[device].newest = min(newest, moment.wall)

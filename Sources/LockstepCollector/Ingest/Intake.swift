@@ -28,6 +28,8 @@ struct Intake {
     var groupNumber = 1
     /// The number of samples in the current group.
     var pendingSamples = 0
+    /// Empty runs of earlier groups, to reuse their memory.
+    var freeRuns: [SensorStream: [SampleRun]] = [:]
     /// The devices whose newest live samples have not been reported to the life cycle yet, as indices into `devices`.
     var pendingDevices: [Int] = []
 
@@ -54,6 +56,8 @@ struct Intake {
     /// A device in the store or in the current group.
     struct KnownDevice {
         let address: DeviceAddress
+        /// The number of the device in the life-cycle registry, or nil before its first event.
+        var number: Int?
         /// The number of the group in which further live samples cannot change the device's state. In that group it is
         /// enough to report the newest samples once, at the end.
         var settledInGroup = 0
@@ -96,7 +100,11 @@ struct Intake {
     mutating func discardGroup() {
         for device in pendingDevices { devices[device].isPending = false }
         pendingDevices.removeAll(keepingCapacity: true)
+        let (runs, evidence) = (group.runs.count, group.evidence.count)
         group = IngestGroup()
+        // The next group is probably as large. Growing the arrays would copy them several times.
+        group.runs.reserveCapacity(runs)
+        group.evidence.reserveCapacity(evidence)
         groupNumber += 1
         pendingSamples = 0
     }

@@ -71,6 +71,16 @@ public struct LifecycleMachine: Sendable {
         }
     }
 
+    /// Records live samples if they change nothing but the time of the evidence. This is the usual case.
+    /// - Returns: whether they were recorded. If not, pass them as an event.
+    mutating func recordEvidence(_ newest: Timestamp, at moment: Moment) -> Bool {
+        guard let evidenceTime = snapshot.evidenceTime, newest > evidenceTime, state == .active || state == .inactive
+        else { return false }
+        lastMessageAt = moment.boot
+        snapshot.evidenceTime = clamped(newest, to: moment)
+        return true
+    }
+
     /// Restarts the timeouts. Call it when the collector has connected: without a connection, it cannot detect silent
     /// devices.
     /// - Parameter moment: the current time.

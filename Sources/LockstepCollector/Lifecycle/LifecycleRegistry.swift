@@ -4,28 +4,54 @@ import LockstepStore
 /// The life cycles of all devices, including the uncommitted changes of the current transaction.
 ///
 /// Changes are provisional until they are on disk: ``commit()`` keeps them, ``rollback()`` reverts them.
+///
+/// Each device has a number, by which its life cycle is found without computing a hash.
 struct LifecycleRegistry {
-    private var committed: [DeviceAddress: LifecycleMachine]
-    /// The changed machines of the current transaction.
-    private var uncommitted: [DeviceAddress: LifecycleMachine] = [:]
+    private struct Entry {
+        let device: DeviceAddress
+        var machine: LifecycleMachine
+        /// Whether a commit has kept the device. If not, it exists only in the current transaction.
+        var isCommitted: Bool
+        /// The position in `changed` of the state before the current transaction, or nil if it has not changed.
+        var change: Int?
+        /// The valid queue entry of the device. Its other entries are stale.
+        var queuedDeadline: Int64?
+    }
+
+    /// The life cycles by the number of the device.
+    private var entries: [Entry] = []
+    private var numbers: [DeviceAddress: Int] = [:]
+    /// The changed devices of the current transaction, with the states before it.
+    private var changed: [(number: Int, machine: LifecycleMachine)] = []
     private let timing: LifecycleMachine.Timing
     /// The devices by their next tick, in µs of the boot clock. An entry is never later than the actual deadline, and
     /// often earlier, because every message of a device postpones its deadline.
-    private var queue = DeadlineQueue<DeviceAddress>()
-    /// The valid queue entry of each device. Other entries of the device are stale.
-    private var queuedDeadline: [DeviceAddress: Int64] = [:]
+    private var queue = DeadlineQueue<Int>()
+    private(set) var deviceCount = 0
 
     init(_ snapshots: [DeviceAddress: LifecycleSnapshot], timing: LifecycleMachine.Timing, at moment: Moment) {
         self.timing = timing
-        committed = snapshots.mapValues { LifecycleMachine($0, timing: timing, at: moment) }
+        for (device, snapshot) in snapshots {
+            add(device, LifecycleMachine(snapshot, timing: timing, at: moment), isCommitted: true)
+        }
+        deviceCount = entries.count
     }
 
-    var deviceCount: Int { committed.count }
-
-    var devices: [DeviceAddress] { Array(committed.keys) }
+    /// The committed devices.
+    var devices: [DeviceAddress] { entries.lazy.filter(\.isCommitted).map(\.device) }
 
     /// Returns the last committed transition of a device.
-    func lastTransition(of device: DeviceAddress) -> LifecycleTransition? { committed[device]?.snapshot.last }
+    func lastTransition(of device: DeviceAddress) -> LifecycleTransition? {
+        guard let number = numbers[device], entries[number].isCommitted else { return nil }
+        let entry = entries[number]
+        return (entry.change.map { changed[$0].machine } ?? entry.machine).snapshot.last
+    }
+
+    /// Returns the number of a device, which stays the same.
+    mutating func number(of device: DeviceAddress, at moment: Moment) -> Int {
+        if let number = numbers[device] { return number }
+        return add(device, LifecycleMachine(timing: timing, at: moment), isCommitted: false)
+    }
 
     /// Passes an event to a device's life cycle, and adds the resulting changes to `group`.
     /// - Returns: the state afterwards, or nil if the device has none yet.
@@ -33,57 +59,110 @@ struct LifecycleRegistry {
     mutating func handle(
         _ event: LifecycleMachine.Event, of device: DeviceAddress, at moment: Moment, into group: inout IngestGroup
     ) -> LifecycleState? {
-        var machine = uncommitted[device] ?? committed[device] ?? LifecycleMachine(timing: timing, at: moment)
-        let before = machine.snapshot
-        let transition = machine.handle(event, at: moment)
-        uncommitted[device] = machine
-        if let deadline = machine.nextTick { enqueue(device, deadline: deadline) }
-        group.lifecycles[device] = machine.snapshot
-        if !machine.snapshot.isEqualIgnoringEvidenceTime(before) { group.changedLifecycles.insert(device) }
-        if let transition { group.transitions.append(DeviceTransition(device: device, transition: transition)) }
-        return machine.state
+        handle(event, of: number(of: device, at: moment), at: moment, into: &group)
+    }
+
+    /// Passes an event to the life cycle of the device with a number.
+    @discardableResult
+    mutating func handle(
+        _ event: LifecycleMachine.Event, of number: Int, at moment: Moment, into group: inout IngestGroup
+    ) -> LifecycleState? {
+        if entries[number].change == nil {
+            if !entries[number].isCommitted {
+                // The device may have been added a while ago.
+                entries[number].machine = LifecycleMachine(timing: timing, at: moment)
+            }
+            entries[number].change = changed.count
+            changed.append((number, entries[number].machine))
+        }
+        if case .liveSamples(let newest) = event, entries[number].machine.recordEvidence(newest, at: moment) {
+            addEvidence(of: number, into: &group)
+        } else {
+            let before = entries[number].machine.snapshot
+            let transition = entries[number].machine.handle(event, at: moment)
+            let (device, snapshot) = (entries[number].device, entries[number].machine.snapshot)
+            if let transition { group.transitions.append(DeviceTransition(device: device, transition: transition)) }
+            if snapshot.isEqualIgnoringEvidenceTime(before) {
+                addEvidence(of: number, into: &group)
+            } else {
+                group.lifecycles[device] = snapshot
+            }
+        }
+        if let deadline = entries[number].machine.nextTick { enqueue(number, deadline: deadline) }
+        return entries[number].machine.state
     }
 
     /// Advances the time of the devices whose deadline has passed.
     mutating func tick(at moment: Moment, into group: inout IngestGroup) {
-        while let (queued, device) = queue.popExpired(at: moment.boot) {
-            guard queuedDeadline[device] == queued else { continue }
-            queuedDeadline[device] = nil
+        while let (queued, number) = queue.popExpired(at: moment.boot) {
+            guard entries[number].queuedDeadline == queued else { continue }
+            entries[number].queuedDeadline = nil
             // A device that first appeared in this transaction has a deadline, too.
-            guard let deadline = (uncommitted[device] ?? committed[device])?.nextTick else { continue }
+            guard entries[number].isCommitted || entries[number].change != nil,
+                let deadline = entries[number].machine.nextTick
+            else { continue }
             if moment.boot >= deadline {
-                handle(.tick, of: device, at: moment, into: &group)
+                handle(.tick, of: number, at: moment, into: &group)
             } else {
-                enqueue(device, deadline: deadline)
+                enqueue(number, deadline: deadline)
             }
         }
     }
 
     /// Restarts the timeouts of all devices, because the collector received no messages while it was disconnected.
     mutating func restartSilence(at moment: Moment) {
-        for device in committed.keys {
-            committed[device]?.restartSilence(at: moment)
-            if let deadline = committed[device]?.nextTick { enqueue(device, deadline: deadline) }
+        for number in entries.indices {
+            entries[number].machine.restartSilence(at: moment)
+            if let deadline = entries[number].machine.nextTick { enqueue(number, deadline: deadline) }
         }
-        for device in uncommitted.keys { uncommitted[device]?.restartSilence(at: moment) }
+        for index in changed.indices {
+            changed[index].machine.restartSilence(at: moment)
+            if let deadline = changed[index].machine.nextTick { enqueue(changed[index].number, deadline: deadline) }
+        }
     }
 
     /// Keeps the changes of the current transaction.
     mutating func commit() {
-        committed.merge(uncommitted) { $1 }
-        uncommitted.removeAll(keepingCapacity: true)
+        for (number, _) in changed {
+            entries[number].change = nil
+            guard !entries[number].isCommitted else { continue }
+            entries[number].isCommitted = true
+            deviceCount += 1
+        }
+        changed.removeAll(keepingCapacity: true)
     }
 
     /// Reverts the changes of the current transaction.
     mutating func rollback() {
-        // A reverted tick has already consumed its queue entry. Check these devices again at the next tick.
-        for device in uncommitted.keys { enqueue(device, deadline: .min) }
-        uncommitted.removeAll(keepingCapacity: true)
+        for (number, machine) in changed {
+            entries[number].change = nil
+            entries[number].machine = machine
+            // A reverted tick has already consumed its queue entry. Check these devices again at the next tick.
+            enqueue(number, deadline: .min)
+        }
+        changed.removeAll(keepingCapacity: true)
     }
 
-    private mutating func enqueue(_ device: DeviceAddress, deadline: Int64) {
-        guard deadline < queuedDeadline[device] ?? .max else { return }
-        queuedDeadline[device] = deadline
-        queue.add(device, deadline: deadline)
+    @discardableResult
+    private mutating func add(_ device: DeviceAddress, _ machine: LifecycleMachine, isCommitted: Bool) -> Int {
+        numbers[device] = entries.count
+        entries.append(Entry(device: device, machine: machine, isCommitted: isCommitted))
+        return entries.count - 1
+    }
+
+    /// Adds the time of the evidence for an unchanged state.
+    private func addEvidence(of number: Int, into group: inout IngestGroup) {
+        let (device, snapshot) = (entries[number].device, entries[number].machine.snapshot)
+        if !group.lifecycles.isEmpty, group.lifecycles[device] != nil {
+            group.lifecycles[device] = snapshot
+        } else if let time = snapshot.evidenceTime {
+            group.evidence.append(DeviceEvidence(device: device, time: time, number: number))
+        }
+    }
+
+    private mutating func enqueue(_ number: Int, deadline: Int64) {
+        guard deadline < entries[number].queuedDeadline ?? .max else { return }
+        entries[number].queuedDeadline = deadline
+        queue.add(number, deadline: deadline)
     }
 }

@@ -26,10 +26,11 @@ extension CollectorLoop {
             if advancingTime { intake.tick(&registry, at: moment) }
             return .reviewed(intake.group.isEmpty ? .none : intake.group.isDeferrable ? .deferrable : .urgent)
         case .commit:
-            let group = intake.takeGroup(&registry, at: moment)
-            pending.add(group)
-            commitResult = writer.commit(adding: group)
+            writtenGroup = intake.takeGroup(&registry, at: moment)
+            pending.add(writtenGroup)
+            commitResult = writer.commit(adding: writtenGroup)
             if case .success = commitResult { return .committed }
+            writtenGroup = IngestGroup()
             return .commitFailed
         case .settle:
             settle()
@@ -79,10 +80,14 @@ extension CollectorLoop {
         guard case .success(let result) = commitResult else { return }
         report.count(result, rejected: pending.rejected)
         let boot = Moment.now().boot
-        for (key, received) in result.received { schedule.schedule(key, received: received, at: boot) }
+        for scope in result.scopes { schedule.schedule(scope, at: boot) }
         registry.commit()
         for change in pending.transitions { announce(change) }
         pending.clear()
+        // Nothing else refers to the runs now.
+        let runs = writtenGroup.runs
+        writtenGroup = IngestGroup()
+        intake.recycle(runs)
         // Release the dictionaries of the result.
         commitResult = .success(IngestResult())
     }

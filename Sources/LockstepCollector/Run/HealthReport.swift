@@ -60,7 +60,7 @@ final class HealthReport {
             publishedAt = 0
             logger.info("store writable again")
         }
-        for counts in result.devices.values {
+        for (_, counts) in result.counts {
             stored += counts.stored
             duplicates += counts.duplicates
             conflicts += counts.conflicts

@@ -75,7 +75,8 @@ extension LivePicture.State {
         guard !isClosed else { throw .closed }
         guard subscribers.count < limits.subscribers else { throw .tooManySubscribers(limit: limits.subscribers) }
         lastID += 1
-        let subscriber = Subscriber(id: lastID, limit: limits.queueBytes, overflow: overflow)
+        let subscriber = Subscriber(
+            id: lastID, limit: limits.queueBytes, overflow: overflow, droppedSamples: droppedSamples)
         subscribers[lastID] = subscriber
         return subscriber
     }

@@ -22,6 +22,7 @@ public final class LivePicture: Sendable {
         var nextSecond: Int64 = 0
         var messages = 0
         var unreadable = 0
+        let droppedSamples = DroppedSamples()
     }
 
     /// The time between comments that keep idle connections open, in µs.
@@ -65,6 +66,8 @@ public final class LivePicture: Sendable {
         public var recentBytes: Int
         /// The present number of subscribers.
         public var subscribers: Int
+        /// The number of samples that slow subscribers have missed, each counted for every subscriber.
+        public var droppedSamples: Int64
     }
 
     /// The counters of the picture.
@@ -72,7 +75,7 @@ public final class LivePicture: Sendable {
         state.withLock {
             Statistics(
                 messages: $0.messages, unreadable: $0.unreadable, recentBytes: $0.devices.recent.bytes,
-                subscribers: $0.subscribers.count)
+                subscribers: $0.subscribers.count, droppedSamples: $0.droppedSamples.count)
         }
     }
 

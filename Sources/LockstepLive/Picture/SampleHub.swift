@@ -9,6 +9,9 @@ struct SampleHub {
         var members: [(rate: Int, subscribers: [Subscriber])] = []
     }
 
+    /// The maximum number of samples in an event. A larger event might exceed the space of a subscriber's queue.
+    private static let maxSamples = 1000
+
     private var coalescer: SampleCoalescer
     private var audiences: [StreamKey: Audience] = [:]
     private var requests: [Int: (subscriber: Subscriber, request: SampleRequest)] = [:]
@@ -39,9 +42,12 @@ struct SampleHub {
             else { continue }
             if output.dropped > 0 { for subscriber in subscribers { subscriber.drop(output.dropped) } }
             guard let samples = output.samples else { continue }
-            let event = EventBytes.event("samples", data: SampleJSON.encode(samples, of: audience.address))
-            for subscriber in subscribers where subscriber.add(event, samples: samples.count) {
-                touched.append(subscriber)
+            for start in stride(from: 0, to: samples.count, by: Self.maxSamples) {
+                let part = samples[start..<min(samples.count, start + Self.maxSamples)]
+                let event = EventBytes.event("samples", data: SampleJSON.encode(part, of: audience.address))
+                for subscriber in subscribers where subscriber.add(event, samples: part.count) {
+                    touched.append(subscriber)
+                }
             }
         }
     }

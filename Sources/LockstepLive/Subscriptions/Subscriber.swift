@@ -27,9 +27,11 @@ final class Subscriber: Sendable {
     /// The number of the subscription.
     let id: Int
     private let state: Mutex<State>
+    private let droppedSamples: DroppedSamples
 
-    init(id: Int, limit: Int, overflow: EventQueue.Overflow) {
+    init(id: Int, limit: Int, overflow: EventQueue.Overflow, droppedSamples: DroppedSamples = DroppedSamples()) {
         self.id = id
+        self.droppedSamples = droppedSamples
         state = Mutex(State(queue: EventQueue(limit: limit, overflow: overflow)))
     }
 
@@ -44,7 +46,9 @@ final class Subscriber: Sendable {
     func add(_ event: [UInt8], samples: Int = 0) -> Bool {
         let (isFull, wasTouched) = state.withLock { state in
             guard state.end == nil else { return (false, true) }
+            let dropped = state.queue.dropped
             let fits = state.queue.add(event, samples: samples)
+            droppedSamples.add(state.queue.dropped - dropped)
             defer { state.isTouched = true }
             return (!fits, state.isTouched)
         }
@@ -53,7 +57,10 @@ final class Subscriber: Sendable {
     }
 
     /// Records samples that were dropped before they became an event.
-    func drop(_ samples: Int64) { state.withLock { $0.queue.drop(samples) } }
+    func drop(_ samples: Int64) {
+        droppedSamples.add(samples)
+        state.withLock { $0.queue.drop(samples) }
+    }
 
     /// Lets the subscriber take events, first those of `prologue`.
     func open(_ prologue: [[UInt8]]) {

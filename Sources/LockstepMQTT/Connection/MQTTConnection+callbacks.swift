@@ -87,6 +87,7 @@ extension MQTTConnection {
 
     private func didReceive(_ message: IncomingMessage) {
         callbackCount += 1
+        if message.needsAcknowledgement { pendingPackets += 1 }
         onMessage?(message)
     }
 }

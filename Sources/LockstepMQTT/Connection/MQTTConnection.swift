@@ -45,6 +45,8 @@ public final class MQTTConnection {
     var hasCertificateDecision = false
     /// Whether the broker accepted the connection.
     var isAccepted = false
+    /// About how many packets wait for the next ``write()``.
+    var pendingPackets = 0
 
     /// Creates a client. Nothing is sent yet.
     /// - Throws: ``MQTTError`` for options that libmosquitto rejects, such as an unreadable file.
@@ -107,9 +109,14 @@ public final class MQTTConnection {
 
     /// Sends pending packets, and returns the events since the last call.
     public func write() -> [Event] {
-        if !hasEnded, descriptor != nil {
+        if !hasEnded, let descriptor {
+            // libmosquitto sends each packet with a system call of its own. Without the cork, each call would also send
+            // a TCP segment and wake the broker.
+            let isCorked = pendingPackets >= Self.minCorkedPackets && setCork(true, of: descriptor)
             let status = mosquitto_loop_write(handle, 1)
+            if isCorked, mosquitto_socket(handle) == descriptor { _ = setCork(false, of: descriptor) }
             if status != 0 { end(with: failure(status)) }
+            pendingPackets = 0
         }
         return takeEvents()
     }
@@ -142,6 +149,7 @@ public final class MQTTConnection {
                 message.isRetained, properties)
         }
         try check(status)
+        pendingPackets += 1
         return id
     }
 
@@ -160,6 +168,17 @@ public final class MQTTConnection {
     public func disconnect() {
         // An error means that the connection has already ended.
         _ = mosquitto_disconnect_v5(handle, 0, nil)
+    }
+
+    /// The number of pending packets from which ``write()`` collects them into full TCP segments. For fewer packets, the
+    /// two additional system calls are not worthwhile.
+    private static let minCorkedPackets = 8
+
+    /// Lets the kernel collect small writes into full segments, or sends what it has collected.
+    private func setCork(_ isCorked: Bool, of descriptor: Int32) -> Bool {
+        var value: Int32 = isCorked ? 1 : 0
+        return setsockopt(
+            descriptor, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size)) == 0
     }
 
     /// Records the end of the connection. Only the first error counts.

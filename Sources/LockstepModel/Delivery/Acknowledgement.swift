@@ -33,7 +33,9 @@ public struct Acknowledgement: Hashable, Sendable {
     /// cannot block the acknowledgement of newer batches.
     /// - Parameter limit: the maximum number of gaps. The default limits the JSON form to about 16 KB.
     public init(epoch: Epoch, received: SequenceSet, holdTime: Int64? = nil, limit: Int = 800) {
-        var gaps = received.gaps.ranges
+        // Usually there are no gaps. Computing them would allocate memory.
+        let isComplete = received.ranges.count == 1 && received.ranges[0].lowerBound <= 1
+        var gaps = isComplete ? [] : received.gaps.ranges
         let excess = gaps.count - limit
         if excess > 0 {
             gaps.replaceSubrange(

@@ -68,8 +68,8 @@ public struct MetricsSnapshot: Sendable {
         public var connections: Int
         /// The number of open event streams, keyed by their kind: `fleet`, `states`, `live`.
         public var subscribers: [String: Int]
-        /// The number of samples and events that were not sent because a client read too slowly.
-        public var droppedEvents: Int
+        /// The number of live samples that were not sent because a client read too slowly.
+        public var droppedSamples: Int
         /// The number of queries of the store that have ended.
         public var queries: Int
         /// The time that these queries took in total, in seconds.
@@ -82,7 +82,7 @@ public struct MetricsSnapshot: Sendable {
         /// Creates a value.
         public init(
             version: String, isBrokerConnected: Bool, isStoreReadable: Bool, connections: Int = 0,
-            subscribers: [String: Int] = [:], droppedEvents: Int = 0, queries: Int = 0, querySeconds: Double = 0,
+            subscribers: [String: Int] = [:], droppedSamples: Int = 0, queries: Int = 0, querySeconds: Double = 0,
             failedQueries: Int = 0, usage: ProcessUsage? = nil
         ) {
             self.version = version
@@ -90,7 +90,7 @@ public struct MetricsSnapshot: Sendable {
             self.isStoreReadable = isStoreReadable
             self.connections = connections
             self.subscribers = subscribers
-            self.droppedEvents = droppedEvents
+            self.droppedSamples = droppedSamples
             self.queries = queries
             self.querySeconds = querySeconds
             self.failedQueries = failedQueries

@@ -17,9 +17,9 @@ extension MetricsWriter {
             }
         }
         metric(
-            "lockstep_serve_events_dropped_total", .counter,
-            "Samples and events that were not sent because a client read too slowly."
-        ) { $0.count(server.droppedEvents) }
+            "lockstep_serve_samples_dropped_total", .counter,
+            "Live samples that were not sent because a client read too slowly."
+        ) { $0.count(server.droppedSamples) }
         metric("lockstep_serve_query_duration_seconds", .summary, "Duration of queries of the store.") {
             $0.sample(server.querySeconds, suffix: "_sum")
             $0.count(server.queries, suffix: "_count")

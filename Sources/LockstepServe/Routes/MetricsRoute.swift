@@ -51,7 +51,8 @@ struct MetricsRoute {
             subscribers: [
                 "fleet": streams.fleet.count, "states": streams.states.count, "live": streams.live.count,
             ],
-            queries: reads.reads, querySeconds: reads.duration / .seconds(1), failedQueries: reads.failures,
+            droppedSamples: Int(feed.picture.statistics.droppedSamples), queries: reads.reads,
+            querySeconds: reads.duration / .seconds(1), failedQueries: reads.failures,
             usage: ProcessUsage.now())
         return MetricsSnapshot(at: moment.wall, collectors: collectors, devices: devices, server: server)
     }

@@ -12,8 +12,8 @@ public struct AccessTokens: Sendable {
     /// - Throws: ``FormatError`` for any other line, or if there is no token.
     public init(parsing text: String) throws(FormatError) {
         var tokens: [(token: [UInt8], right: Right)] = []
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            let words = line.split { $0 == " " || $0 == "\t" || $0 == "\r" }
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            let words = line.split(whereSeparator: \.isWhitespace)
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             guard words.count == 2, let right = Right(rawValue: String(first)) else {
                 throw FormatError(description: "line \(index + 1): write 'read TOKEN' or 'operate TOKEN'")

@@ -3,50 +3,54 @@ import LockstepSQLite
 
 /// The table `log_epochs`: the ids of epochs in the logs.
 struct EpochTable {
-    private var committed: [DeviceEpoch: Int64] = [:]
-    private var pending: [DeviceEpoch: Int64] = [:]
+    /// The ids of stored epochs and of those that the current transaction has inserted, by the number of their scope.
+    private var ids = NumberMap<Int64>()
+    /// The numbers of the scopes that the current transaction has inserted.
+    private var pending: [Int] = []
     private let insert: SQLiteStatement
 
     /// Reads all ids.
-    init(in database: SQLiteDatabase) throws(SQLiteError) {
+    init(in database: SQLiteDatabase, _ scopes: inout ScopeTable) throws(SQLiteError) {
         insert = try database.prepare("INSERT INTO log_epochs (device_id, epoch) VALUES (?, ?)", persistent: true)
-        for (id, key) in try Self.epochs(in: database) { committed[key] = id }
+        for (id, epoch) in try Self.epochs(in: database) {
+            ids[scopes.scope(of: epoch.key.device, device: epoch.device, epoch: epoch.key.epoch).number] = id
+        }
     }
 
-    /// Returns all epochs by their ids.
-    static func epochs(in database: SQLiteDatabase) throws(SQLiteError) -> [Int64: DeviceEpoch] {
+    /// Returns all epochs and the ids of their devices, by the ids of the epochs.
+    static func epochs(
+        in database: SQLiteDatabase
+    ) throws(SQLiteError) -> [Int64: (key: DeviceEpoch, device: Int64)] {
         let select = try database.prepare(
-            "SELECT epoch_id, group_name, device, epoch FROM log_epochs JOIN merged_devices USING (device_id)")
-        var epochs: [Int64: DeviceEpoch] = [:]
+            "SELECT epoch_id, group_name, device, epoch, device_id FROM log_epochs JOIN merged_devices USING (device_id)"
+        )
+        var epochs: [Int64: (key: DeviceEpoch, device: Int64)] = [:]
         while try select.step() {
             guard let device = deviceAddress(select, at: 1), let epoch = select.text(at: 3) else { continue }
-            epochs[select.int64(at: 0)] = DeviceEpoch(device: device, epoch: Epoch(unchecked: epoch))
+            let key = DeviceEpoch(device: device, epoch: Epoch(unchecked: epoch))
+            epochs[select.int64(at: 0)] = (key, select.int64(at: 4))
         }
         return epochs
     }
 
     /// Returns the id of an epoch, and inserts the epoch if it is new.
-    mutating func id(of key: DeviceEpoch, device: Int64, in database: SQLiteDatabase) throws(SQLiteError) -> Int64 {
-        if let id = committed[key] ?? pending[key] { return id }
-        let id = try add(key, device, database)
-        pending[key] = id
+    mutating func id(of scope: Scope, in database: SQLiteDatabase) throws(SQLiteError) -> Int64 {
+        if let id = ids[scope.number] { return id }
+        try insert.bind(scope.device, at: 1)
+        try insert.bind(scope.epoch.rawValue, at: 2)
+        try insert.run()
+        let id = database.lastInsertRowID
+        ids[scope.number] = id
+        pending.append(scope.number)
         return id
     }
 
     /// Marks the pending ids as committed. Call after the transaction has committed.
-    mutating func commit() {
-        guard !pending.isEmpty else { return }
-        committed.merge(pending) { known, _ in known }
-        pending.removeAll(keepingCapacity: true)
-    }
+    mutating func commit() { pending.removeAll(keepingCapacity: true) }
 
     /// Discards the pending ids. Call after the transaction was rolled back.
-    mutating func rollBack() { pending.removeAll(keepingCapacity: true) }
-
-    private func add(_ key: DeviceEpoch, _ device: Int64, _ database: SQLiteDatabase) throws(SQLiteError) -> Int64 {
-        try insert.bind(device, at: 1)
-        try insert.bind(key.epoch.rawValue, at: 2)
-        try insert.run()
-        return database.lastInsertRowID
+    mutating func rollBack() {
+        for number in pending { ids[number] = nil }
+        pending.removeAll(keepingCapacity: true)
     }
 }

@@ -11,12 +11,12 @@ struct LedgerChange {
     /// The time of the newest sample written to a table directly, in µs since 1970.
     var newest: Int64?
     /// The batch numbers that no row of the log shows.
-    var batches: [DeviceEpoch: SequenceSet] = [:]
+    var batches: [Epoch: SequenceSet] = [:]
 
     mutating func recordMessage(at time: Int64) { lastSeen = max(lastSeen ?? time, time) }
 
-    mutating func insert(_ number: Int64, of key: DeviceEpoch) {
-        batches[key, default: SequenceSet()].insert(number)
+    mutating func insert(_ number: Int64, of epoch: Epoch) {
+        batches[epoch, default: SequenceSet()].insert(number)
     }
 
     var isEmpty: Bool {
@@ -34,15 +34,14 @@ struct LedgerChange {
             recordMessage(at: batch.receivedAt.microseconds)
             guard let position = batch.validPosition else { continue }
             if let open = numbers, open.epoch != position.epoch {
-                batches[DeviceEpoch(device: run.device, epoch: open.epoch), default: SequenceSet()].formUnion(open.set)
+                batches[open.epoch, default: SequenceSet()].formUnion(open.set)
                 numbers = nil
             }
             if numbers == nil { numbers = (position.epoch, SequenceSet()) }
             numbers?.set.insert(position.seq)
         }
         if let numbers {
-            batches[DeviceEpoch(device: run.device, epoch: numbers.epoch), default: SequenceSet()]
-                .formUnion(numbers.set)
+            batches[numbers.epoch, default: SequenceSet()].formUnion(numbers.set)
         }
     }
 }
@@ -55,6 +54,5 @@ extension LogIndex.Device {
         figures.conflicts += change.conflicts
         if let seen = change.lastSeen { figures.recordMessage(at: seen) }
         if let newest = change.newest { figures.recordSample(at: newest) }
-        for key in change.batches.keys { add(key) }
     }
 }

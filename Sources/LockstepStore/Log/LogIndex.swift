@@ -44,22 +44,24 @@ struct LogIndex {
         var figures = Figures()
         /// The number of rows of samples.
         fileprivate(set) var rows = 0
-        /// The epochs whose batch numbers the log contains.
-        fileprivate(set) var epochs: [DeviceEpoch] = []
+        /// The numbers of the scopes whose batch numbers the log contains.
+        fileprivate(set) var scopes: [Int] = []
         fileprivate(set) var streams: [Stream] = []
+        /// Whether the current transaction has changed the device.
+        fileprivate var isChanged = false
 
-        mutating func add(_ epoch: DeviceEpoch) {
+        mutating func add(scope: Int) {
             // A device has one epoch, or two after its clock was set.
-            if !epochs.contains(epoch) { epochs.append(epoch) }
+            if scopes.last != scope, !scopes.contains(scope) { scopes.append(scope) }
         }
 
-        /// Returns the segments of a stream that may contain times of a range.
-        func segments(of table: Int, overlapping times: ClosedRange<Int64>) -> [Segment] {
+        /// Calls `body` for the segments of a stream that may contain times of a range.
+        func forEachSegment(of table: Int, overlapping times: ClosedRange<Int64>, _ body: (Segment) -> Void) {
             // Usually the range is newer than all segments.
-            guard let stream = streams.first(where: { $0.table == table }), times.lowerBound <= stream.newest else {
-                return []
+            for stream in streams where stream.table == table && times.lowerBound <= stream.newest {
+                for segment in stream.segments
+                where segment.first <= times.upperBound && segment.last >= times.lowerBound { body(segment) }
             }
-            return stream.segments.filter { $0.first <= times.upperBound && $0.last >= times.lowerBound }
         }
     }
 
@@ -80,31 +82,39 @@ struct LogIndex {
     }
 
     /// The devices with changes in the log, by their ids.
-    private(set) var devices: [Int64: Device] = [:]
+    private(set) var devices = NumberMap<Device>()
+    /// The number of devices with changes in the log.
+    private(set) var deviceCount = 0
     /// The number of rows of samples in the log.
     private(set) var rows = 0
     /// The number of rows before the current transaction.
     private var committedRows = 0
     /// The state before the current transaction of the devices that it has changed, or nil if they were not in the log.
-    private var previous: [Int64: Previous?] = [:]
+    private var previous: [(device: Int64, state: Previous?)] = []
 
     fileprivate struct Previous {
         let figures: Figures
         let rows: Int
-        let epochs: Int
+        let scopes: Int
     }
 
     /// Adds a segment with `count` rows.
-    mutating func add(_ segment: Segment, count: Int, of table: Int, device: Int64) {
-        keepPrevious(device)
+    /// - Parameter body: changes the figures and scopes of the device.
+    mutating func add(
+        _ segment: Segment, count: Int, of table: Int, device: Int64, _ body: (inout Device) -> Void = { _ in }
+    ) {
         rows += count
-        devices[device, default: Device()].add(segment, count: count, of: table)
+        update(device) { content in
+            content.add(segment, count: count, of: table)
+            body(&content)
+        }
     }
 
-    /// Changes the figures and epochs of a device.
+    /// Changes the figures and scopes of a device.
     mutating func update(_ device: Int64, _ body: (inout Device) -> Void) {
-        keepPrevious(device)
-        body(&devices[device, default: Device()])
+        let key = Int(device)
+        if devices[key]?.isChanged != true { keepPrevious(device) }
+        body(&devices[key, default: Device()])
     }
 
     /// Returns whether the log contains rows of one of the tables.
@@ -114,6 +124,7 @@ struct LogIndex {
 
     /// Keeps the changes of the current transaction.
     mutating func commit() {
+        for (device, _) in previous { devices[Int(device), default: Device()].isChanged = false }
         previous.removeAll(keepingCapacity: true)
         committedRows = rows
     }
@@ -123,16 +134,23 @@ struct LogIndex {
     /// Nothing of a new device may remain: another device can get its id.
     mutating func rollBack(turn: Int64?) {
         for (device, state) in previous {
-            if let state { devices[device]?.revert(to: state, without: turn) } else { devices[device] = nil }
+            if let state {
+                devices[Int(device), default: Device()].revert(to: state, without: turn)
+            } else {
+                devices[Int(device)] = nil
+                deviceCount -= 1
+            }
         }
         previous.removeAll(keepingCapacity: true)
         rows = committedRows
     }
 
     private mutating func keepPrevious(_ device: Int64) {
-        guard previous[device] == nil else { return }
-        let state = devices[device].map { Previous(figures: $0.figures, rows: $0.rows, epochs: $0.epochs.count) }
-        previous.updateValue(state, forKey: device)
+        let key = Int(device)
+        let state = devices[key].map { Previous(figures: $0.figures, rows: $0.rows, scopes: $0.scopes.count) }
+        if state == nil { deviceCount += 1 }
+        previous.append((device, state))
+        devices[key, default: Device()].isChanged = true
     }
 }
 
@@ -152,7 +170,8 @@ extension LogIndex.Device {
     fileprivate mutating func revert(to previous: LogIndex.Previous, without turn: Int64?) {
         figures = previous.figures
         rows = previous.rows
-        epochs.removeSubrange(previous.epochs...)
+        isChanged = false
+        scopes.removeSubrange(previous.scopes...)
         guard let turn else { return }
         for stream in streams.indices { streams[stream].segments.removeAll { $0.turn == turn } }
     }

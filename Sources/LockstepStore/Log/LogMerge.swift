@@ -33,7 +33,7 @@ struct LogMerge {
         _ log: LogNumber, _ index: LogIndex, into tables: [SampleTable], in database: SQLiteDatabase
     ) throws(SQLiteError) {
         self.log = log
-        devices = index.devices.keys.sorted()
+        devices = index.devices.keys.map(Int64.init)
         var statements: [SQLiteStatement?] = []
         var streamIDs: [Int64] = []
         for table in tables {
@@ -71,12 +71,13 @@ struct LogMerge {
     /// - Parameters:
     ///   - index: the content of the log.
     ///   - evidence: the times of the newest evidence for the states of devices, in µs since 1970.
+    ///   - scopes: the scopes of batch numbers.
     ///   - ledger: the received batch numbers.
     ///   - isOver: whether to end the slice after the current device.
     /// - Throws: ``SQLiteError``. The slice is then undone and can be repeated.
     mutating func runSlice(
-        _ index: LogIndex, evidence: [Int64: Int64], ledger: RangeLedger, in database: SQLiteDatabase,
-        until isOver: () -> Bool
+        _ index: LogIndex, evidence: NumberMap<Int64>, scopes: ScopeTable, ledger: RangeLedger,
+        in database: SQLiteDatabase, until isOver: () -> Bool
     ) throws {
         switch step {
         case .devices:
@@ -84,8 +85,9 @@ struct LogMerge {
                 var position = next
                 while position < devices.count {
                     let device = devices[position]
-                    if let content = index.devices[device] {
-                        try merge(content, of: device, evidence: evidence[device], ledger: ledger)
+                    if let content = index.devices[Int(device)] {
+                        try merge(content, of: device, evidence: evidence[Int(device)])
+                        for number in content.scopes { try ledger.persist(scopes.scope(number, device: device)) }
                     }
                     position += 1
                     if isOver() { break }
@@ -115,9 +117,7 @@ struct LogMerge {
         }
     }
 
-    private func merge(
-        _ content: LogIndex.Device, of device: Int64, evidence: Int64?, ledger: RangeLedger
-    ) throws(SQLiteError) {
+    private func merge(_ content: LogIndex.Device, of device: Int64, evidence: Int64?) throws(SQLiteError) {
         for stream in content.streams {
             guard let statement = mergeRows[stream.table] else { continue }
             try statement.bind(streamIDs[stream.table], at: 2)
@@ -127,7 +127,6 @@ struct LogMerge {
                 try statement.run()
             }
         }
-        for key in content.epochs { try ledger.persist(key, device: device) }
         let figures = content.figures
         try updateDevice.bind(device, at: 1)
         try updateDevice.bind(figures.firstSeen, at: 2)

@@ -6,21 +6,28 @@ struct LogRecovery {
     private(set) var index = LogIndex()
     /// The number of the last turn, or 0 if the log is empty.
     private(set) var lastTurn: Int64 = 0
-    /// The batch numbers in the log.
-    private(set) var batches: [DeviceEpoch: (device: Int64, numbers: SequenceSet)] = [:]
+    /// The batch numbers in the log, by the number of their scope.
+    private(set) var batches: [Int: (scope: Scope, numbers: SequenceSet)] = [:]
     /// The numbers of streams with rows in the log that are not in `tables`.
     private(set) var unknownStreams: Set<Int64> = []
     /// Whether some devices of the log are already merged.
     let isMerging: Bool
 
-    private let epochs: [Int64: DeviceEpoch]
+    /// The scopes by the ids of epochs.
+    private let epochs: [Int64: Scope]
 
     /// - Parameter tables: the indexes of the tables of streams, by the number of the stream in the logs.
-    init(_ log: LogNumber, tables: [Int64: Int], in database: SQLiteDatabase) throws(SQLiteError) {
+    init(
+        _ log: LogNumber, tables: [Int64: Int], _ scopes: inout ScopeTable, in database: SQLiteDatabase
+    ) throws(SQLiteError) {
         isMerging = try database.integer("SELECT first_device FROM logs WHERE log = \(log.rawValue)") > 0
         let names = LogShape.allCases.map { $0.table(of: log) } + [log.changesTable]
         for name in names { lastTurn = max(lastTurn, try database.integer("SELECT max(turn) FROM \(name)")) }
-        epochs = lastTurn > 0 ? try EpochTable.epochs(in: database) : [:]
+        var epochs: [Int64: Scope] = [:]
+        for (id, epoch) in lastTurn > 0 ? try EpochTable.epochs(in: database) : [:] {
+            epochs[id] = scopes.scope(of: epoch.key.device, device: epoch.device, epoch: epoch.key.epoch)
+        }
+        self.epochs = epochs
         guard lastTurn > 0 else { return }
         for shape in LogShape.allCases { try readSamples(shape.table(of: log), log, tables, in: database) }
         try readChanges(log, in: database)
@@ -55,16 +62,16 @@ struct LogRecovery {
                 close()
                 open = (stream, device, LogIndex.Segment(first: time, last: time, turn: turn), 1)
             }
-            let key = select.optionalInt64(at: 4).flatMap { epochs[$0] }
+            let scope = select.optionalInt64(at: 4).flatMap { epochs[$0] }
             let receivedAt = select.optionalInt64(at: 6).map { time + $0 }
             let seq = select.optionalInt64(at: 5)
             index.update(device) { content in
                 content.figures.samples += 1
                 content.figures.recordSample(at: time)
                 if let receivedAt { content.figures.recordMessage(at: receivedAt) }
-                if let key { content.add(key) }
+                if let scope { content.add(scope: scope.number) }
             }
-            if let key, let seq { insert(seq...seq, of: key, device: device) }
+            if let scope, let seq { insert(seq...seq, of: scope) }
         }
         close()
     }
@@ -77,20 +84,20 @@ struct LogRecovery {
             """)
         while try select.step() {
             let device = select.int64(at: 0)
-            let key = epochs[select.int64(at: 1)]
+            let scope = epochs[select.int64(at: 1)]
             index.update(device) { content in
                 content.figures.samples += select.int64(at: 6)
                 content.figures.duplicates += select.int64(at: 7)
                 content.figures.conflicts += select.int64(at: 8)
                 if let seen = select.optionalInt64(at: 4) { content.figures.recordMessage(at: seen) }
                 if let newest = select.optionalInt64(at: 5) { content.figures.recordSample(at: newest) }
-                if let key { content.add(key) }
+                if let scope { content.add(scope: scope.number) }
             }
-            if let key, let range = batchRange(select, at: 2) { insert(range, of: key, device: device) }
+            if let scope, let range = batchRange(select, at: 2) { insert(range, of: scope) }
         }
     }
 
-    private mutating func insert(_ range: ClosedRange<Int64>, of key: DeviceEpoch, device: Int64) {
-        batches[key, default: (device, SequenceSet())].numbers.insert(range)
+    private mutating func insert(_ range: ClosedRange<Int64>, of scope: Scope) {
+        batches[scope.number, default: (scope, SequenceSet())].numbers.insert(range)
     }
 }

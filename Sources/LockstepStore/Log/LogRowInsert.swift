@@ -29,13 +29,23 @@ struct LogRowInsert {
             persistent: true)
     }
 
+    /// Prepares the statements for all numbers of rows.
+    static func all(
+        _ shape: LogShape, of log: LogNumber, in database: SQLiteDatabase
+    ) throws(SQLiteError) -> [LogRowInsert] {
+        var inserts: [LogRowInsert] = []
+        for rows in sizes { inserts.append(try LogRowInsert(shape, of: log, rows: rows, in: database)) }
+        return inserts
+    }
+
     /// Inserts ``rows`` samples of a block.
     /// - Parameters:
     ///   - indexes: the indexes of the samples in `block`.
-    ///   - marks: the batches that begin at some of these indexes, in the order of the indexes. The used ones are removed.
+    ///   - marks: the batches that begin at some of these indexes, in the order of the indexes.
+    ///   - next: the position in `marks` of the next batch.
     func run(
-        _ indexes: ArraySlice<Int>, of block: SampleBlock, to target: LogTarget, device: Int64, turn: Int64,
-        marks: inout ArraySlice<LogMark>
+        _ indexes: some Sequence<Int>, of block: SampleBlock, to target: LogTarget, device: Int64, turn: Int64,
+        _ marks: [LogMark], from next: inout Int
     ) throws(SQLiteError) {
         try statement.bind(turn, at: 1)
         try statement.bind(target.stream.id, at: 2)
@@ -43,8 +53,9 @@ struct LogRowInsert {
         var parameter = Self.shared + 1
         for index in indexes {
             try statement.bind(block.times[index], at: parameter)
-            if let mark = marks.first, mark.index == index {
-                marks.removeFirst()
+            if next < marks.count, marks[next].index == index {
+                let mark = marks[next]
+                next += 1
                 try statement.bind(mark.epoch, at: parameter + 1)
                 try statement.bind(mark.seq, at: parameter + 2)
                 try statement.bind(mark.receivedAt - block.times[index], at: parameter + 3)
@@ -76,6 +87,8 @@ struct LogMark {
     let index: Int
     /// The id of the batch's epoch, or nil if the batch is not numbered.
     let epoch: Int64?
+    /// The number of the batch's scope, or nil if the batch is not numbered.
+    let scope: Int?
     /// The number of the batch.
     let seq: Int64?
     /// The time of receipt, in µs since 1970.

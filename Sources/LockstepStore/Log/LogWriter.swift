@@ -12,20 +12,14 @@ struct LogWriter {
     /// The number of the current transaction's turn, or nil if the transaction has not written to the log yet.
     private(set) var turn: Int64?
 
-    private let inserts: [LogShape: [LogRowInsert]]
+    private let inserts: LogShapeInserts
     private let insertChange: SQLiteStatement
 
     init(_ number: LogNumber, in database: SQLiteDatabase) throws(SQLiteError) {
         self.number = number
-        var inserts: [LogShape: [LogRowInsert]] = [:]
-        for shape in LogShape.allCases {
-            var statements: [LogRowInsert] = []
-            for rows in LogRowInsert.sizes {
-                statements.append(try LogRowInsert(shape, of: number, rows: rows, in: database))
-            }
-            inserts[shape] = statements
-        }
-        self.inserts = inserts
+        inserts = LogShapeInserts(
+            narrow: try LogRowInsert.all(.narrow, of: number, in: database),
+            wide: try LogRowInsert.all(.wide, of: number, in: database))
         insertChange = try database.prepare(
             """
             INSERT INTO \(number.changesTable)
@@ -48,22 +42,30 @@ struct LogWriter {
     ///   - indexes: the indexes of the samples in `block`.
     ///   - marks: the batches that begin at some of these indexes, in the order of the indexes.
     mutating func append(
-        _ indexes: [Int], of block: SampleBlock, to target: LogTarget, table: Int, device: Int64, marks: [LogMark]
+        _ indexes: some RandomAccessCollection<Int>, of block: SampleBlock, to target: LogTarget, table: Int,
+        device: Int64, marks: [LogMark]
     ) throws(SQLiteError) {
         guard let first = indexes.first, let last = indexes.last else { return }
         let turn = beginTurn()
-        var marks = marks[...]
+        var mark = 0
         var rest = indexes[...]
-        let statements = inserts[target.stream.shape] ?? []
+        let statements = inserts[target.stream.shape]
         // There is always an insert, because the smallest one has one row.
         while !rest.isEmpty, let insert = statements.first(where: { $0.rows <= rest.count }) {
             try insert.run(
-                rest.prefix(insert.rows), of: block, to: target, device: device, turn: turn, marks: &marks)
+                rest.prefix(insert.rows), of: block, to: target, device: device, turn: turn, marks, from: &mark)
             rest = rest.dropFirst(insert.rows)
         }
-        index.add(
-            LogIndex.Segment(first: block.times[first], last: block.times[last], turn: turn), count: indexes.count,
-            of: table, device: device)
+        let segment = LogIndex.Segment(first: block.times[first], last: block.times[last], turn: turn)
+        index.add(segment, count: indexes.count, of: table, device: device) { content in
+            content.figures.samples += Int64(indexes.count)
+            // Times increase.
+            content.figures.recordSample(at: segment.last)
+            for mark in marks {
+                content.figures.recordMessage(at: mark.receivedAt)
+                if let scope = mark.scope { content.add(scope: scope) }
+            }
+        }
     }
 
     /// Changes the index of a device. The rows of the log must show the same change.
@@ -114,5 +116,18 @@ struct LogWriter {
         let current = turn ?? lastTurn + 1
         turn = current
         return current
+    }
+}
+
+/// The INSERT statements of a log, for each shape.
+private struct LogShapeInserts {
+    let narrow: [LogRowInsert]
+    let wide: [LogRowInsert]
+
+    subscript(shape: LogShape) -> [LogRowInsert] {
+        switch shape {
+        case .narrow: narrow
+        case .wide: wide
+        }
     }
 }

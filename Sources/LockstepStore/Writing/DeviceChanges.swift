@@ -4,6 +4,7 @@ import LockstepModel
 struct DeviceChanges {
     /// The address of the device.
     let device: DeviceAddress
+    let id: Int64
     /// The time of the first message, on the collector's clock.
     private(set) var firstSeen: Timestamp?
     /// The numbers of stored, duplicate and conflicting samples.
@@ -13,7 +14,10 @@ struct DeviceChanges {
     /// The new life-cycle snapshot, or nil if it did not change in more than its evidence time.
     var snapshot: LifecycleSnapshot?
 
-    init(_ device: DeviceAddress) { self.device = device }
+    init(_ device: DeviceAddress, id: Int64) {
+        self.device = device
+        self.id = id
+    }
 
     /// Records a message received at `time`.
     mutating func recordMessage(at time: Timestamp) {

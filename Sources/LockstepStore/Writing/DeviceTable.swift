@@ -8,6 +8,9 @@ struct DeviceTable {
     /// The ids of devices that the current transaction has looked up or inserted.
     private var pending: [DeviceAddress: Int64] = [:]
 
+    /// The stored devices by the numbers that the writer has given them.
+    private var numbered = NumberMap<(address: DeviceAddress, id: Int64)>()
+
     /// The devices that the current transaction has inserted.
     private(set) var added: Set<Int64> = []
 
@@ -36,6 +39,18 @@ struct DeviceTable {
         let id: Int64
         if let found = try find(device) { id = found } else { id = try add(device, in: database) }
         pending[device] = id
+        return id
+    }
+
+    /// Returns the id of a device with a number, which avoids computing its hash, and inserts the device if it is new.
+    mutating func id(
+        of device: DeviceAddress, number: Int?, in database: SQLiteDatabase
+    ) throws(SQLiteError) -> Int64 {
+        guard let number else { return try id(of: device, in: database) }
+        if let entry = numbered[number], entry.address == device { return entry.id }
+        let id = try id(of: device, in: database)
+        // Only the id of a stored device is final.
+        if committed[device] != nil { numbered[number] = (device, id) }
         return id
     }
 

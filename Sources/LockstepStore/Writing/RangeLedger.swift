@@ -8,10 +8,12 @@ struct RangeLedger {
     /// The valid batch numbers, as in payloads. The upper limit keeps them exact in JSON and prevents overflows.
     static let validNumbers: ClosedRange<Int64> = 1...((1 << 53) - 1)
 
-    /// The stored numbers.
-    private var committed: [DeviceEpoch: SequenceSet] = [:]
-    /// The numbers after the current transaction, with the id of the device.
-    private var pending: [DeviceEpoch: (device: Int64, numbers: SequenceSet)] = [:]
+    /// The stored numbers, by the number of their scope.
+    private var committed = NumberMap<SequenceSet>()
+    /// The numbers after the current transaction, by the number of their scope.
+    private var pending = NumberMap<SequenceSet>()
+    /// The scopes with numbers in `pending`.
+    private var changed: [Scope] = []
 
     private let select: SQLiteStatement
     private let insert: SQLiteStatement
@@ -29,70 +31,69 @@ struct RangeLedger {
         delete = try database.prepare("DELETE FROM \(table) WHERE \(key) AND first = ?", persistent: true)
     }
 
-    /// Returns the numbers of `key`, including pending changes.
-    mutating func numbers(of key: DeviceEpoch, device: Int64) throws(SQLiteError) -> SequenceSet {
-        if let entry = pending[key] { return entry.numbers }
-        if let known = committed[key] { return known }
-        let loaded = try load(key, device: device)
-        committed[key] = loaded
+    /// Returns the numbers of a scope, including pending changes.
+    mutating func numbers(of scope: Scope) throws(SQLiteError) -> SequenceSet {
+        if let numbers = pending[scope.number] ?? committed[scope.number] { return numbers }
+        let loaded = try load(scope)
+        committed[scope.number] = loaded
         return loaded
     }
 
     /// Inserts ranges, which ``flush()`` writes later. Numbers outside ``validNumbers`` are ignored.
-    mutating func insert(
-        _ ranges: some Sequence<ClosedRange<Int64>>, of key: DeviceEpoch, device: Int64
-    ) throws(SQLiteError) {
-        var numbers = try numbers(of: key, device: device)
-        // Release the second reference to the set: otherwise, the first insert would copy the set.
-        pending[key] = nil
-        for range in ranges where range.overlaps(Self.validNumbers) {
-            numbers.insert(range.clamped(to: Self.validNumbers))
+    mutating func insert(_ ranges: some Sequence<ClosedRange<Int64>>, of scope: Scope) throws(SQLiteError) {
+        if pending[scope.number] == nil {
+            pending[scope.number] = try numbers(of: scope)
+            changed.append(scope)
         }
-        pending[key] = (device, numbers)
+        for range in ranges where range.overlaps(Self.validNumbers) {
+            pending[scope.number, default: SequenceSet()].insert(range.clamped(to: Self.validNumbers))
+        }
     }
 
     /// Marks numbers as committed that a log contains but the table does not. Call it when the store is opened.
-    mutating func restore(_ numbers: SequenceSet, of key: DeviceEpoch, device: Int64) throws(SQLiteError) {
-        committed[key] = try self.numbers(of: key, device: device).union(numbers)
+    mutating func restore(_ numbers: SequenceSet, of scope: Scope) throws(SQLiteError) {
+        committed[scope.number] = try self.numbers(of: scope).union(numbers)
     }
 
-    /// Writes the committed numbers of `key` that the table does not contain yet.
-    func persist(_ key: DeviceEpoch, device: Int64) throws(SQLiteError) {
-        guard let numbers = committed[key] else { return }
-        try write(RangeChanges(from: try load(key, device: device), to: numbers), of: key, device: device)
+    /// Writes the committed numbers of a scope that the table does not contain yet.
+    func persist(_ scope: Scope) throws(SQLiteError) {
+        guard let numbers = committed[scope.number] else { return }
+        try write(RangeChanges(from: try load(scope), to: numbers), of: scope)
     }
 
     /// Writes the changed ranges. Usually, only the end of the last range has changed.
     func flush() throws(SQLiteError) {
-        for (key, entry) in pending {
-            let changes = RangeChanges(from: committed[key] ?? SequenceSet(), to: entry.numbers)
-            try write(changes, of: key, device: entry.device)
+        for scope in changed {
+            let changes = RangeChanges(
+                from: committed[scope.number] ?? SequenceSet(), to: pending[scope.number] ?? SequenceSet())
+            try write(changes, of: scope)
         }
     }
 
-    private func write(_ changes: RangeChanges, of key: DeviceEpoch, device: Int64) throws(SQLiteError) {
+    private func write(_ changes: RangeChanges, of scope: Scope) throws(SQLiteError) {
         for first in changes.deleted {
-            try bind(key, device, first, to: delete)
+            try bind(scope, first, to: delete)
             try delete.run()
         }
-        for range in changes.updated { try write(range, key, device, with: update) }
-        for range in changes.inserted { try write(range, key, device, with: insert) }
+        for range in changes.updated { try write(range, scope, with: update) }
+        for range in changes.inserted { try write(range, scope, with: insert) }
     }
 
     /// Marks the pending changes as committed. Call after the transaction has committed.
     mutating func commit() {
-        for (key, entry) in pending { committed[key] = entry.numbers }
-        pending.removeAll(keepingCapacity: true)
+        for scope in changed { committed[scope.number] = pending[scope.number].take() }
+        changed.removeAll(keepingCapacity: true)
     }
 
     /// Discards the pending changes. Call after the transaction was rolled back.
     mutating func rollBack() {
-        pending.removeAll(keepingCapacity: true)
+        for scope in changed { pending[scope.number] = nil }
+        changed.removeAll(keepingCapacity: true)
     }
 
-    private func load(_ key: DeviceEpoch, device: Int64) throws(SQLiteError) -> SequenceSet {
-        try select.bind(device, at: 1)
-        try select.bind(key.epoch.rawValue, at: 2)
+    private func load(_ scope: Scope) throws(SQLiteError) -> SequenceSet {
+        try select.bind(scope.device, at: 1)
+        try select.bind(scope.epoch.rawValue, at: 2)
         var numbers = SequenceSet()
         while try select.step() {
             if let range = batchRange(select, at: 0) { numbers.insert(range) }
@@ -101,18 +102,18 @@ struct RangeLedger {
     }
 
     private func write(
-        _ range: ClosedRange<Int64>, _ key: DeviceEpoch, _ device: Int64, with statement: SQLiteStatement
+        _ range: ClosedRange<Int64>, _ scope: Scope, with statement: SQLiteStatement
     ) throws(SQLiteError) {
-        try bind(key, device, range.lowerBound, to: statement)
+        try bind(scope, range.lowerBound, to: statement)
         try statement.bind(range.upperBound, at: 4)
         try statement.run()
     }
 
     private func bind(
-        _ key: DeviceEpoch, _ device: Int64, _ first: Int64, to statement: SQLiteStatement
+        _ scope: Scope, _ first: Int64, to statement: SQLiteStatement
     ) throws(SQLiteError) {
-        try statement.bind(device, at: 1)
-        try statement.bind(key.epoch.rawValue, at: 2)
+        try statement.bind(scope.device, at: 1)
+        try statement.bind(scope.epoch.rawValue, at: 2)
         try statement.bind(first, at: 3)
     }
 }

@@ -12,7 +12,7 @@ struct SampleTable {
     private let selectMerged: SQLiteStatement
     private let selectLog: [LogNumber: SQLiteStatement]
     /// The time of the newest row of each device in the table, in µs since 1970, or `Int64.min` if it has none.
-    private var newest: [Int64: Int64] = [:]
+    private var newest = NumberMap<Int64>()
     /// The devices to which the current transaction has written rows directly.
     private var changed: [Int64] = []
 
@@ -48,8 +48,8 @@ struct SampleTable {
     mutating func write(
         _ run: SampleRun, device: Int64, in database: SQLiteDatabase, conflicts: inout ConflictTable
     ) throws(SQLiteError) -> IngestResult.Counts {
-        if let known = newest[device], let last = run.samples.times.max(), last > known {
-            newest[device] = last
+        if let known = newest[Int(device)], let last = run.samples.times.max(), last > known {
+            newest[Int(device)] = last
             changed.append(device)
         }
         let block = run.samples
@@ -72,11 +72,11 @@ struct SampleTable {
 
     /// Returns whether the table may contain rows of a device at or after a time.
     mutating func mayContain(_ time: Int64, device: Int64) throws(SQLiteError) -> Bool {
-        if let known = newest[device] { return time <= known }
+        if let known = newest[Int(device)] { return time <= known }
         try selectNewest.bind(device, at: 1)
         defer { selectNewest.reset() }
         let found = try selectNewest.step() ? selectNewest.optionalInt64(at: 0) ?? .min : .min
-        newest[device] = found
+        newest[Int(device)] = found
         return time <= found
     }
 
@@ -107,14 +107,14 @@ struct SampleTable {
 
     /// Raises the time of the newest row after a merge wrote rows of a device.
     mutating func didMerge(_ time: Int64, device: Int64) {
-        if let known = newest[device] { newest[device] = max(known, time) }
+        if let known = newest[Int(device)] { newest[Int(device)] = max(known, time) }
     }
 
     mutating func commit() { changed.removeAll(keepingCapacity: true) }
 
     /// Forgets what the reverted transaction changed.
     mutating func rollBack() {
-        for device in changed { newest[device] = nil }
+        for device in changed { newest[Int(device)] = nil }
         changed.removeAll(keepingCapacity: true)
     }
 

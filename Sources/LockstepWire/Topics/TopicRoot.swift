@@ -30,7 +30,18 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
 
     /// Returns the topic of a device's channel.
     public func topic(_ address: DeviceAddress, _ channel: Channel) -> String {
-        "\(text)/\(address.group)/\(address.device)/\(channel.name)"
+        // Appending is faster than an interpolation: a collector publishes an acknowledgement a second to each device.
+        let (group, device, channel) = (address.group.rawValue, address.device.rawValue, channel.name)
+        var topic = ""
+        topic.reserveCapacity(text.utf8.count + group.utf8.count + device.utf8.count + channel.utf8.count + 3)
+        topic += text
+        topic += "/"
+        topic += group
+        topic += "/"
+        topic += device
+        topic += "/"
+        topic += channel
+        return topic
     }
 
     /// Returns the topic of a collector's health report.

@@ -94,7 +94,7 @@ struct AcknowledgementScheduleTests {
         schedule.schedule(key, received: SequenceSet([1...1]), at: begin)
         _ = next(&schedule, from: begin)
         schedule.schedule(key, received: SequenceSet([1...2]), at: begin + 300_000)
-        schedule.schedule(later, received: SequenceSet([1...1, 3...3]), at: begin + 300_000)
+        schedule.schedule(later, number: 7, received: SequenceSet([1...1, 3...3]), at: begin + 300_000)
         let (at, acks) = next(&schedule, from: begin + 300_000)
         #expect(at <= begin + 500_000)
         #expect(
@@ -105,6 +105,19 @@ struct AcknowledgementScheduleTests {
         let (then, rest) = next(&schedule, from: at)
         #expect(then - begin >= AcknowledgementSchedule.minInterval)
         #expect(rest.map(\.ack) == [Acknowledgement(epoch: epoch, through: 2, holdTime: then - begin - 300_000)])
+    }
+
+    @Test("two devices are acknowledged independently, even if the numbers of their epochs are far apart")
+    func distantNumbers() {
+        var schedule = AcknowledgementSchedule()
+        let other = DeviceAddress(group: device.group, device: DeviceID(unchecked: "other"))
+        schedule.schedule(
+            DeviceEpoch(device: other, epoch: epoch), number: 5000, received: SequenceSet([1...9]), at: begin)
+        schedule.schedule(key, received: SequenceSet([1...2]), at: begin)
+        let (_, acks) = next(&schedule, from: begin)
+        #expect(Set(acks.map(\.device)) == [device, other])
+        #expect(acks.first { $0.device == other }?.ack.through == 9)
+        #expect(acks.first { $0.device == device }?.ack.through == 2)
     }
 
     /// Takes acknowledgements at the deadlines of the schedule until there are some.
@@ -120,5 +133,13 @@ struct AcknowledgementScheduleTests {
         }
         Issue.record("the schedule returned no acknowledgement")
         return (now, [])
+    }
+}
+
+extension AcknowledgementSchedule {
+    fileprivate mutating func schedule(
+        _ key: DeviceEpoch, number: Int = 0, received: SequenceSet, at boot: Int64
+    ) {
+        schedule(IngestResult.Scope(key: key, number: number, received: received), at: boot)
     }
 }

@@ -31,7 +31,7 @@ struct PresenceIntakeTests {
         let first = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
         #expect(!first.isDeferrable)
         let heartbeat = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10)))
-        #expect(heartbeat.isDeferrable && heartbeat.lifecycles[device]?.evidenceTime == time(10))
+        #expect(heartbeat.isDeferrable && heartbeat.evidenceTime(of: device) == time(10))
         #expect(!ingest(Presence(epoch: epoch, session: 1, phase: .background, at: time(11))).isDeferrable)
         #expect(
             !IngestGroup(dropped: [DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet())]).isDeferrable)

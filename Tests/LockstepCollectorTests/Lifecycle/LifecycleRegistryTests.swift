@@ -69,7 +69,7 @@ struct LifecycleRegistryTests {
         var heartbeat = IngestGroup()
         registry.handle(presence(.foreground, 31), of: device, at: moment(31), into: &heartbeat)
         #expect(heartbeat.transitions.isEmpty)
-        #expect(heartbeat.lifecycles[device]?.evidenceTime == time(31))
+        #expect(heartbeat.evidenceTime(of: device) == time(31))
     }
 
     @Test("a tick affects only the devices whose deadline has passed")

@@ -118,3 +118,10 @@ extension Intake {
         }
     }
 }
+
+extension IngestGroup {
+    /// The time of the newest evidence for the state of a device, or nil if the group has none.
+    func evidenceTime(of device: DeviceAddress) -> Timestamp? {
+        lifecycles[device]?.evidenceTime ?? evidence.last { $0.device == device }?.time
+    }
+}

@@ -1,3 +1,4 @@
+import LockstepExport
 import LockstepModel
 import Testing
 

@@ -27,7 +27,7 @@ extension MetricsSnapshot {
             ticksPerSecond: 100, pageSize: 4096, bootTime: 1_795_000_000)
         let server = Server(
             version: "0.1.0", isBrokerConnected: true, isStoreReadable: true, connections: 3,
-            subscribers: ["live": 2, "states": 1], droppedEvents: 5, queries: 8, querySeconds: 0.25, failedQueries: 1,
+            subscribers: ["live": 2, "states": 1], droppedSamples: 5, queries: 8, querySeconds: 0.25, failedQueries: 1,
             usage: usage.map {
                 var usage = $0
                 usage.openDescriptors = 30

@@ -37,7 +37,7 @@ final class RawConnection {
         descriptor = -1
     }
 
-    func write(_ text: String) { _ = send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL.rawValue)) }
+    func write(_ text: String) { _ = send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL)) }
 
     /// Reads until the server closes the connection, `part` was read, or nothing arrives for 30 s.
     func read(until part: String? = nil) -> String {
@@ -52,10 +52,11 @@ final class RawConnection {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether the server has closed the connection.
+    /// Whether the server has closed the connection. Discards what it has sent.
     var isClosed: Bool {
-        var byte: UInt8 = 0
-        let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK.rawValue) | Int32(MSG_DONTWAIT.rawValue))
-        return count == 0 || (count < 0 && errno != EAGAIN)
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        var count = 0
+        repeat { count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT)) } while count > 0
+        return count == 0 || errno != EAGAIN
     }
 }

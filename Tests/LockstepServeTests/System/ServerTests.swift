@@ -188,7 +188,7 @@ struct ServerTests {
             await agent.stop()
             try await system.drain("a")
             #expect(collector.isRunning)
-            #expect(try await system.verify(["default/a"]).status == 0)
+            #expect(try await system.verify(["a"]).status == 0)
         }
     }
 }

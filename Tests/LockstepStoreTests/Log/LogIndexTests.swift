@@ -5,14 +5,15 @@ import Testing
 
 @Suite("Index of a log")
 struct LogIndexTests {
-    private let key = DeviceEpoch(device: device("one"), epoch: epoch("e"))
 
     private func segment(_ times: ClosedRange<Int64>, turn: Int64) -> LogIndex.Segment {
         LogIndex.Segment(first: times.lowerBound, last: times.upperBound, turn: turn)
     }
 
     private func turns(_ index: LogIndex, _ times: ClosedRange<Int64>, table: Int = 0) -> [Int64] {
-        (index.devices[1]?.segments(of: table, overlapping: times) ?? []).map(\.turn)
+        var turns: [Int64] = []
+        index.devices[1]?.forEachSegment(of: table, overlapping: times) { turns.append($0.turn) }
+        return turns
     }
 
     /// An index with segments of device 1 in table 0: 10…19, 20…29, and backlog 0…4 and 5…24.
@@ -55,7 +56,7 @@ struct LogIndexTests {
         index.update(1) { device in
             device.figures.samples = 8
             device.figures.recordMessage(at: 100)
-            device.add(key)
+            device.add(scope: 5)
         }
         index.commit()
         let before = index.devices[1]?.figures
@@ -67,15 +68,15 @@ struct LogIndexTests {
                 device.figures.samples += 4
                 device.figures.recordMessage(at: 50)
                 device.figures.recordSample(at: 500)
-                device.add(DeviceEpoch(device: device0, epoch: epoch("other")))
+                device.add(scope: 6)
             }
-            index.update(3) { $0.add(key) }
+            index.update(3) { $0.add(scope: 5) }
             #expect(turns(index, 12...13) == [4, 1, 5] && index.rows == 14)
             index.rollBack(turn: 5)
             #expect(turns(index, 12...13) == [4, 1] && turns(index, 12...13, table: 3).isEmpty)
             #expect(index.rows == 8 && index.devices[1]?.rows == 8 && index.devices[1]?.figures == before)
-            #expect(index.devices[1]?.epochs == [key])
-            #expect(index.devices.keys.sorted() == [1])
+            #expect(index.devices[1]?.scopes == [5])
+            #expect(index.devices.keys == [1] && index.deviceCount == 1)
         }
         // A committed transaction cannot be reverted.
         index.add(segment(12...13, turn: 5), count: 2, of: 0, device: 2)
@@ -83,6 +84,4 @@ struct LogIndexTests {
         index.rollBack(turn: 6)
         #expect(index.devices[2]?.rows == 2 && index.rows == 10)
     }
-
-    private let device0 = device("other")
 }

@@ -20,8 +20,8 @@ struct LogLimitTests {
 
     /// Continues the active log as if it had that number of turns.
     private func skip(_ store: SQLiteStore, toTurn turn: Int64) throws {
-        let log = try #require(store.logs[store.activeLog])
-        store.logs[store.activeLog]?.restore(log.index, lastTurn: turn)
+        let log = store.logs[store.activeLog]
+        store.logs[store.activeLog].restore(log.index, lastTurn: turn)
     }
 
     private func expectRows(_ store: SQLiteStore, _ offsets: Range<Int64>) throws {
@@ -58,7 +58,7 @@ struct LogLimitTests {
         try write(store, 3)
         try write(store, 4)
         // The merge of the first log is not finished, so the second one remains active up to the last turn.
-        #expect(store.merge?.log == .first && store.logs[.second]?.lastTurn == 4096)
+        #expect(store.merge?.log == .first && store.logs[.second].lastTurn == 4096)
         try expectRows(store, 0..<5)
         try write(store, 5)
         #expect(store.merge?.log == .second && store.activeLog == .first)
@@ -111,7 +111,7 @@ struct LogLimitTests {
             try store.write(received(acceleration(offset..<offset + 125)))
             offset += 125
         }
-        #expect(store.logs[.second]?.index.rows == 8000)
+        #expect(store.logs[.second].index.rows == 8000)
         #expect(try store.database.integer("SELECT count(*) FROM merged_accelerometer") == 2000)
         // Repeated samples are found at all three places.
         for first in stride(from: Int64(0), to: offset, by: 1000) {

@@ -34,8 +34,8 @@ struct StoreModel {
     init(streams: [SensorStream]) { self.streams = streams }
 
     /// Writes a group and returns the result that a store must return.
-    mutating func write(_ group: IngestGroup) -> IngestResult {
-        var result = IngestResult()
+    mutating func write(_ group: IngestGroup) -> ModelResult {
+        var result = ModelResult()
         for batch in group.batches {
             recordMessage(from: batch.device, at: batch.receivedAt)
             result.devices[batch.device, default: .init()] += add(batch)

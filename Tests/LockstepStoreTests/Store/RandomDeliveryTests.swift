@@ -122,8 +122,8 @@ private struct Model {
 
     func known(_ key: DeviceEpoch) -> SequenceSet { (received[key] ?? []).union(dropped[key] ?? []) }
 
-    mutating func write(_ group: IngestGroup) -> IngestResult {
-        var result = IngestResult()
+    mutating func write(_ group: IngestGroup) -> ModelResult {
+        var result = ModelResult()
         for batch in group.batches {
             result.devices[batch.device, default: .init()] += add(batch)
             guard let position = batch.batch.position else { continue }

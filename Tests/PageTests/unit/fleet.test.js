@@ -2,7 +2,7 @@ import { columnsOf, lengthOf, timesOf } from "../../../Sources/LockstepServe/Pag
 import { plottable, shownAtFirst } from "../../../Sources/LockstepServe/Page/assets/pure/columns.js";
 import { remaining } from "../../../Sources/LockstepServe/Page/assets/pure/lease.js";
 import { problemsOf, severity } from "../../../Sources/LockstepServe/Page/assets/pure/problems.js";
-import { countStates, select } from "../../../Sources/LockstepServe/Page/assets/pure/selection.js";
+import { countStates, select, sortedByName } from "../../../Sources/LockstepServe/Page/assets/pure/selection.js";
 import { intervals, shares } from "../../../Sources/LockstepServe/Page/assets/pure/timeline.js";
 import { rowForKey, scrollToRow, visibleRows } from "../../../Sources/LockstepServe/Page/assets/pure/windowing.js";
 import { check, equal, near, test } from "./harness.js";
@@ -35,7 +35,7 @@ test("a charging battery and a stopped device are no problem", () => {
 });
 
 test("the fleet shows what is wrong first, and names in natural order", () => {
-    const entries = [entry({ device: "b10" }), entry({ device: "b9" }), entry({ device: "c", gaps: 3 }), entry({ device: "a", state: "terminated" })];
+    const entries = sortedByName([entry({ device: "b10" }), entry({ device: "b9" }), entry({ device: "c", gaps: 3 }), entry({ device: "a", state: "terminated" })]);
     const names = (filter) => select(entries, { search: "", group: "", state: "", sort: "problems", ...filter }).map((e) => e.device.device);
     equal(names({}), ["c", "b9", "b10", "a"]);
     equal(names({ sort: "name" }), ["a", "b9", "b10", "c"]);

@@ -66,7 +66,6 @@ struct EmptyBrokerTests {
         for device in devices {
             group.transitions.append(DeviceTransition(device: device, transition: transition))
             group.lifecycles[device] = LifecycleSnapshot(last: transition, phase: .terminated)
-            group.changedLifecycles.insert(device)
         }
         _ = try SQLiteStore(path: path).write(group)
     }

@@ -1,7 +1,7 @@
 /** All devices, kept up to date by the server, and the state of the connection to it. */
 
 import { problemsOf, severity } from "../pure/problems.js";
-import { mainStream } from "../pure/selection.js";
+import { mainStream, sortedByName } from "../pure/selection.js";
 import { request } from "./api.js";
 import { now, observe } from "./clock.js";
 import { openEvents } from "./event-stream.js";
@@ -20,7 +20,11 @@ class FleetStore extends EventTarget {
     hasLoaded = false;
     /** @type {number|null} */
     lostSince = null;
+    /** Changes with each change of a history. */
+    historyVersion = 0;
     #historyAt = 0;
+    /** @type {string[]} */
+    #names = [];
     /** @type {{close: () => void}|null} */
     #events = null;
 
@@ -37,6 +41,14 @@ class FleetStore extends EventTarget {
     /** @param {string} group @param {string} device */
     get(group, device) {
         return this.entries.get(`${group}/${device}`)?.device ?? null;
+    }
+
+    /** All entries in the order of their names. */
+    sorted() {
+        if (this.#names.length !== this.entries.size) {
+            this.#names = sortedByName([...this.entries.values()]).map(({ device }) => `${device.group}/${device.device}`);
+        }
+        return this.#names.map((key) => /** @type {any} */ (this.entries.get(key)));
     }
 
     /** All groups in order. */
@@ -69,6 +81,7 @@ class FleetStore extends EventTarget {
 
     /** @param {boolean} isNewest the values for earlier steps are not known: the page was hidden */
     #shift(isNewest) {
+        this.historyVersion += 1;
         for (const [key, { device }] of this.entries) {
             const history = this.historyOf(key);
             history.copyWithin(0, 1);

@@ -18,6 +18,8 @@ import { trackCard } from "./track.js";
 
 /** New streams of a device are looked for this often, in ms. */
 const EVERY = 10_000;
+/** Plots that are shown without a choice. */
+const FIRST_PLOTS = 2;
 
 /** @param {HTMLElement} main @param {{group: string, device: string}} route */
 export function show(main, { group, device }) {
@@ -25,12 +27,15 @@ export function show(main, { group, device }) {
     const live = new LiveSamples();
     const abort = new AbortController();
     const header = deviceHeader(address);
+    const panel = new PlotPanel({ live, group, device });
+    panel.picker.setDevice(`${group}/${device}`);
     const grid = h("div", { class: "device-grid" });
     main.append(h("div", { class: "view view-device" }, header.element, grid));
     /** @type {{element: HTMLElement, close?: () => void, update?: (device: any) => void}[]} */
     let parts = [];
     let names = "";
     let timer = 0;
+    let streamCount = -1;
     let isOver = false;
 
     async function load() {
@@ -52,10 +57,8 @@ export function show(main, { group, device }) {
 
     function build(detail) {
         for (const part of parts) part.close?.();
+        showFirstPlots(detail);
         const has = (stream) => detail.streams.some((entry) => entry.stream === stream);
-        const panel = new PlotPanel({ live, group, device });
-        panel.picker.setDevice(`${group}/${device}`);
-        for (const entry of firstPlots(detail.streams)) panel.add({ group, device, stream: entry.stream, rate: entry.rate, columns: plottable(entry) });
         const gravity = has("motion/device") ? "motion/device" : has("motion/accelerometer") ? "motion/accelerometer" : null;
         // Three cards that say that there is nothing would only be in the way.
         const motion = gravity === null && !has("steps") ? [] : [
@@ -63,24 +66,37 @@ export function show(main, { group, device }) {
             attitudeCard(address, live, has("motion/device")),
             pedometerCard(address, live, has("steps")),
         ];
-        if (detail.last_sample !== null && now() - detail.last_sample > 30e6) panel.showUntil(detail.last_sample);
         parts = [
             timelineCard(address),
             ...motion,
-            { element: panel.element, close: () => { panel.close(); panel.picker.close(); } },
+            { element: panel.element },
             trackCard(address, live, has("location")),
             healthCard(address),
             controlCard(address, detail.streams),
         ];
-        if (!panel.charts.length) panel.empty.hidden = false;
         grid.replaceChildren(...parts.map(({ element }) => element));
         update();
+    }
+
+    /** The plots stay as the reader has arranged them when further streams appear. */
+    function showFirstPlots(detail) {
+        if (panel.charts.length >= FIRST_PLOTS || panel.isArranged) return;
+        const shown = panel.charts.map((chart) => chart.source.stream);
+        for (const entry of firstPlots(detail.streams).filter(({ stream }) => !shown.includes(stream)).slice(0, FIRST_PLOTS - shown.length)) panel.add({ group, device, stream: entry.stream, rate: entry.rate, columns: plottable(entry) });
+        if (detail.last_sample !== null && now() - detail.last_sample > 30e6) panel.showUntil(detail.last_sample);
+        panel.empty.hidden = panel.charts.length > 0;
     }
 
     function update() {
         const current = fleet.get(group, device);
         if (!current) return;
         header.update(current);
+        const known = current.streams.length;
+        if (parts.length && known !== streamCount) {
+            streamCount = known;
+            clearTimeout(timer);
+            timer = setTimeout(load, 200);
+        }
         for (const part of parts) part.update?.(current);
     }
 
@@ -95,6 +111,8 @@ export function show(main, { group, device }) {
         fleet.removeEventListener("change", update);
         fleet.removeEventListener("tick", update);
         for (const part of parts) part.close?.();
+        panel.close();
+        panel.picker.close();
         live.close();
     } };
 }
@@ -103,7 +121,7 @@ export function show(main, { group, device }) {
 function firstPlots(streams) {
     const order = ["motion/accelerometer", "motion/gyroscope", "motion/device", "motion/magnetometer", "pressure", "altitude"];
     const rank = ({ stream }) => (order.includes(stream) ? order.indexOf(stream) : stream.startsWith("x/") ? 3.5 : 9);
-    return streams.filter((entry) => plottable(entry).length > 0).sort((a, b) => rank(a) - rank(b)).slice(0, 2);
+    return streams.filter((entry) => plottable(entry).length > 0).sort((a, b) => rank(a) - rank(b)).slice(0, FIRST_PLOTS);
 }
 
 function failure(error) {

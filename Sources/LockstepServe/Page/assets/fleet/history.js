@@ -65,6 +65,7 @@ export class History {
             const i = place(row);
             if (i >= 0 && i < complete) history[i] = row[1] / (HISTORY_STEP / 1e6);
         }
+        fleet.historyVersion += 1;
         const newest = device.rates?.[stream] ?? NaN;
         for (let i = Math.max(0, complete); i < HISTORY_LENGTH; i += 1) if (Number.isNaN(history[i])) history[i] = newest;
     }

@@ -105,7 +105,7 @@ export class DeviceList {
                 this.sizer.append(row.element);
             }
             row.place(index, rowHeight);
-            row.update(key, entry, fleet.historyOf(key));
+            row.update(key, entry, fleet.historyOf(key), fleet.historyVersion);
             row.element.tabIndex = index === this.#active ? 0 : -1;
             // The order of the document is the order on the screen, for screen readers.
             if (row.element.nextElementSibling !== before && !row.element.contains(document.activeElement)) this.sizer.insertBefore(row.element, before);

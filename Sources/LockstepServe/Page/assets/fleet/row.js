@@ -43,8 +43,8 @@ export class DeviceRow {
         this.element.setAttribute("aria-rowindex", String(index + 2));
     }
 
-    /** @param {string} key @param {import("../pure/selection.js").Entry} entry @param {Float32Array} history */
-    update(key, { device, problems, severity }, history) {
+    /** @param {string} key @param {import("../pure/selection.js").Entry} entry @param {Float32Array} history @param {number} version of the history */
+    update(key, { device, problems, severity }, history, version) {
         if (key !== this.#key) {
             this.#key = key;
             this.element.dataset.key = key;
@@ -65,7 +65,7 @@ export class DeviceRow {
         this.battery.update(device.battery);
         setText(this.gaps, device.gaps > 0 ? whole(device.gaps) : "0");
         this.gaps.toggleAttribute("data-bad", device.gaps > 0);
-        this.spark.update(history);
+        this.spark.update(history, `${key} ${version}`);
     }
 
     redraw() {

@@ -28,10 +28,9 @@ export class Sparkline {
         this.context.scale(scale, scale);
     }
 
-    /** @param {Float32Array} values */
-    update(values) {
+    /** @param {Float32Array} values @param {string} signature changes with the values */
+    update(values, signature) {
         this.#values = values;
-        const signature = values.join();
         if (signature === this.#drawn) return;
         this.#drawn = signature;
         this.#draw(values);

@@ -48,7 +48,7 @@ export function show(main) {
     }
 
     function render(isForced = false) {
-        const entries = [...fleet.entries.values()];
+        const entries = fleet.sorted();
         chips.update(countStates(filter.group ? entries.filter((entry) => entry.device.group === filter.group) : entries), filter.state);
         updateGroups();
         const time = performance.now();

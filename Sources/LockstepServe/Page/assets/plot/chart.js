@@ -53,6 +53,7 @@ export class Chart {
         this.stopTheme = onThemeChange(() => this.#readColours());
         this.release = live.want(this.address, source.stream);
         this.#readColours();
+        this.#describe("waiting for samples");
         this.canvas.addEventListener("pointerleave", () => this.oncursor(null));
     }
 

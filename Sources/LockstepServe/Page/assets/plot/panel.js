@@ -22,6 +22,8 @@ export class PlotPanel {
     /** @type {Chart[]} */
     charts = [];
     #view = liveView(now());
+    /** Whether the reader has added or removed a plot. */
+    isArranged = false;
     #cursor = null;
 
     /** @param {{live: import("../core/live.js").LiveSamples, group: string, device: string}} options */
@@ -32,7 +34,10 @@ export class PlotPanel {
         this.ranges = segmented({ label: "Time range", options: RANGES, value: "live", onchange: (value) => this.#choose(value) });
         this.rangeText = h("span", { class: "card-note num" });
         const tool = (symbol, label, act) => h("button", { class: "button quiet icon-only", type: "button", "aria-label": label, title: label, onclick: act }, icon(symbol));
-        this.picker = plotPicker({ onpick: (source) => this.add(source, true) });
+        this.picker = plotPicker({ onpick: (source) => {
+            this.isArranged = true;
+            this.add(source, true);
+        } });
         const { element, body, heading } = card({ title: "Plots", id: "plots", className: "card-plots",
             tools: h("span", { class: "plot-tools" }, this.ranges.element, tool("minus", "Zoom out", () => this.zoom(2)), tool("plus", "Zoom in", () => this.zoom(0.5)), this.picker.element) });
         heading.after(this.rangeText);
@@ -111,6 +116,7 @@ export class PlotPanel {
     }
 
     #remove(chart) {
+        this.isArranged = true;
         chart.close();
         chart.element.remove();
         this.charts = this.charts.filter((other) => other !== chart);

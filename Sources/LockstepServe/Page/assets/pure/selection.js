@@ -18,8 +18,16 @@ export const SORTS = {
 };
 
 /**
- * Returns the entries that match, in order.
+ * Returns the entries in the natural order of their names. Comparing names is slow, so this is done only for new devices.
  * @param {Entry[]} entries
+ */
+export function sortedByName(entries) {
+    return [...entries].sort((a, b) => collator.compare(a.device.device, b.device.device) || collator.compare(a.device.group, b.device.group));
+}
+
+/**
+ * Returns the entries that match, in order.
+ * @param {Entry[]} entries sorted by name, which is the order of equal ones
  * @param {{search: string, group: string, state: string, sort: string}} filter `group` and `state` empty for all;
  *   state `problems` for devices with problems, `unknown` for those without a state
  */
@@ -34,7 +42,8 @@ export function select(entries, { search, group, state, sort }) {
         return words.every((word) => text.includes(word));
     });
     const compare = COMPARE[sort] ?? COMPARE.problems;
-    return matching.sort((a, b) => compare(a, b) || byName(a, b));
+    // Sorting is stable.
+    return sort === "name" ? matching : matching.sort(compare);
 }
 
 /** @param {Entry} entry @param {string} state */
@@ -72,11 +81,6 @@ export function mainStream(device) {
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
-
-/** @param {Entry} a @param {Entry} b */
-function byName(a, b) {
-    return collator.compare(a.device.device, b.device.device) || collator.compare(a.device.group, b.device.group);
-}
 
 /** @type {Record<string, (a: Entry, b: Entry) => number>} */
 const COMPARE = {
