@@ -36,11 +36,13 @@ let package = Package(
         .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
+        .library(name: "LockstepGateway", targets: ["LockstepGateway"]),
         .library(name: "LockstepLive", targets: ["LockstepLive"]),
         .library(name: "LockstepServe", targets: ["LockstepServe"]),
         .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
         .executable(name: "lockstep-collector", targets: ["lockstep-collector"]),
         .executable(name: "lockstep-serve", targets: ["lockstep-serve"]),
+        .executable(name: "lockstep-gateway", targets: ["lockstep-gateway"]),
         .executable(name: "lockstep", targets: ["lockstep"]),
     ],
     dependencies: [
@@ -55,12 +57,14 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],
     targets: [
-        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev.
+        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
         // Parses settings files. A Swift YAML package would import all of Foundation and triple the size of each
         // program.
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
+        // Decrypts OwnTracks messages.
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
         // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
         .systemLibrary(name: "CEpoll"),
 
@@ -97,6 +101,13 @@ let package = Package(
             dependencies: [
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision", logging,
                 serviceLifecycle,
+            ]),
+        // From foreign formats to the broker: translators, an outbox of many devices, delivery.
+        .target(
+            name: "LockstepGateway",
+            dependencies: [
+                "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepAgent",
+                "LockstepSupervision", logging, serviceLifecycle,
             ]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         .target(name: "LockstepLive", dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
@@ -136,6 +147,12 @@ let package = Package(
             dependencies: [
                 "LockstepCollector", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging,
                 serviceLifecycle,
+            ]),
+        .executableTarget(
+            name: "lockstep-gateway",
+            dependencies: [
+                "LockstepGateway", "LockstepAgent", "LockstepModel", "LockstepWire", "LockstepCommandLine",
+                "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
             name: "lockstep-serve",
@@ -190,6 +207,12 @@ let package = Package(
                 "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
             ]),
         .testTarget(
+            name: "LockstepGatewayTests",
+            dependencies: [
+                "CSodium", "LockstepGateway", "LockstepAgent", "LockstepModel", "LockstepSQLite", "LockstepWire",
+                "LockstepTestSupport",
+            ]),
+        .testTarget(
             name: "LockstepLiveTests",
             dependencies: [
                 "LockstepLive", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire", logging,
@@ -217,7 +240,7 @@ let package = Package(
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT", "LockstepModel",
                 "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep", "lockstep-agent",
-                "lockstep-collector", "lockstep-serve", logging,
+                "lockstep-collector", "lockstep-gateway", "lockstep-serve", logging,
             ],
             exclude: ["PowerCut/disk-log.c"]),
         // Command-line tests: exact output and exit codes.
@@ -225,7 +248,8 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
-                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
+                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-gateway",
+                "lockstep-serve",
             ],
             exclude: ["Export/read_exports.py"]),
         // The page, in a browser, with the built programs.
@@ -248,7 +272,9 @@ let package = Package(
         // Fuzz tests: randomly damaged input for every decoder.
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepSensors", "LockstepWire"]),
+            dependencies: [
+                "LockstepCommandLine", "LockstepGateway", "LockstepModel", "LockstepSensors", "LockstepWire",
+            ]),
         // Chaos tests: processes are killed at random, and no sample may be lost.
         .testTarget(
             name: "ChaosTests",

@@ -28,6 +28,7 @@ public struct Settings: Sendable {
     private var environment: [String: Entry] = [:]
     private var file: [String: Entry] = [:]
     private var streamSettings: (settings: StreamSettings, file: String)?
+    private var nodes: [String: (node: YAMLNode, file: String)] = [:]
 
     /// The built-in streams and the streams declared in the section `streams` of the file.
     public var streams: StreamCatalog { streamSettings?.settings.catalog ?? .builtIn }
@@ -37,15 +38,20 @@ public struct Settings: Sendable {
         streamSettings.flatMap { source in source.settings.lines[name].map { "\(source.file):\($0)" } }
     }
 
+    /// Returns a section of the file, and the path of the file; nil if the file has no such section.
+    public func section(_ name: String) -> (node: YAMLNode, file: String)? { nodes[name] }
+
     /// Reads the environment and the file.
     /// - Parameters:
     ///   - names: the names of all settings.
     ///   - file: the path of the YAML file; nil for the one named by `LOCKSTEP_CONFIG`, if any.
+    ///   - sections: the names of sections of the file, which are read with ``section(_:)``.
     ///   - ignoresUnknownKeys: whether to ignore unknown keys in the file instead of refusing them.
     ///   - environment: the environment; nil for that of the process.
     /// - Throws: ``CommandFailure`` for an unreadable file, invalid YAML, or an unknown or repeated key.
     public init(
-        names: [String], file path: String?, ignoresUnknownKeys: Bool = false, environment: [String: String]? = nil
+        names: [String], file path: String?, sections: [String] = [], ignoresUnknownKeys: Bool = false,
+        environment: [String: String]? = nil
     ) throws {
         let environment = environment ?? ProcessInfo.processInfo.environment
         for name in names where name != StreamSettings.key {
@@ -56,7 +62,7 @@ public struct Settings: Sendable {
         }
         let defaultPath = environment["LOCKSTEP_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
         if let path = path ?? defaultPath {
-            try read(path, names: names, ignoresUnknownKeys: ignoresUnknownKeys)
+            try read(path, names: names, sections: sections, ignoresUnknownKeys: ignoresUnknownKeys)
         }
     }
 
@@ -104,7 +110,9 @@ public struct Settings: Sendable {
         do { return try parse(text) } catch { throw CommandFailure("\(origin): \(error)") }
     }
 
-    private mutating func read(_ path: String, names: [String], ignoresUnknownKeys: Bool) throws {
+    private mutating func read(
+        _ path: String, names: [String], sections: [String], ignoresUnknownKeys: Bool
+    ) throws {
         let text: String
         do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
             throw CommandFailure("cannot read the configuration file \(path): check that it exists and is UTF-8")
@@ -123,10 +131,15 @@ public struct Settings: Sendable {
             if let line = lines.updateValue(pair.key.line, forKey: name) {
                 throw CommandFailure("\(location): '\(name)' is set twice; the first is on line \(line)")
             }
+            if sections.contains(name) {
+                nodes[name] = (pair.value, path)
+                continue
+            }
             guard names.contains(name) else {
                 if ignoresUnknownKeys { continue }
                 throw CommandFailure(
-                    "\(location): unknown setting '\(name)'; known settings: \(names.joined(separator: ", "))")
+                    "\(location): unknown setting '\(name)'; known settings: "
+                        + (names + sections).joined(separator: ", "))
             }
             if name == StreamSettings.key {
                 streamSettings = (try StreamSettings(pair.value, file: path), path)

@@ -10,7 +10,7 @@ extension FuzzTarget {
         BatchEncoding.allCases.flatMap { encoding in SensorStream.builtIn.map { batch(of: $0, in: encoding) } } + [
             presence, acknowledgement, state, request, reply, health, topic, recording, gpsd, settings,
         ]
-        + iio
+        + iio + gateway
 
     private static func batch(of stream: SensorStream, in encoding: BatchEncoding) -> FuzzTarget {
         var block = SampleBlock(stream: stream)

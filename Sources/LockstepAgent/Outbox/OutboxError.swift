@@ -7,7 +7,8 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
     /// The reason and what to do.
     public let description: String
 
-    init(path: String, _ error: any Error) {
+    /// Creates an error from the failure of a file.
+    package init(path: String, _ error: any Error) {
         switch error {
         case let error as OutboxError:
             self = error

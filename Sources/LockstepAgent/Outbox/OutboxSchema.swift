@@ -88,4 +88,7 @@ enum OutboxSchema {
 }
 
 /// The error for a file that is the database of another program.
-struct NotAnOutboxError: Error {}
+package struct NotAnOutboxError: Error {
+    /// Creates the error.
+    package init() {}
+}

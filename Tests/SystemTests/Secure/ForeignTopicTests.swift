@@ -61,6 +61,23 @@ struct ForeignTopicTests {
         }
     }
 
+    @Test("a gateway can publish streams and presence of all devices, but neither state, ack nor commands")
+    func gateway() async throws {
+        try await withSecureBroker { broker in
+            let observer = try await broker.connect(as: "operator")
+            let gateway = try await broker.connect(as: "gateway", ["lockstep/lab/+/ack", "owntracks/#"])
+            let allowed = ["presence", "motion/accelerometer", "steps", "battery", "x/owntracks/report", "location"].map
+            { "lockstep/family/alice/" + $0 }
+            let forbidden = ["state", "ack", "command", "clock/pong"].map { "lockstep/family/alice/" + $0 }
+            for topic in forbidden + ["owntracks/alice/phone", "lockstep/lab/$collector/main"] + allowed {
+                #expect(await gateway.publish(topic, "x"))
+            }
+            await observer.expectMessage(within: .seconds(120)) { $0.topic == allowed.last }
+            #expect(observer.messages.map(\.topic) == allowed)
+            #expect(gateway.refusals.count == forbidden.count + 2)
+        }
+    }
+
     @Test("a device can read only its own ack and command")
     func reading() async throws {
         try await withSecureBroker { broker in

@@ -1,0 +1,200 @@
+/// A strict parser of JSON (RFC 8259) with limits for hostile input.
+///
+/// Implemented here because Foundation's decoder converts whole numbers of more than 53 bits to doubles for a value of
+/// unknown type, and throws an error for each type it tries.
+public struct JSONParser {
+    /// The maximum depth of nested arrays and objects.
+    public static let maxDepth = 32
+
+    private let bytes: UnsafeRawBufferPointer
+    private var offset = 0
+
+    /// Parses a text.
+    /// - Throws: ``Refusal`` of kind `malformed`.
+    public static func parse(_ bytes: [UInt8]) throws(Refusal) -> JSONValue {
+        let result = bytes.withUnsafeBytes { buffer in
+            Result { () throws(Refusal) in
+                var parser = JSONParser(bytes: buffer)
+                return try parser.parseDocument()
+            }
+        }
+        return try result.get()
+    }
+
+    private init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    private mutating func parseDocument() throws(Refusal) -> JSONValue {
+        // A byte order mark is not allowed, but RFC 8259 lets parsers ignore it.
+        if bytes.starts(with: [0xef, 0xbb, 0xbf]) { offset = 3 }
+        let value = try value(depth: 0)
+        skipSpace()
+        guard offset == bytes.count else { throw invalid("text after the value") }
+        return value
+    }
+
+    private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+    private mutating func skipSpace() {
+        while let byte = next, byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { offset += 1 }
+    }
+
+    private mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard next == UInt8(ascii: character) else { return false }
+        offset += 1
+        return true
+    }
+
+    private func invalid(_ reason: String) -> Refusal {
+        Refusal(.malformed, "invalid JSON: \(reason) at byte \(offset)")
+    }
+
+    private mutating func value(depth: Int) throws(Refusal) -> JSONValue {
+        guard depth < Self.maxDepth else { throw invalid("nested more than \(Self.maxDepth) levels deep") }
+        skipSpace()
+        switch next {
+        case UInt8(ascii: "{"): return try object(depth: depth)
+        case UInt8(ascii: "["): return try array(depth: depth)
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"): return try literal("true", .bool(true))
+        case UInt8(ascii: "f"): return try literal("false", .bool(false))
+        case UInt8(ascii: "n"): return try literal("null", .null)
+        default: return try number()
+        }
+    }
+
+    private mutating func literal(_ text: StaticString, _ value: JSONValue) throws(Refusal) -> JSONValue {
+        let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        guard bytes[offset...].starts(with: expected) else { throw invalid("an unknown word") }
+        offset += expected.count
+        return value
+    }
+
+    private mutating func object(depth: Int) throws(Refusal) -> JSONValue {
+        offset += 1
+        var members: [String: JSONValue] = [:]
+        skipSpace()
+        if skip("}") { return .object(members) }
+        while true {
+            skipSpace()
+            guard next == UInt8(ascii: "\"") else { throw invalid("no name of a member") }
+            let name = try string()
+            skipSpace()
+            guard skip(":") else { throw invalid("no colon") }
+            members[name] = try value(depth: depth + 1)
+            skipSpace()
+            if skip("}") { return .object(members) }
+            guard skip(",") else { throw invalid("no comma") }
+        }
+    }
+
+    private mutating func array(depth: Int) throws(Refusal) -> JSONValue {
+        offset += 1
+        var items: [JSONValue] = []
+        skipSpace()
+        if skip("]") { return .array(items) }
+        while true {
+            items.append(try value(depth: depth + 1))
+            skipSpace()
+            if skip("]") { return .array(items) }
+            guard skip(",") else { throw invalid("no comma") }
+        }
+    }
+
+    private mutating func string() throws(Refusal) -> String {
+        offset += 1
+        let start = offset
+        while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+            guard byte >= 0x20 else { throw invalid("a control character in a string") }
+            offset += 1
+        }
+        guard next == UInt8(ascii: "\"") else { return try escapedString(from: start) }
+        defer { offset += 1 }
+        return try text(bytes[start..<offset])
+    }
+
+    private func text(_ bytes: some Collection<UInt8>) throws(Refusal) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw invalid("a string that is not UTF-8") }
+        return text
+    }
+
+    private mutating func escapedString(from start: Int) throws(Refusal) -> String {
+        var content = Array(bytes[start..<offset])
+        while let byte = next {
+            offset += 1
+            switch byte {
+            case UInt8(ascii: "\""): return try text(content)
+            case UInt8(ascii: "\\"): try escape(into: &content)
+            case 0..<0x20: throw invalid("a control character in a string")
+            default: content.append(byte)
+            }
+        }
+        throw invalid("a string without an end")
+    }
+
+    private mutating func escape(into content: inout [UInt8]) throws(Refusal) {
+        guard let byte = next else { throw invalid("a string without an end") }
+        offset += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): content.append(byte)
+        case UInt8(ascii: "b"): content.append(0x08)
+        case UInt8(ascii: "f"): content.append(0x0c)
+        case UInt8(ascii: "n"): content.append(0x0a)
+        case UInt8(ascii: "r"): content.append(0x0d)
+        case UInt8(ascii: "t"): content.append(0x09)
+        case UInt8(ascii: "u"):
+            var code = UInt32(try hexadecimal())
+            if (0xd800..<0xdc00).contains(code) {
+                guard skip("\\"), skip("u") else { throw invalid("half a surrogate pair") }
+                let low = UInt32(try hexadecimal())
+                guard (0xdc00..<0xe000).contains(low) else { throw invalid("half a surrogate pair") }
+                code = 0x10000 + (code - 0xd800) << 10 + (low - 0xdc00)
+            }
+            guard let scalar = Unicode.Scalar(code) else { throw invalid("half a surrogate pair") }
+            content.append(contentsOf: String(Character(scalar)).utf8)
+        default: throw invalid("an unknown escape")
+        }
+    }
+
+    private mutating func hexadecimal() throws(Refusal) -> UInt16 {
+        var code: UInt16 = 0
+        for _ in 0..<4 {
+            guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue, byte < 0x80 else {
+                throw invalid("an invalid escape")
+            }
+            code = code << 4 | UInt16(digit)
+            offset += 1
+        }
+        return code
+    }
+
+    private mutating func number() throws(Refusal) -> JSONValue {
+        let start = offset
+        var isWhole = true
+        _ = skip("-")
+        if skip("0") {
+            if let byte = next, isDigit(byte) { throw invalid("a number with a leading zero") }
+        } else {
+            try digits()
+        }
+        if skip(".") {
+            isWhole = false
+            try digits()
+        }
+        if skip("e") || skip("E") {
+            isWhole = false
+            if !skip("+") { _ = skip("-") }
+            try digits()
+        }
+        let text = String(decoding: bytes[start..<offset], as: UTF8.self)
+        if isWhole, let value = Int64(text) { return .integer(value) }
+        guard let value = Double(text), value.isFinite else { throw invalid("a number that is too large") }
+        return .real(value)
+    }
+
+    private mutating func digits() throws(Refusal) {
+        guard let byte = next, isDigit(byte) else { throw invalid("no value") }
+        while let byte = next, isDigit(byte) { offset += 1 }
+    }
+
+    private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}

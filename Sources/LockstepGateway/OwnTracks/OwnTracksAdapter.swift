@@ -1,0 +1,106 @@
+import FoundationEssentials
+
+/// Translates the messages of the OwnTracks apps, which arrive over MQTT or HTTP.
+///
+/// The format: <https://owntracks.org/booklet/tech/json/>. Topics: `{base}/{user}/{device}` and one more level.
+public struct OwnTracksAdapter: GatewayAdapter {
+    /// The name of the format.
+    public let name = "owntracks"
+    /// The HTTP path.
+    public let path: String? = "/owntracks"
+
+    private let base: String
+    private let keys: OwnTracksKeys
+
+    /// Creates an adapter.
+    /// - Parameters:
+    ///   - base: the topic levels before the user.
+    ///   - keys: the secrets of senders who encrypt.
+    public init(base: String = "owntracks", keys: OwnTracksKeys = OwnTracksKeys()) {
+        self.base = base
+        self.keys = keys
+    }
+
+    /// The topics of devices, without and with a last level such as `event`.
+    public var topicFilters: [String] { ["\(base)/+/+", "\(base)/+/+/+"] }
+
+    /// The last levels of topics that are not for the gateway: commands to a device, cards and dumps.
+    private static let ignoredLevels: Set<String> = ["cmd", "info", "dump", "beacon"]
+
+    /// Translates a message.
+    public func translate(_ message: ForeignMessage) throws(Refusal) -> Translation {
+        // An empty message deletes a retained one. Some apps send it by HTTP, too.
+        guard !message.payload.isEmpty else { return Translation() }
+        if let last = lastLevel(of: message), Self.ignoredLevels.contains(last) { return Translation() }
+        var content = try JSONParser.parse(message.payload)
+        let sender = try sender(of: message, content)
+        let key = keys.key(user: sender.parts[0], device: sender.parts[1])
+        if content["_type"]?.string == "encrypted" {
+            content = try decrypt(content, key: key, sender: sender)
+        } else if key != nil, content["_type"]?.string != "lwt" {
+            // The broker sends an lwt, which need not be encrypted. Anything else could be forged.
+            throw Refusal(.undecryptable, "'\(sender)' has a secret, but the message is not encrypted")
+        }
+        let messages = content.array ?? [content]
+        var report = ForeignReport(sender: sender)
+        for item in messages { try OwnTracksMessage(item, isRetained: message.isRetained).add(to: &report) }
+        return Translation([report])
+    }
+
+    /// Answers `[]`: the apps expect an array, and after any other status than 2xx they send the same message for ever
+    /// and nothing else. So a message that can never be accepted is answered in the same way. The gateway logs it.
+    public func answer(to outcome: RequestOutcome) -> HTTPAnswer {
+        switch outcome {
+        case .accepted, .refused: Self.empty
+        case .unavailable: HTTPAnswer(status: 503)
+        }
+    }
+
+    private static let empty = HTTPAnswer(status: 200, contentType: "application/json", body: Array("[]".utf8))
+
+    private func lastLevel(of message: ForeignMessage) -> String? {
+        guard let levels = message.topicLevels else { return nil }
+        let count = base.split(separator: "/").count + 2
+        return levels.count > count ? levels[count] : nil
+    }
+
+    /// Returns user and device: from the topic; for HTTP from the parameters, the headers, or the topic in the message.
+    private func sender(of message: ForeignMessage, _ content: JSONValue) throws(Refusal) -> ForeignName {
+        var user: String?
+        var device: String?
+        switch message.origin {
+        case .topic(let topic): (user, device) = names(in: topic)
+        case .request(let facts):
+            let claimed = content["topic"]?.string.map(names)
+            user = facts.user ?? facts.query["u"] ?? facts.headers["x-limit-u"] ?? claimed?.user
+            device = facts.query["d"] ?? facts.headers["x-limit-d"] ?? claimed?.device
+        }
+        guard let user, !user.isEmpty, let device, !device.isEmpty else {
+            throw Refusal(.unknownSender, "the message names no user and device: set both in the app")
+        }
+        return ForeignName(name, [user, device])
+    }
+
+    private func names(in topic: String) -> (user: String?, device: String?) {
+        guard topic.hasPrefix(base + "/") else { return (nil, nil) }
+        let levels = topic.dropFirst(base.count + 1).split(separator: "/", omittingEmptySubsequences: false)
+        return levels.count >= 2 ? (String(levels[0]), String(levels[1])) : (nil, nil)
+    }
+
+    private func decrypt(_ content: JSONValue, key: [UInt8]?, sender: ForeignName) throws(Refusal) -> JSONValue {
+        guard let key else {
+            throw Refusal(.undecryptable, "the message of '\(sender)' is encrypted: add its secret to the key file")
+        }
+        guard let data = content["data"]?.string.flatMap({ Data(base64Encoded: $0) }) else {
+            throw Refusal(.malformed, "'data' of the encrypted message is not Base64")
+        }
+        guard let text = OwnTracksKeys.open(Array(data), key: key) else {
+            throw Refusal(.undecryptable, "the message of '\(sender)' is encrypted with another secret")
+        }
+        let inner = try JSONParser.parse(text)
+        guard inner["_type"]?.string != "encrypted" else {
+            throw Refusal(.malformed, "the message is encrypted twice")
+        }
+        return inner
+    }
+}

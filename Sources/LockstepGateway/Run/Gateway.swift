@@ -1,0 +1,55 @@
+import Dispatch
+import LockstepAgent
+import LockstepMQTT
+import LockstepModel
+public import LockstepSupervision
+public import Logging
+public import ServiceLifecycle
+
+/// A service that translates the messages of foreign devices, keeps them in an outbox, and publishes them as an agent
+/// of each device would.
+public final class Gateway: Service {
+    private let configuration: GatewayConfiguration
+    private let logger: Logger
+    private let supervisor: Supervisor
+    private let wakeup = Wakeup()
+    private let inbox: GatewayInbox
+
+    /// Creates a gateway.
+    /// - Parameter supervisor: receives the status from the gateway's loop.
+    public init(_ configuration: GatewayConfiguration, logger: Logger, supervisor: Supervisor = .disabled) {
+        self.configuration = configuration
+        self.logger = logger
+        self.supervisor = supervisor
+        inbox = GatewayInbox(wakeup: wakeup)
+    }
+
+    /// Translates a message that did not arrive over MQTT.
+    /// - Returns: the outcome, when the samples are in the outbox on disk or the message is refused.
+    public func accept(_ message: ForeignMessage) async -> RequestOutcome {
+        await withCheckedContinuation { continuation in
+            inbox.post(GatewayInbox.Item(message: message, continuation: continuation))
+        }
+    }
+
+    /// Runs until the surrounding task or service group shuts down.
+    /// - Throws: `OutboxError` if the outbox cannot be opened.
+    public func run() async throws {
+        try await withTaskCancellationOrGracefulShutdownHandler {
+            try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+                DispatchQueue(label: "lockstep.gateway").async { [self] in
+                    let result = Result {
+                        let loop = try GatewayLoop(
+                            configuration, inbox: inbox, wakeup: wakeup, logger: logger, supervisor: supervisor)
+                        loop.run()
+                    }
+                    inbox.stop()
+                    for item in inbox.drain() { item.continuation.resume(returning: .unavailable) }
+                    done.resume(with: result)
+                }
+            }
+        } onCancelOrGracefulShutdown: { [inbox] in
+            inbox.stop()
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import LockstepMQTT
+import Synchronization
+
+/// The queue of requests from other threads, such as an HTTP server, to the gateway's loop.
+final class GatewayInbox: Sendable {
+    /// A request whose sender waits for the outcome.
+    struct Item: Sendable {
+        let message: ForeignMessage
+        let continuation: CheckedContinuation<RequestOutcome, Never>
+    }
+
+    private struct State {
+        var items: [Item] = []
+        var isStopping = false
+    }
+
+    private let state = Mutex(State())
+    private let wakeup: Wakeup
+
+    init(wakeup: Wakeup) { self.wakeup = wakeup }
+
+    /// Adds a request. After the stop it is answered at once.
+    func post(_ item: Item) {
+        let isAccepted = state.withLock { state in
+            guard !state.isStopping else { return false }
+            state.items.append(item)
+            return true
+        }
+        if isAccepted { wakeup.signal() } else { item.continuation.resume(returning: .unavailable) }
+    }
+
+    /// Removes and returns all requests.
+    func drain() -> [Item] {
+        state.withLock { state in
+            defer { state.items = [] }
+            return state.items
+        }
+    }
+
+    /// Whether there are no requests.
+    var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
+
+    /// Whether the loop must end.
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+
+    /// Ends the loop.
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        wakeup.signal()
+    }
+}

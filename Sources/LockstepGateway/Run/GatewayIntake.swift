@@ -1,0 +1,150 @@
+import LockstepAgent
+import LockstepModel
+import LockstepWire
+
+/// Translates foreign messages and collects their samples until the next commit.
+struct GatewayIntake {
+    /// The samples of one device since the last commit.
+    private struct DeviceSamples {
+        var live: Coalescer
+        var late: Coalescer
+    }
+
+    /// The parts of the configuration that the intake uses.
+    private let configuration: GatewayConfiguration
+    private let filters: [(filter: TopicFilter, adapter: any GatewayAdapter)]
+    private let fitter: SampleFitter
+    private var samples: [Int: DeviceSamples] = [:]
+    private var sequences = MessageSequences()
+    /// The lost and repeated messages since the last call of ``takeFindings()``.
+    private var findings: [(device: DeviceAddress, finding: MessageSequences.Finding)] = []
+    /// The last presence of each device since the last commit.
+    private(set) var presences: [Int: ForeignPresence] = [:]
+    /// The number of samples since the last commit.
+    private(set) var sampleCount = 0
+    /// The largest packet that the broker accepts, in bytes; nil if unknown.
+    var packetLimit: Int?
+
+    init(_ configuration: GatewayConfiguration) {
+        self.configuration = configuration
+        filters = configuration.adapters.flatMap { adapter in
+            adapter.topicFilters.map { (TopicFilter($0), adapter) }
+        }
+        fitter = SampleFitter(catalog: configuration.root.streams, maximumFuture: configuration.maximumFuture)
+    }
+
+    /// Whether there is anything to commit.
+    var isEmpty: Bool { samples.isEmpty && presences.isEmpty }
+
+    /// Returns the adapter of a message, or nil if no format has its topic or path.
+    func adapter(of message: ForeignMessage) -> (any GatewayAdapter)? {
+        switch message.origin {
+        case .topic(let topic): filters.first { $0.filter.matches(topic) }?.adapter
+        case .request(let facts): configuration.adapters.first { $0.path == facts.path }
+        }
+    }
+
+    /// Translates a message and adds its samples.
+    /// - Parameter index: returns the index of a device.
+    /// - Returns: the parts of the message that were left out.
+    /// - Throws: ``Refusal`` if nothing of the message can be used.
+    mutating func ingest(_ message: ForeignMessage, outbox: GatewayOutbox) throws(Refusal) -> [String] {
+        guard message.payload.count <= configuration.maximumPayload else {
+            throw Refusal(
+                .malformed,
+                "the message has \(message.payload.count) bytes, more than \(configuration.maximumPayload)")
+        }
+        guard let adapter = adapter(of: message) else {
+            throw Refusal(.malformed, "no format has this topic or path")
+        }
+        let translation = try adapter.translate(message)
+        var omissions: [String] = []
+        for report in translation.reports where !report.readings.isEmpty || report.presence != nil {
+            omissions += report.omissions + (try add(report, of: message, outbox: outbox))
+        }
+        return omissions
+    }
+
+    private mutating func add(
+        _ report: ForeignReport, of message: ForeignMessage, outbox: GatewayOutbox
+    ) throws(Refusal) -> [String] {
+        let address = try configuration.mapping.address(of: report.sender)
+        let known = outbox.devices.index(of: address)
+        if let known, outbox.devices[known].sender != report.sender.description,
+            !configuration.mapping.isExplicit(report.sender)
+        {
+            throw Refusal(
+                .unknownSender,
+                "'\(report.sender)' and '\(outbox.devices[known].sender)' would be the same device \(address): "
+                    + "add one of them to the setting 'map'")
+        }
+        guard known != nil || outbox.devices.count < configuration.maximumDevices else {
+            throw Refusal(.unknownSender, "there are already \(outbox.devices.count) devices: raise --max-devices")
+        }
+        var omissions: [String] = []
+        var fitted: [SampleFitter.Sample] = []
+        var lastRefusal: Refusal?
+        for reading in report.readings {
+            do {
+                if let sample = try fitter.sample(reading, at: message.receivedAt) { fitted.append(sample) }
+            } catch {
+                lastRefusal = error
+                omissions.append(error.description)
+            }
+        }
+        if fitted.isEmpty, let lastRefusal { throw lastRefusal }
+        let device = outbox.index(of: address, sender: report.sender)
+        if let number = report.sequence, let finding = sequences.note(number, of: report.sender) {
+            findings.append((address, finding))
+        }
+        if let presence = report.presence { presences[device] = presence }
+        guard !fitted.isEmpty else { return omissions }
+        let isLate =
+            message.isRetained
+            || message.receivedAt - (report.writtenAt ?? message.receivedAt) > configuration.lateAfter
+        add(fitted, isLate: isLate, of: device)
+        return omissions
+    }
+
+    private mutating func add(_ fitted: [SampleFitter.Sample], isLate: Bool, of device: Int) {
+        sampleCount += fitted.count
+        var entry = samples.removeValue(forKey: device) ?? makeSamples()
+        for sample in fitted {
+            let block = SampleBlock(
+                stream: sample.stream, times: [sample.time.microseconds], columns: sample.values.map { [$0] })
+            if isLate { entry.late.add(block, at: 0) } else { entry.live.add(block, at: 0) }
+        }
+        samples[device] = entry
+    }
+
+    private func makeSamples() -> DeviceSamples {
+        var coalescer = Coalescer(limits: configuration.batches)
+        coalescer.packetLimit = packetLimit
+        return DeviceSamples(live: coalescer, late: coalescer)
+    }
+
+    /// Removes and returns the samples for the next commit, the lowest device first.
+    mutating func takeAdditions() -> [GatewayOutbox.Addition] {
+        defer {
+            samples.removeAll(keepingCapacity: true)
+            sampleCount = 0
+        }
+        return samples.keys.sorted().flatMap { device -> [GatewayOutbox.Addition] in
+            guard var entry = samples[device] else { return [] }
+            return entry.late.takeAll().map { GatewayOutbox.Addition(device: device, samples: $0, isLate: true) }
+                + entry.live.takeAll().map { GatewayOutbox.Addition(device: device, samples: $0, isLate: false) }
+        }
+    }
+
+    /// Removes and returns the lost and repeated messages.
+    mutating func takeFindings() -> [(device: DeviceAddress, finding: MessageSequences.Finding)] {
+        defer { findings.removeAll() }
+        return findings
+    }
+
+    /// Removes and returns the presences since the last commit.
+    mutating func takePresences() -> [Int: ForeignPresence] {
+        defer { presences.removeAll(keepingCapacity: true) }
+        return presences
+    }
+}

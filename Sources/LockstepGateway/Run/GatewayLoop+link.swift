@@ -1,0 +1,164 @@
+import FoundationEssentials
+import LockstepAgent
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+import Logging
+
+/// The connection, foreign messages and acknowledgements.
+extension GatewayLoop {
+    func handle(_ event: BrokerLink.Event) {
+        let boot = Moment.now().boot
+        switch event {
+        case .connected(let version, let sessionPresent): didConnect(version, sessionPresent, at: boot)
+        case .disconnected(let error, _):
+            didDisconnect()
+            let isTakenOver = error.code == .takenOver
+            logger.log(
+                level: isTakenOver ? .error : .warning,
+                isTakenOver ? "another gateway uses the same id" : "connection lost, samples kept in outbox",
+                metadata: ["broker": "\(configuration.broker)", "error": "\(error)"])
+        case .failed(let error, _):
+            logger.warning(
+                "cannot connect to broker, retrying",
+                metadata: ["broker": "\(configuration.broker)", "error": "\(error)"])
+        case .subscribed(_, let isGranted):
+            if !isGranted {
+                logger.error(
+                    "subscription refused by broker",
+                    metadata: ["hint": "give this user the rights of a gateway, see broker-config/production.acl"])
+            }
+        case .published(let id, let refusal):
+            guard let index = inFlight.removeValue(forKey: id) else { return }
+            if let refusal {
+                deliveries[index].delivery.didRefuse(id, at: boot)
+                logger.error(
+                    "message refused by broker",
+                    metadata: ["device": "\(deliveries[index].address)", "error": "\(refusal)"])
+            } else {
+                _ = deliveries[index].delivery.didReceivePuback(id, at: boot)
+            }
+        }
+    }
+
+    private func didConnect(_ version: MQTTVersion, _ sessionPresent: Bool, at boot: Int64) {
+        logger.info(
+            "connected to broker",
+            metadata: [
+                "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
+                "session": sessionPresent ? "resumed" : "new",
+            ])
+        intake.packetLimit = link.maximumPacketSize
+        let now = Moment.now().wall
+        do { session = try outbox.startSession(at: now) } catch {
+            session = max(now.microseconds, session + 1)
+            logger.error("cannot write session to outbox", metadata: ["error": "\(error)"])
+        }
+        for index in deliveries.indices {
+            deliveries[index].isSubscribed = false
+            deliveries[index].delivery.didConnect(at: boot)
+            if deliveries[index].presence != nil { deliveries[index].needsPresence = true }
+            if deliveries[index].isActive { subscribe(index) }
+        }
+        do {
+            for filter in configuration.adapters.flatMap(\.topicFilters) {
+                try link.subscribe(to: filter, qos: .atLeastOnce)
+            }
+        } catch {
+            logger.error("cannot subscribe", metadata: ["error": "\(error)"])
+        }
+        backlogStart = boot + Self.acknowledgementDelay
+        publishPresences(at: now)
+    }
+
+    private func didDisconnect() {
+        inFlight.removeAll()
+        backlogStart = .max
+        for index in deliveries.indices { deliveries[index].delivery.didDisconnect() }
+    }
+
+    /// Subscribes to the acknowledgements of a device.
+    func subscribe(_ index: Int) {
+        guard !deliveries[index].isSubscribed, link.isUp else { return }
+        do {
+            try link.subscribe(to: deliveries[index].ackTopic, qos: .atMostOnce)
+            deliveries[index].isSubscribed = true
+        } catch {
+            logger.error("cannot subscribe", metadata: ["error": "\(error)"])
+        }
+    }
+
+    func receive(_ message: IncomingMessage) {
+        let topic = message.topic
+        if let index = deviceOfAckTopic[topic] {
+            receiveAcknowledgement(message, of: index)
+            return
+        }
+        // One byte above the limit is enough to recognise a message that is too large.
+        let foreign = ForeignMessage(
+            origin: .topic(topic), payload: Array(message.payload.prefix(configuration.maximumPayload + 1)),
+            isRetained: message.isRetained, receivedAt: Moment.now().wall)
+        // A late acknowledgement of a device that this gateway no longer has.
+        guard intake.adapter(of: foreign) != nil else { return }
+        _ = ingest(foreign)
+    }
+
+    /// Accepts a request of another thread. Its sender waits for the commit.
+    func accept(_ item: GatewayInbox.Item) {
+        if let refusal = ingest(item.message) {
+            item.continuation.resume(returning: .refused(refusal))
+        } else {
+            waiting.append(item)
+        }
+    }
+
+    private func ingest(_ message: ForeignMessage) -> Refusal? {
+        var source: String {
+            switch message.origin {
+            case .topic(let topic): topic
+            case .request(let facts): facts.path
+            }
+        }
+        do {
+            let omissions = try intake.ingest(message, outbox: outbox)
+            accepted += 1
+            for (device, finding) in intake.takeFindings() {
+                switch finding {
+                case .missing(let count):
+                    logger.warning(
+                        "foreign messages missing", metadata: ["device": "\(device)", "messages": "\(count)"])
+                case .repeated: logger.info("foreign message repeated", metadata: ["device": "\(device)"])
+                }
+            }
+            if let first = omissions.first {
+                logger.warning(
+                    "parts of a message left out",
+                    metadata: ["from": "\(source)", "parts": "\(omissions.count)", "error": "\(first)"])
+            }
+            return nil
+        } catch {
+            refused += 1
+            logger.warning(
+                "message refused",
+                metadata: ["from": "\(source)", "reason": "\(error.kind.rawValue)", "error": "\(error)"])
+            return error
+        }
+    }
+
+    private func receiveAcknowledgement(_ message: IncomingMessage, of index: Int) {
+        let boot = Moment.now().boot
+        do {
+            let ack = try AcknowledgementJSON.decode(Data(message.payload))
+            deliveries[index].delivery.handle(ack, at: boot)
+            let stored = ack.stored
+            let pending = outbox.devices[index].pending[ack.epoch]?.intersection(stored) ?? SequenceSet()
+            guard !pending.isEmpty else { return }
+            deliveries[index].removable[ack.epoch, default: SequenceSet()].formUnion(pending)
+            removalDeadline = removalDeadline ?? boot + Self.removalDelay
+        } catch {
+            logger.warning(
+                "acknowledgement unreadable",
+                metadata: ["device": "\(deliveries[index].address)", "error": "\(error)"])
+        }
+    }
+}

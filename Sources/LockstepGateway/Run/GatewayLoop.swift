@@ -1,0 +1,198 @@
+import LockstepAgent
+import LockstepMQTT
+import LockstepModel
+import LockstepSupervision
+import LockstepWire
+import Logging
+
+/// The single thread of a gateway. A turn reads messages, commits their samples to the outbox, publishes them, and then
+/// sends the PUBACKs of the messages.
+final class GatewayLoop {
+    /// The maximum number of foreign messages of one commit.
+    static let readLimit = 2000
+    /// The number of samples after which a turn reads no more messages.
+    static let maxSamples = 50_000
+    /// The maximum number of own messages without a PUBACK. MQTT has 65,535 message ids.
+    static let maxInFlight = 10_000
+    /// The maximum delay between an acknowledgement and the removal of its batches, in µs.
+    static let removalDelay: Int64 = 2_000_000
+    /// The delay from the subscription to the first backlog, in µs: retained acknowledgements arrive before.
+    static let acknowledgementDelay: Int64 = 500_000
+    /// The interval between two checks of the deliveries, in µs.
+    static let checkInterval: Int64 = 50_000
+    /// The maximum wait for acknowledgements at the end, in µs.
+    static let shutdownLimit: Int64 = 1_500_000
+
+    let configuration: GatewayConfiguration
+    let inbox: GatewayInbox
+    let logger: Logger
+    let supervisor: Supervisor
+    let outbox: GatewayOutbox
+    let link: BrokerLink
+    var intake: GatewayIntake
+    /// The deliveries, by the index of the device.
+    var deliveries: [DeviceDelivery] = []
+    /// The index of the device of each topic of acknowledgements.
+    var deviceOfAckTopic: [String: Int] = [:]
+    /// The device of each own message without a PUBACK, by message id.
+    var inFlight: [Int32: Int] = [:]
+    /// The requests that wait for the commit of this turn.
+    var waiting: [GatewayInbox.Item] = []
+    /// The session of the current connection, in µs since 1970.
+    var session: Int64 = 0
+    /// The earliest time for backlog, in µs of the boot clock.
+    var backlogStart = Int64.max
+    /// The time of the next check of the deliveries, in µs of the boot clock.
+    var nextCheck: Int64 = 0
+    /// The deadline for the removal of acknowledged batches, in µs of the boot clock; nil if there are none.
+    var removalDeadline: Int64?
+    /// Whether the last commit failed.
+    var isOutboxFailing = false
+    /// The number of accepted messages and of refused ones since the start.
+    var accepted: Int64 = 0
+    var refused: Int64 = 0
+
+    /// - Throws: `OutboxError` if the outbox cannot be opened.
+    init(
+        _ configuration: GatewayConfiguration, inbox: GatewayInbox, wakeup: Wakeup, logger: Logger,
+        supervisor: Supervisor
+    ) throws {
+        self.configuration = configuration
+        self.inbox = inbox
+        self.logger = logger
+        self.supervisor = supervisor
+        outbox = try GatewayOutbox(
+            path: configuration.outboxPath, maxBytes: configuration.outboxSize, encoding: configuration.encoding,
+            streams: configuration.root.streams)
+        intake = GatewayIntake(configuration)
+        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
+            MQTTOptions(
+                address: configuration.broker, clientID: "lockstep-gateway-\(configuration.id)", keepsSession: true,
+                keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
+        }
+        link.onMessage = { [unowned self] message in receive(message) }
+        addDeliveries()
+    }
+
+    /// Runs until the gateway is stopped.
+    func run() {
+        logger.info(
+            "gateway started",
+            metadata: [
+                "devices": "\(outbox.devices.count)", "outbox_bytes": "\(outbox.bytes)",
+                "formats": "\(configuration.adapters.map(\.name).joined(separator: ","))",
+            ])
+        while !inbox.isStopping {
+            supervisor.didTurn(summary)
+            wait()
+            turn()
+        }
+        supervisor.willStop()
+        finish()
+        logger.info("gateway stopped", metadata: ["accepted": "\(accepted)", "refused": "\(refused)"])
+    }
+
+    private func wait() {
+        guard inbox.isEmpty else { return }
+        let boot = Moment.now().boot
+        let isBusy = deliveries.contains { $0.delivery.hasBacklog } && link.isUp
+        let deadline = min(boot + (isBusy ? Self.checkInterval : 1_000_000), removalDeadline ?? .max)
+        let end = ContinuousClock.now + .microseconds(max(0, deadline - boot))
+        link.wait(until: min(end, supervisor.nextTurn ?? end))
+    }
+
+    /// Runs one turn.
+    func turn() {
+        for item in inbox.drain() { accept(item) }
+        for event in link.read(limit: Self.readLimit, while: { self.intake.sampleCount < Self.maxSamples }) {
+            handle(event)
+        }
+        guard commit() else { return }
+        check()
+        // This also sends the PUBACKs of the messages that were just committed.
+        for event in link.write() { handle(event) }
+    }
+
+    /// Writes the samples of this turn to the outbox, and publishes them.
+    /// - Returns: false if the outbox could not be written. Then no message of this turn is acknowledged.
+    func commit() -> Bool {
+        let moment = Moment.now()
+        let additions = intake.takeAdditions()
+        let presences = intake.takePresences()
+        let isRemovalDue = removalDeadline.map { moment.boot >= $0 } ?? false
+        if !additions.isEmpty || isRemovalDue {
+            var removed: [Int: [Epoch: SequenceSet]] = [:]
+            if removalDeadline != nil {
+                for index in deliveries.indices where !deliveries[index].removable.isEmpty {
+                    removed[index] = deliveries[index].removable
+                }
+            }
+            do {
+                let result = try outbox.commit(additions, removing: removed)
+                for index in removed.keys { deliveries[index].removable = [:] }
+                removalDeadline = nil
+                isOutboxFailing = false
+                addDeliveries()
+                didDrop(result.dropped)
+                note(presences, at: moment.wall, isForeground: true)
+                for entry in result.entries { publishLive(entry, at: moment.boot) }
+            } catch {
+                didFail(error, at: moment.boot)
+                return false
+            }
+        } else {
+            addDeliveries()
+            note(presences, at: moment.wall, isForeground: true)
+        }
+        note(presences, at: moment.wall, isForeground: false)
+        for item in waiting { item.continuation.resume(returning: .accepted) }
+        waiting = []
+        return true
+    }
+
+    private func didFail(_ error: any Error, at boot: Int64) {
+        if !isOutboxFailing {
+            logger.error(
+                "cannot write outbox, messages stay at the broker",
+                metadata: ["error": "\(error)"])
+        }
+        isOutboxFailing = true
+        for item in waiting { item.continuation.resume(returning: .unavailable) }
+        waiting = []
+        if removalDeadline != nil { removalDeadline = boot + Self.removalDelay }
+        // Without the PUBACKs, the broker sends the messages again on the next connection.
+        if link.isUp { handle(link.abandon(MQTTError(.other, "the outbox cannot be written"))) }
+    }
+
+    /// Creates the deliveries of new devices.
+    private func addDeliveries() {
+        let boot = Moment.now().boot
+        while deliveries.count < outbox.devices.count {
+            let index = deliveries.count
+            // A new device has no pending batches yet, except for those of this commit, which are published next.
+            var device = DeviceDelivery(
+                outbox.devices[index], root: configuration.root, backlogRate: configuration.backlogRate, at: boot)
+            if link.isUp { device.delivery = Delivery(pending: [:]) }
+            deviceOfAckTopic[device.ackTopic] = index
+            deliveries.append(device)
+        }
+    }
+
+    private func finish() {
+        let end = Moment.now().boot + Self.shutdownLimit
+        for item in inbox.drain() { item.continuation.resume(returning: .unavailable) }
+        while link.isUp, deliveries.contains(where: \.isActive), Moment.now().boot < end {
+            turn()
+            link.wait(until: .now + .milliseconds(50))
+        }
+        if removalDeadline != nil { removalDeadline = 0 }
+        if commit() { for event in link.write() { handle(event) } }
+        link.stop(until: .now + .seconds(2))
+    }
+
+    /// The status line for the supervisor.
+    private var summary: String {
+        (link.isUp ? "connected to \(configuration.broker)" : "no connection to \(configuration.broker)")
+            + "; " + counted(Int64(outbox.devices.count), "device", "devices")
+    }
+}

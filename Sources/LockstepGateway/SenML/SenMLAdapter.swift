@@ -1,0 +1,118 @@
+public import LockstepModel
+
+/// Translates SenML packs in JSON and CBOR (RFC 8428), which arrive over MQTT or HTTP.
+public struct SenMLAdapter: GatewayAdapter {
+    /// The name of the format.
+    public let name = "senml"
+    /// The HTTP path.
+    public let path: String? = "/senml"
+
+    private let topic: String
+    private let targets: [String: SenMLTarget]
+    private let catalog: StreamCatalog
+
+    /// Creates an adapter.
+    /// - Parameters:
+    ///   - topic: the topic; the last level of a topic below it names the device.
+    ///   - targets: the columns of measurements, by the end of their names, in addition to ``SenMLTarget/standard``.
+    ///   - catalog: the streams, which give the units of their columns.
+    public init(
+        topic: String = "senml", targets: [String: SenMLTarget] = [:], catalog: StreamCatalog = .builtIn
+    ) {
+        self.topic = topic
+        self.targets = SenMLTarget.standard.merging(targets) { $1 }
+        self.catalog = catalog
+    }
+
+    /// The topic of all devices, and topics that name the device.
+    public var topicFilters: [String] { [topic, topic + "/+"] }
+
+    /// Translates a message: `[` begins JSON, anything else is CBOR.
+    public func translate(_ message: ForeignMessage) throws(Refusal) -> Translation {
+        guard let first = message.payload.first else { return Translation() }
+        // A CBOR array begins with 0x80 to 0x9f.
+        let content =
+            (0x80...0x9f).contains(first) ? try SenMLCBOR.parse(message.payload) : try JSONParser.parse(message.payload)
+        let pack = try SenMLPack(content, at: message.receivedAt)
+        let named = deviceName(of: message)
+        var reports: [ForeignReport] = []
+        var indexes: [ForeignName: Int] = [:]
+        for record in pack.records {
+            let (device, measurement) = Self.split(record.name)
+            let sender = ForeignName(name, [named ?? device])
+            let index = indexes[sender] ?? reports.count
+            if index == reports.count {
+                indexes[sender] = index
+                reports.append(ForeignReport(sender: sender))
+                if !message.isRetained { reports[index].presence = ForeignPresence(.foreground, reason: "message") }
+            }
+            do { try add(record, measurement, to: &reports[index]) } catch {
+                reports[index].omissions.append(error.description)
+            }
+        }
+        let omissions = reports.flatMap(\.omissions)
+        if reports.allSatisfy(\.readings.isEmpty), let first = omissions.first { throw Refusal(.malformed, first) }
+        for index in reports.indices {
+            complete(&reports[index])
+            reports[index].writtenAt = reports[index].readings.map(\.time).max().map { Timestamp(microseconds: $0) }
+        }
+        return Translation(reports)
+    }
+
+    private func deviceName(of message: ForeignMessage) -> String? {
+        if case .topic(let text) = message.origin, text.hasPrefix(topic + "/") {
+            return String(text.dropFirst(topic.count + 1))
+        }
+        return message.request?.user
+    }
+
+    /// Splits a name after its last `:` or `/`, without this character: `urn:dev:mac:0024befffe804ff1:pressure`.
+    private static func split(_ name: String) -> (device: String, measurement: String) {
+        guard let end = name.lastIndex(where: { $0 == ":" || $0 == "/" }) else { return ("", name) }
+        return (String(name[..<end]), String(name[name.index(after: end)...]))
+    }
+
+    private func add(
+        _ record: SenMLPack.Record, _ measurement: String, to report: inout ForeignReport
+    ) throws(Refusal) {
+        // Measurements that nobody has asked for are no errors.
+        guard let target = targets[measurement], let stream = catalog.stream(ofChannel: target.stream),
+            let column = stream.columns.first(where: { $0.name == target.column })
+        else { return }
+        let value: Reading.Value
+        switch record.value {
+        case .word: value = record.value
+        case .number(let number):
+            guard let converted = SenMLTarget.convert(number, from: record.unit, to: column.unit) else {
+                throw Refusal(
+                    .malformed,
+                    "'\(measurement)' has the unit '\(record.unit ?? "")', but \(stream) needs '\(column.unit)'")
+            }
+            value = .number(converted)
+        }
+        let index = report.readings.lastIndex {
+            $0.stream == target.stream && $0.time == record.time && !$0.values.contains { $0.column == target.column }
+        }
+        if let index {
+            report.readings[index].values.append((target.column, value))
+        } else {
+            report.readings.append(Reading(target.stream, at: record.time, [(target.column, value)]))
+        }
+    }
+
+    /// Adds the state of the battery, which SenML does not have, and removes positions out of range.
+    private func complete(_ report: inout ForeignReport) {
+        for index in report.readings.indices where report.readings[index].stream == "battery" {
+            if report.readings[index].word("state") == nil {
+                report.readings[index].set("state", word: "unknown")
+            }
+        }
+        report.readings.removeAll { reading in
+            let isOutside =
+                reading.stream == "location"
+                && (abs(reading.number("lat") ?? 0) > 90 || abs(reading.number("lon") ?? 0) > 180)
+            if isOutside { report.omissions.append("a position is out of range") }
+            return isOutside
+        }
+    }
+}

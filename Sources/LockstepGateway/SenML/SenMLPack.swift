@@ -1,0 +1,113 @@
+import LockstepModel
+
+/// A SenML pack, resolved: every record has its full name, unit and absolute time (RFC 8428, section 4.6).
+struct SenMLPack {
+    struct Record: Equatable {
+        let name: String
+        let unit: String?
+        /// µs since 1970.
+        let time: Int64
+        let value: Reading.Value
+    }
+
+    /// The records with a number, a word or a Boolean.
+    private(set) var records: [Record] = []
+
+    /// The highest version of the format that is known.
+    private static let version: Int64 = 10
+    /// Times below this number of seconds are relative to now.
+    private static let relativeLimit: Int64 = 1 << 28
+
+    /// - Throws: ``Refusal`` of kind `malformed`.
+    init(_ content: JSONValue, at now: Timestamp) throws(Refusal) {
+        guard let items = content.array, !items.isEmpty else {
+            throw Refusal(.malformed, "the message is not a SenML pack, which is a list of records")
+        }
+        var base = Base()
+        for item in items {
+            guard case .object(let members) = item else { throw Refusal(.malformed, "a record is not an object") }
+            try base.update(members)
+            if let record = try base.record(members, at: now) { records.append(record) }
+        }
+    }
+
+    /// The base fields so far.
+    private struct Base {
+        var name = ""
+        var unit: String?
+        /// In µs.
+        var time: Int64 = 0
+        var value: Double?
+
+        mutating func update(_ members: [String: JSONValue]) throws(Refusal) {
+            if let unknown = members.keys.first(where: { $0.hasSuffix("_") }) {
+                throw Refusal(
+                    .malformed, "the pack needs the extension '\(unknown.prefix(40))', which is not supported")
+            }
+            if let version = members["bver"] {
+                guard let number = version.integer, (1...SenMLPack.version).contains(number) else {
+                    throw Refusal(.malformed, "the version of the pack is not supported")
+                }
+            }
+            if let name = try SenMLPack.text("bn", members) { self.name = name }
+            if let unit = try SenMLPack.text("bu", members) { self.unit = unit }
+            if members["bt"] != nil { time = try SenMLPack.time("bt", members) }
+            if let value = members["bv"] {
+                guard let number = value.number else { throw Refusal(.malformed, "'bv' is not a number") }
+                self.value = number
+            }
+        }
+
+        func record(_ members: [String: JSONValue], at now: Timestamp) throws(Refusal) -> Record? {
+            let value: Reading.Value
+            if let number = members["v"] {
+                guard let number = number.number else { throw Refusal(.malformed, "'v' is not a number") }
+                value = .number((self.value ?? 0) + number)
+            } else if let flag = members["vb"] {
+                guard let flag = flag.bool else { throw Refusal(.malformed, "'vb' is not a Boolean") }
+                value = .number(flag ? 1 : 0)
+            } else if let word = try SenMLPack.text("vs", members) {
+                value = .word(word)
+            } else {
+                return nil
+            }
+            let name = self.name + (try SenMLPack.text("n", members) ?? "")
+            guard SenMLPack.isValid(name) else {
+                throw Refusal(.malformed, "the name '\(name.prefix(80))' is empty or has invalid characters")
+            }
+            let offset = members["t"] == nil ? 0 : try SenMLPack.time("t", members)
+            let sum = time + offset
+            let isRelative = sum < SenMLPack.relativeLimit * 1_000_000
+            return Record(
+                name: name, unit: try SenMLPack.text("u", members) ?? unit,
+                time: isRelative ? now.microseconds + sum : sum, value: value)
+        }
+    }
+
+    private static func text(_ name: String, _ members: [String: JSONValue]) throws(Refusal) -> String? {
+        guard let value = members[name] else { return nil }
+        guard let text = value.string else { throw Refusal(.malformed, "'\(name)' is not a text") }
+        return text
+    }
+
+    private static func time(_ name: String, _ members: [String: JSONValue]) throws(Refusal) -> Int64 {
+        guard let time = ForeignTime.microseconds(seconds: members[name]) else {
+            throw Refusal(.malformed, "'\(name)' is not a number of seconds or is out of range")
+        }
+        return time
+    }
+
+    /// Returns whether a name begins with a letter or digit and has only characters that RFC 8428 allows.
+    private static func isValid(_ name: String) -> Bool {
+        func isAlphanumeric(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: false
+            }
+        }
+        guard let first = name.utf8.first, isAlphanumeric(first), name.utf8.count <= 256 else { return false }
+        return name.utf8.allSatisfy { isAlphanumeric($0) || "-:./_".utf8.contains($0) }
+    }
+}

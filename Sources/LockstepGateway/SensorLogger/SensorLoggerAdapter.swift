@@ -1,0 +1,53 @@
+import LockstepModel
+
+/// Translates the messages of the app Sensor Logger, which arrive over MQTT or HTTP.
+///
+/// The format: <https://github.com/tszheichoi/awesome-sensor-logger>, pages PUSHING and UNITS.
+public struct SensorLoggerAdapter: GatewayAdapter {
+    /// The name of the format.
+    public let name = "sensorlogger"
+    /// The HTTP path.
+    public let path: String? = "/sensorlogger"
+
+    private let settings: SensorLoggerSettings
+
+    /// Creates an adapter.
+    public init(_ settings: SensorLoggerSettings = SensorLoggerSettings()) { self.settings = settings }
+
+    /// The topic of all devices, and topics that name the device.
+    public var topicFilters: [String] { [settings.topic, settings.topic + "/+"] }
+
+    /// Translates a message.
+    public func translate(_ message: ForeignMessage) throws(Refusal) -> Translation {
+        guard !message.payload.isEmpty else { return Translation() }
+        let content = try JSONParser.parse(message.payload)
+        guard let entries = content["payload"]?.array else {
+            throw Refusal(.malformed, "the message has no 'payload' with a list of measurements")
+        }
+        guard let device = deviceName(of: message, content), !device.isEmpty else {
+            throw Refusal(.unknownSender, "the message has no 'deviceId'")
+        }
+        var report = ForeignReport(sender: ForeignName(name, [device]))
+        var measurements = SensorLoggerMeasurements(axes: settings.axes(of: device))
+        for entry in entries {
+            do { try measurements.add(entry) } catch { report.omissions.append(error.description) }
+        }
+        report.readings = measurements.readings()
+        if report.readings.isEmpty, let first = report.omissions.first { throw Refusal(.malformed, first) }
+        report.writtenAt = measurements.newest.map { Timestamp(microseconds: $0) }
+        if let session = content["sessionId"]?.string, let number = content["messageId"]?.integer {
+            report.sequence = MessageNumber(session: session, number: number)
+        }
+        if !message.isRetained { report.presence = ForeignPresence(.foreground, reason: "recording") }
+        return Translation([report])
+    }
+
+    /// The last level of a topic below the setting, or the id in the message. With such topics, the access rules of the
+    /// broker can restrict who sends as which device.
+    private func deviceName(of message: ForeignMessage, _ content: JSONValue) -> String? {
+        if case .topic(let topic) = message.origin, topic.hasPrefix(settings.topic + "/") {
+            return String(topic.dropFirst(settings.topic.count + 1))
+        }
+        return message.request?.user ?? content["deviceId"]?.string
+    }
+}

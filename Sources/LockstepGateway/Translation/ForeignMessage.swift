@@ -1,0 +1,62 @@
+public import LockstepModel
+
+/// A message of a foreign sender, as it arrived.
+public struct ForeignMessage: Sendable {
+    /// The way on which a message arrived.
+    public enum Origin: Sendable, Hashable {
+        /// An MQTT topic.
+        case topic(String)
+        /// An HTTP request.
+        case request(HTTPFacts)
+    }
+
+    /// The way on which the message arrived.
+    public var origin: Origin
+    /// The body of the message.
+    public var payload: [UInt8]
+    /// Whether the broker kept the message for new subscribers, so that it may be old.
+    public var isRetained: Bool
+    /// The time of arrival.
+    public var receivedAt: Timestamp
+
+    /// Creates a message.
+    public init(origin: Origin, payload: [UInt8], isRetained: Bool = false, receivedAt: Timestamp) {
+        self.origin = origin
+        self.payload = payload
+        self.isRetained = isRetained
+        self.receivedAt = receivedAt
+    }
+
+    /// The levels of the MQTT topic; nil for a message that arrived by HTTP.
+    public var topicLevels: [String]? {
+        guard case .topic(let topic) = origin else { return nil }
+        return topic.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    /// The facts of the HTTP request; nil for a message that arrived by MQTT.
+    public var request: HTTPFacts? {
+        if case .request(let facts) = origin { facts } else { nil }
+    }
+}
+
+/// The parts of an HTTP request that translators use.
+public struct HTTPFacts: Sendable, Hashable {
+    /// The path, such as `/owntracks`.
+    public var path: String
+    /// The decoded parameters of the query.
+    public var query: [String: String]
+    /// The headers, with names in lower case.
+    public var headers: [String: String]
+    /// The authenticated user, or nil if the server does not authenticate its users.
+    public var user: String?
+
+    /// Creates the facts of a request.
+    public init(
+        path: String, query: [String: String] = [:], headers: [String: String] = [:], user: String? = nil
+    ) {
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.user = user
+    }
+}

@@ -1,0 +1,62 @@
+/// A translator of one foreign format.
+///
+/// An adapter performs no I/O and keeps no state: equal messages give equal translations.
+public protocol GatewayAdapter: Sendable {
+    /// The name of the format, which begins the foreign names: `owntracks`.
+    var name: String { get }
+    /// The MQTT topic filters of the format. Empty if the format has no MQTT messages.
+    var topicFilters: [String] { get }
+    /// The HTTP path of the format, such as `/owntracks`; nil if it has no HTTP requests.
+    var path: String? { get }
+
+    /// Translates a message.
+    /// - Throws: ``Refusal`` if nothing of the message can be used.
+    func translate(_ message: ForeignMessage) throws(Refusal) -> Translation
+
+    /// Returns the HTTP answer to a request.
+    func answer(to outcome: RequestOutcome) -> HTTPAnswer
+}
+
+extension GatewayAdapter {
+    /// No HTTP requests.
+    public var path: String? { nil }
+
+    /// Answers with the plain status: 204, 400, 403 or 503.
+    public func answer(to outcome: RequestOutcome) -> HTTPAnswer {
+        switch outcome {
+        case .accepted: HTTPAnswer(status: 204)
+        case .refused(let refusal):
+            HTTPAnswer(
+                status: refusal.kind == .unknownSender || refusal.kind == .undecryptable ? 403 : 400,
+                contentType: "text/plain; charset=utf-8", body: Array((refusal.description + "\n").utf8))
+        case .unavailable: HTTPAnswer(status: 503)
+        }
+    }
+}
+
+/// What became of an HTTP request.
+public enum RequestOutcome: Sendable, Hashable {
+    /// The samples are in the outbox, on disk.
+    case accepted
+    /// The request can never succeed.
+    case refused(Refusal)
+    /// The outbox cannot be written at present, so the client should send the request again.
+    case unavailable
+}
+
+/// The HTTP answer to a request.
+public struct HTTPAnswer: Sendable, Hashable {
+    /// The status code.
+    public var status: Int
+    /// The content type of the body; nil without a body.
+    public var contentType: String?
+    /// The body.
+    public var body: [UInt8]
+
+    /// Creates an answer.
+    public init(status: Int, contentType: String? = nil, body: [UInt8] = []) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+    }
+}

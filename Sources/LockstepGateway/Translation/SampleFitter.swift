@@ -1,0 +1,61 @@
+public import LockstepModel
+
+/// Converts readings to samples of the streams that the gateway knows.
+public struct SampleFitter: Sendable {
+    /// The streams of the gateway.
+    public let catalog: StreamCatalog
+    /// The maximum time that a sample may be in the future, in µs.
+    public let maximumFuture: Int64
+
+    /// Creates a fitter.
+    public init(catalog: StreamCatalog = .builtIn, maximumFuture: Int64 = 43_200_000_000) {
+        self.catalog = catalog
+        self.maximumFuture = maximumFuture
+    }
+
+    /// One sample of a stream.
+    public struct Sample: Sendable, Equatable {
+        /// The stream.
+        public let stream: SensorStream
+        /// The time of the sample.
+        public let time: Timestamp
+        /// One value for each column; NaN is null.
+        public let values: [Double]
+    }
+
+    /// Returns the sample of a reading.
+    /// - Parameter now: the current time.
+    /// - Returns: nil if the gateway does not know the stream.
+    /// - Throws: ``Refusal`` if the time is not plausible, or a required value is missing or invalid.
+    public func sample(_ reading: Reading, at now: Timestamp) throws(Refusal) -> Sample? {
+        guard let stream = catalog.stream(ofChannel: reading.stream) else { return nil }
+        guard reading.time > 0, reading.time < 1 << 53 else {
+            throw Refusal(.implausibleTime, "the time \(reading.time) µs of \(stream) is out of range")
+        }
+        guard reading.time - now.microseconds <= maximumFuture else {
+            throw Refusal(
+                .implausibleTime,
+                "sample time \(Timestamp(microseconds: reading.time)) is in the future: check the clock of the device")
+        }
+        var values = Array(repeating: Double.nan, count: stream.columns.count)
+        for (name, value) in reading.values {
+            guard let index = stream.columns.firstIndex(where: { $0.name == name }) else { continue }
+            guard let number = Self.number(value, stream.columns[index].kind) else {
+                throw Refusal(.malformed, "'\(name)' of \(stream) has an invalid value")
+            }
+            values[index] = number
+        }
+        for (column, value) in zip(stream.columns, values) where column.isRequired && value.isNaN {
+            throw Refusal(.malformed, "'\(column.name)' of \(stream) is missing")
+        }
+        return Sample(stream: stream, time: Timestamp(microseconds: reading.time), values: values)
+    }
+
+    private static func number(_ value: Reading.Value, _ kind: SensorStream.Kind) -> Double? {
+        switch (value, kind) {
+        case (.number(let number), .real), (.number(let number), .integer): kind.accepts(number) ? number : nil
+        case (.word(let word), .choice(let words)): words.firstIndex(of: word).map(Double.init)
+        case (.number, .choice), (.word, .real), (.word, .integer): nil
+        }
+    }
+}

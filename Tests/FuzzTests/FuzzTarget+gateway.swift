@@ -1,0 +1,84 @@
+import LockstepGateway
+import LockstepModel
+
+extension FuzzTarget {
+    /// The translators of the gateway.
+    static let gateway: [FuzzTarget] = [
+        translator(
+            OwnTracksAdapter(), "owntracks/alice/phone",
+            [
+                #"{"_type":"location","acc":5,"alt":154,"batt":53,"bs":2,"cog":271,"created_at":1795575590,"lat":52.03,"lon":-8.495,"p":101.25,"t":"u","tst":1795575580,"vac":3,"vel":54}"#,
+                #"{"_type":"transition","wtst":1795000000,"lat":52.1,"lon":8.5,"tst":1795575000,"event":"leave"}"#,
+                #"{"_type":"waypoints","waypoints":[{"_type":"waypoint","tst":1,"lat":1,"lon":2,"rad":3}]}"#,
+                #"{"_type":"steps","tst":1795575600,"steps":1234,"from":1795500000,"to":1795575500}"#,
+                #"{"_type":"lwt","tst":1795570000}"#,
+            ]),
+        translator(
+            OwnTracksAdapter(keys: encryptingKeys), "owntracks/alice/phone",
+            [#"{"_type":"lwt","tst":1795570000}"#]),
+        translator(
+            SensorLoggerAdapter(), "sensor-logger",
+            [
+                #"{"messageId":7,"sessionId":"s","deviceId":"d","payload":[{"name":"accelerometer","time":1795575590000000000,"values":{"x":0,"y":1,"z":2}},{"name":"gravity","time":1795575590000000000,"values":{"x":0,"y":0,"z":9.8}},{"name":"location","time":1795575590000000000,"values":{"latitude":51.5,"longitude":-0.1,"bearing":9}}]}"#,
+                #"{"deviceId":"d","payload":[{"name":"battery","time":1,"values":{"batteryLevel":0.8,"batteryState":"full"}},{"name":"barometer","time":1,"values":{"pressure":1013}}]}"#,
+            ]),
+        translator(
+            SenMLAdapter(), "senml",
+            [
+                #"[{"bn":"a:","bt":1795575000,"n":"lat","u":"lat","v":51.5},{"n":"lon","u":"lon","v":-0.1},{"n":"pressure","u":"Pa","t":1,"bv":1,"v":101325}]"#,
+                #"[{"n":"a/battery","u":"%EL","v":42},{"n":"a/x","vs":"w"},{"n":"a/y","vb":true,"s":1,"ut":2}]"#,
+            ],
+            also: [
+                [
+                    0x81, 0xa4, 0x00, 0x65, 0x61, 0x3a, 0x6c, 0x61, 0x74, 0x06, 0x01, 0x02, 0xc4, 0x82, 0x20, 0x01,
+                    0x01, 0x63, 0x6c,
+                    0x61, 0x74,
+                ]
+            ]),
+        translator(
+            GenericJSONAdapter(jsonRules), "t",
+            [
+                #"{"items":[{"at":"2026-11-25T03:00:00Z","p":[1013]},{"at":"2026-11-25T03:00:01Z","p":[1014]}]}"#
+            ]),
+    ]
+
+    private static let jsonRules: [JSONRule] = [
+        JSONRule(
+            topic: "t", device: "d", stream: "pressure", items: JSONPointer("/items"), time: JSONPointer("/at"),
+            timeUnit: .iso, columns: JSONPointer("/p/0").map { ["pressure": .init(path: $0)] } ?? [:])
+    ]
+
+    private static let encryptingKeys: OwnTracksKeys = {
+        var keys = OwnTracksKeys()
+        _ = keys.add("secret", for: "*")
+        return keys
+    }()
+
+    /// A translator: it must not crash, and everything that it accepts must be a valid sample or be left out with a
+    /// reason.
+    static func translator(
+        _ adapter: any GatewayAdapter, _ topic: String, _ examples: [String], also binary: [[UInt8]] = []
+    ) -> FuzzTarget {
+        let now = Timestamp(microseconds: 1_795_575_600_000_000)
+        let fitter = SampleFitter()
+        return FuzzTarget(name: "gateway: \(adapter.name)", corpus: examples.map { Array($0.utf8) } + binary) { bytes in
+            let translation: Translation
+            do {
+                translation = try adapter.translate(
+                    ForeignMessage(origin: .topic(topic), payload: bytes, receivedAt: now))
+            } catch { return .rejected }
+            for reading in translation.reports.flatMap(\.readings) {
+                guard let sample = try? fitter.sample(reading, at: now) else { continue }
+                for (column, value) in zip(sample.stream.columns, sample.values) {
+                    guard column.kind.accepts(value) || (value.isNaN && !column.isRequired) else {
+                        return .wrong("\(column.name) of \(sample.stream) is \(value)")
+                    }
+                    if column.name == "lat", abs(value) > 90 { return .wrong("latitude \(value)") }
+                    if column.name == "lon", abs(value) > 180 { return .wrong("longitude \(value)") }
+                }
+                if sample.time <= Timestamp(microseconds: 0) { return .wrong("time \(sample.time)") }
+            }
+            return .accepted
+        }
+    }
+}

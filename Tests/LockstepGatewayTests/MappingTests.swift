@@ -1,0 +1,59 @@
+import LockstepGateway
+import LockstepModel
+import Testing
+
+@Suite("Mapping and fitting")
+struct MappingTests {
+    private let phone = ForeignName("owntracks", ["alice", "phone"])
+
+    @Test("an entry gives the address, and other senders are refused unless any is accepted")
+    func entries() throws {
+        let family = try DeviceMapping.address("family/alice")
+        let mapping = DeviceMapping(entries: ["owntracks/alice/phone": family])
+        #expect(try mapping.address(of: phone) == family)
+        #expect(throws: Refusal.self) { try mapping.address(of: ForeignName("owntracks", ["eve", "phone"])) }
+        var open = mapping
+        open.acceptsAny = true
+        #expect(try open.address(of: phone) == family)
+        #expect(try open.address(of: ForeignName("owntracks", ["eve", "phone"])).description == "default/eve-phone")
+    }
+
+    @Test("characters that an id cannot contain are replaced, and a name that is too long is refused")
+    func names() throws {
+        let mapping = DeviceMapping(acceptsAny: true)
+        #expect(try mapping.address(of: ForeignName("owntracks", ["Jü ", "a+#"])).description == "default/J__-a__")
+        #expect(throws: Refusal.self) {
+            try mapping.address(of: ForeignName("owntracks", [String(repeating: "a", count: 64), "b"]))
+        }
+        #expect(throws: Refusal.self) { try mapping.address(of: ForeignName("sensorlogger", [""])) }
+    }
+
+    @Test("a reading becomes a sample, with null for unknown values and without unknown columns")
+    func fitting() throws {
+        var reading = Reading("location", at: 5)
+        reading.set("lat", 1)
+        reading.set("colour", 7)
+        let sample = try #require(try SampleFitter().sample(reading, at: receipt))
+        #expect(sample.values.first == 1)
+        let others = sample.values.dropFirst()
+        #expect(others.filter { !$0.isNaN }.isEmpty)
+        #expect(try SampleFitter().sample(Reading("x/unknown", at: 5), at: receipt) == nil)
+    }
+
+    @Test("samples without a required value, or with an implausible time, are refused")
+    func implausible() {
+        func kind(_ reading: Reading) -> Refusal.Kind? {
+            do {
+                _ = try SampleFitter().sample(reading, at: receipt)
+                return nil
+            } catch { return error.kind }
+        }
+        #expect(kind(Reading("pressure", at: 5)) == .malformed)
+        #expect(kind(Reading("battery", at: 5, [("state", .word("lost"))])) == .malformed)
+        let half: Int64 = 43_200_000_000
+        #expect(kind(Reading("location", at: receipt.microseconds + half)) == nil)
+        #expect(kind(Reading("location", at: receipt.microseconds + half + 1)) == .implausibleTime)
+        #expect(kind(Reading("location", at: 0)) == .implausibleTime)
+        #expect(kind(Reading("location", at: 1 << 53)) == .implausibleTime)
+    }
+}

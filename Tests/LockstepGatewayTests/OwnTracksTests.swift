@@ -1,0 +1,171 @@
+import CSodium
+import Foundation
+import LockstepGateway
+import LockstepModel
+import Testing
+
+@Suite("OwnTracks")
+struct OwnTracksTests {
+    private let adapter = OwnTracksAdapter()
+    private let topic = "owntracks/alice/phone"
+
+    @Test("a location becomes a location and a battery sample in Lockstep's units")
+    func location() throws {
+        let translation = try adapter.translate(
+            topic,
+            #"""
+            {"_type":"location","BSSID":"b4:f2:e8:6a:aa:5f","SSID":"home","acc":5,"alt":154,"batt":53,"bs":2,"cog":271,
+             "conn":"w","created_at":1795575590,"inregions":["home"],"inrids":["6da9cf"],"lat":52.0309834,"lon":-8.495,
+             "m":1,"p":101.25,"t":"u","tid":"ap","topic":"owntracks/alice/phone","tst":1795575580,"vac":3,"vel":54}
+            """#)
+        let report = try #require(translation.reports.first)
+        #expect(report.sender.description == "owntracks/alice/phone")
+        #expect(report.writtenAt?.microseconds == 1_795_575_590_000_000)
+        #expect(report.presence == ForeignPresence(.foreground, reason: "manual"))
+        let location = try #require(translation.readings("location").first)
+        #expect(location.time == 1_795_575_580_000_000)
+        #expect(location.number("lat") == 52.0309834)
+        #expect(location.number("lon") == -8.495)
+        #expect(location.number("alt") == 154)
+        #expect(location.number("hacc") == 5)
+        #expect(location.number("vacc") == 3)
+        #expect(location.number("speed") == 15, "54 km/h are 15 m/s")
+        #expect(location.number("course") == 271)
+        #expect(location.number("fix") == nil, "OwnTracks does not report the dimensions of the fix")
+        let battery = try #require(translation.readings("battery").first)
+        #expect(battery.number("level") == 0.53)
+        #expect(battery.word("state") == "charging")
+        #expect(translation.readings("pressure").first?.number("pressure") == 1012.5, "101.25 kPa are 1012.5 hPa")
+        let circumstances = try #require(translation.readings("x/owntracks/report").first)
+        #expect(circumstances.word("cause") == "manual")
+        #expect(circumstances.word("conn") == "wifi")
+        #expect(circumstances.number("regions") == 1)
+    }
+
+    @Test("omitted and invalid optional members are unknown values")
+    func unknownValues() throws {
+        let translation = try adapter.translate(
+            topic, #"{"_type":"location","lat":0,"lon":0,"tst":1,"acc":-1,"vac":-1,"vel":-1,"cog":-1,"batt":-1}"#)
+        let location = try #require(translation.readings("location").first)
+        #expect(location.values.map(\.column) == ["lat", "lon"])
+        #expect(translation.readings("battery").isEmpty)
+    }
+
+    @Test(
+        "the states of the battery have their own words",
+        arguments: zip(0...3, ["unknown", "discharging", "charging", "full"]))
+    func batteryState(_ code: Int, _ word: String) throws {
+        let translation = try adapter.translate(
+            topic, #"{"_type":"location","lat":0,"lon":0,"tst":1,"batt":100,"bs":\#(code)}"#)
+        #expect(translation.readings("battery").first?.word("state") == word)
+        #expect(translation.readings("battery").first?.number("level") == 1)
+    }
+
+    @Test("an lwt means background, unless the broker has retained it")
+    func lastWill() throws {
+        let lwt = #"{"_type":"lwt","tst":1795570000}"#
+        #expect(
+            try adapter.translate(topic, lwt).reports.first?.presence == ForeignPresence(.background, reason: "lwt"))
+        #expect(try adapter.translate(topic, lwt, isRetained: true).reports.first?.presence == nil)
+    }
+
+    @Test("region transitions and steps keep their times")
+    func events() throws {
+        let transition = try adapter.translate(
+            topic + "/event",
+            #"{"_type":"transition","wtst":1795000000,"lat":52.1,"lon":8.5,"tst":1795575000,"acc":10,"tid":"ap","event":"leave","desc":"home","t":"c"}"#
+        )
+        let reading = try #require(transition.readings("x/owntracks/transition").first)
+        #expect(reading.time == 1_795_575_000_000_000)
+        #expect(reading.word("event") == "leave")
+        #expect(reading.number("waypoint") == 1_795_000_000_000_000)
+        let steps = try adapter.translate(
+            topic + "/step",
+            #"{"_type":"steps","tst":1795575600,"steps":1234,"from":1795500000,"to":1795575500,"distance":900}"#)
+        let counted = try #require(steps.readings("x/owntracks/steps").first)
+        #expect(counted.time == 1_795_575_500_000_000)
+        #expect(counted.number("from_time") == 1_795_500_000_000_000)
+        #expect(counted.number("steps") == 1234)
+        let unsupported = try adapter.translate(topic + "/step", #"{"_type":"steps","tst":1,"steps":-1}"#)
+        #expect(unsupported.readings("x/owntracks/steps").isEmpty)
+    }
+
+    @Test("messages for others and of unknown types have nothing to store")
+    func ignored() throws {
+        #expect(try adapter.translate(topic + "/cmd", "not JSON").reports.isEmpty)
+        #expect(try adapter.translate(topic, "").reports.isEmpty)
+        let card = try adapter.translate(topic, #"{"_type":"card","name":"Alice","face":"aGk=","tid":"al"}"#)
+        #expect(card.readings("location").isEmpty)
+    }
+
+    @Test(
+        "malformed messages are refused",
+        arguments: [
+            "{", "[1]", "{}", #"{"_type":5}"#, #"{"_type":"location"}"#,
+            #"{"_type":"location","lat":91,"lon":0,"tst":1}"#, #"{"_type":"location","lat":"1","lon":0,"tst":1}"#,
+            #"{"_type":"location","lat":1,"lon":0}"#, #"{"_type":"location","lat":1,"lon":0,"tst":0}"#,
+            #"{"_type":"location","lat":1,"lon":0,"tst":-5}"#, #"{"_type":"location","lat":1,"lon":0,"tst":1e300}"#,
+            #"{"_type":"location","lat":1,"lon":0,"tst":9223372036854775807}"#,
+            #"{"_type":"transition","event":"fly","tst":1}"#,
+        ])
+    func malformed(_ text: String) { #expect(adapter.refusal(topic, text) == .malformed) }
+
+    @Test("user and device of a request come from parameters, headers or the message, and a login has priority")
+    func requests() throws {
+        let text = #"{"_type":"location","lat":1,"lon":2,"tst":3,"topic":"owntracks/eve/tablet"}"#
+        func sender(_ facts: HTTPFacts) throws -> String? {
+            try adapter.translate(
+                ForeignMessage(origin: .request(facts), payload: Array(text.utf8), receivedAt: receipt)
+            ).reports.first?.sender.description
+        }
+        #expect(try sender(HTTPFacts(path: "/owntracks")) == "owntracks/eve/tablet")
+        let headers = ["x-limit-u": "bob", "x-limit-d": "watch"]
+        #expect(try sender(HTTPFacts(path: "/owntracks", headers: headers)) == "owntracks/bob/watch")
+        let query = ["u": "carol", "d": "car"]
+        #expect(try sender(HTTPFacts(path: "/owntracks", query: query, headers: headers)) == "owntracks/carol/car")
+        #expect(
+            try sender(HTTPFacts(path: "/owntracks", query: query, headers: headers, user: "dave"))
+                == "owntracks/dave/car")
+    }
+
+    @Test("a request that can never succeed is answered so that the app does not send it again")
+    func answers() {
+        let empty = Array("[]".utf8)
+        #expect(adapter.answer(to: .accepted).body == empty)
+        for kind in Refusal.Kind.allCases {
+            let refused = adapter.answer(to: .refused(Refusal(kind, "")))
+            #expect(refused.status == 200)
+            #expect(refused.body == empty)
+        }
+        #expect(adapter.answer(to: .unavailable).status == 503)
+    }
+
+    private func encrypted(_ text: String, secret: String) -> String {
+        _ = sodium_init()
+        let key = Array(secret.utf8) + Array(repeating: UInt8(0), count: 32 - secret.utf8.count)
+        let nonce = (0..<24).map { UInt8($0) }
+        var box = [UInt8](repeating: 0, count: text.utf8.count + 16)
+        crypto_secretbox_easy(&box, Array(text.utf8), UInt64(text.utf8.count), nonce, key)
+        return #"{"_type":"encrypted","data":"\#(Data(nonce + box).base64EncodedString())"}"#
+    }
+
+    @Test("encrypted messages are decrypted with the secret of their device, and plain ones refused")
+    func encryption() throws {
+        let adapter = OwnTracksAdapter(keys: try OwnTracksKeys(lines: "# keys\nalice/phone s3cret\nbob other one\n"))
+        let plain = #"{"_type":"location","lat":1,"lon":2,"tst":3}"#
+        let translation = try adapter.translate(topic, encrypted(plain, secret: "s3cret"))
+        #expect(translation.readings("location").first?.number("lon") == 2)
+        #expect(try adapter.translate("owntracks/bob/x", encrypted(plain, secret: "other one")).reports.count == 1)
+        #expect(adapter.refusal(topic, encrypted(plain, secret: "wrong")) == .undecryptable)
+        #expect(adapter.refusal(topic, plain) == .undecryptable)
+        #expect(adapter.refusal("owntracks/carol/phone", encrypted(plain, secret: "s3cret")) == .undecryptable)
+        #expect(adapter.refusal("owntracks/carol/phone", plain) == nil)
+        #expect(adapter.refusal(topic, #"{"_type":"encrypted","data":"%%%"}"#) == .malformed)
+        #expect(adapter.refusal(topic, #"{"_type":"encrypted","data":""}"#) == .undecryptable)
+        #expect(adapter.refusal(topic, encrypted(encrypted(plain, secret: "s3cret"), secret: "s3cret")) == .malformed)
+        #expect(throws: Refusal.self) { try OwnTracksKeys(lines: "alice/phone") }
+        #expect(throws: Refusal.self) {
+            try OwnTracksKeys(lines: "alice/phone " + String(repeating: "x", count: 33))
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import LockstepGateway
+import LockstepModel
+
+/// 2026-11-25 03:00 UTC.
+let receipt = Timestamp(microseconds: 1_795_575_600_000_000)
+
+extension GatewayAdapter {
+    /// Translates a message that arrived over MQTT.
+    func translate(
+        _ topic: String, _ text: String, isRetained: Bool = false
+    ) throws(Refusal) -> Translation {
+        try translate(
+            ForeignMessage(
+                origin: .topic(topic), payload: Array(text.utf8), isRetained: isRetained, receivedAt: receipt))
+    }
+
+    /// Returns the kind of refusal of a message, or nil if it is not refused.
+    func refusal(_ topic: String, _ text: String) -> Refusal.Kind? {
+        do {
+            _ = try translate(topic, text)
+            return nil
+        } catch {
+            return error.kind
+        }
+    }
+}
+
+extension Translation {
+    /// The readings of a stream in all reports.
+    func readings(_ stream: String) -> [Reading] { reports.flatMap { $0.readings.filter { $0.stream == stream } } }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import LockstepModel
+import LockstepSQLite
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+private let needsBroker = ConditionTrait.enabled(
+    if: Programs.isInstalled("mosquitto") && Programs.isInstalled("mosquitto_pub"), "mosquitto is not installed")
+
+extension TestSystem {
+    func startGateway(_ arguments: [String] = ["--accept", "any"]) throws -> RunningProgram {
+        try start("lockstep-gateway", ["--broker", broker.url, "--outbox", folder + "/gateway.db"] + arguments)
+    }
+
+    /// Publishes each line as a message with QoS 1, and returns when the broker has acknowledged all of them.
+    func publish(_ lines: [String], on topic: String) async throws {
+        let publisher = try startPublisher(lines, on: topic)
+        guard await publisher.waitForExit() == 0 else { throw ProgramError("mosquitto_pub failed: \(publisher.text)") }
+    }
+
+    /// Starts to publish each line as a message with QoS 1. All lines together must fit into a pipe: 64 KB.
+    func startPublisher(_ lines: [String], on topic: String) throws -> RunningProgram {
+        guard let program = Programs.installed("mosquitto_pub") else {
+            throw ProgramError("mosquitto_pub is not installed")
+        }
+        return try RunningProgram(
+            program, ["-p", "\(broker.port)", "-t", topic, "-q", "1", "-l"],
+            input: lines.joined(separator: "\n") + "\n")
+    }
+
+    /// Returns the number of rows of a table of the store, or 0 without a store.
+    func rows(of table: String) throws -> Int64 {
+        guard FileManager.default.fileExists(atPath: storePath) else { return 0 }
+        return try SQLiteDatabase(path: storePath, mode: .readOnly).integer("SELECT count(*) FROM \(table)")
+    }
+}
+
+private func location(_ seconds: Int, lat: Double = 50, more: String = "") -> String {
+    #"{"_type":"location","lat":\#(lat),"lon":8.5,"tst":\#(seconds)\#(more)}"#
+}
+
+@Suite("Gateway", needsBroker)
+struct GatewayTests {
+    @Test("OwnTracks locations over MQTT arrive in the store once, with battery and life cycle")
+    func ownTracks() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            try await system.waitForSubscription()
+            let gateway = try system.startGateway()
+            #expect(await gateway.waitForOutput("connected to broker"))
+            let now = Int(Date().timeIntervalSince1970)
+            let lines = (0..<500).map { location(now - 500 + $0, more: #","batt":\#($0 % 100),"bs":1,"vel":36"#) }
+            try await system.publish(lines, on: "owntracks/alice/phone")
+            // The broker sends repeated messages again, such as after a lost PUBACK.
+            try await system.publish(Array(lines.prefix(20)), on: "owntracks/alice/phone")
+            try await expectEventually(gateway.text) { try system.rows(of: "location") == 500 }
+            try await expectEventually { try system.rows(of: "battery") == 500 }
+            let store = try SQLiteDatabase(path: system.storePath, mode: .readOnly)
+            #expect(try store.integer("SELECT count(*) FROM location WHERE speed = 10") == 500)
+            #expect(await collector.waitForState("active", of: "default/alice-phone"))
+            try await system.publish([#"{"_type":"lwt","tst":\#(now)}"#], on: "owntracks/alice/phone")
+            #expect(await collector.waitForState("background", of: "default/alice-phone", reason: "lwt"))
+            try await system.publish([location(now, more: #","t":"p""#)], on: "owntracks/alice/phone")
+            #expect(await collector.waitForState("resumed", of: "default/alice-phone", reason: "ping"))
+            #expect(try store.integer("SELECT count(*) FROM conflicts") == 0)
+        }
+    }
+
+    @Test("several fixes with one timestamp are all kept")
+    func ties() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let gateway = try system.startGateway()
+            #expect(await gateway.waitForOutput("connected to broker"))
+            let now = Int(Date().timeIntervalSince1970)
+            try await system.publish((0..<3).map { location(now, lat: 50 + Double($0)) }, on: "owntracks/a/b")
+            try await expectEventually { try system.rows(of: "location") == 1 }
+            try await expectEventually { try system.rows(of: "conflicts") == 2 }
+        }
+    }
+
+    @Test("unknown senders and impossible messages are refused with a reason, and others continue")
+    func refused() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let settings = system.folder + "/gateway.yaml"
+            try "map:\n  owntracks/alice/phone: family/alice\n".write(
+                toFile: settings, atomically: true, encoding: .utf8)
+            let gateway = try system.startGateway(["--config", settings, "--max-payload", "1K"])
+            #expect(await gateway.waitForOutput("connected to broker"))
+            let now = Int(Date().timeIntervalSince1970)
+            try await system.publish([location(now)], on: "owntracks/eve/phone")
+            #expect(await gateway.waitForOutput("reason=unknownSender"))
+            try await system.publish([location(now + 86_400)], on: "owntracks/alice/phone")
+            #expect(await gateway.waitForOutput("reason=implausibleTime"))
+            let huge = location(now, more: #","x":"\#(String(repeating: "x", count: 2000))""#)
+            try await system.publish([huge, "{", location(now)], on: "owntracks/alice/phone")
+            try await expectEventually(gateway.text) { try system.rows(of: "location") == 1 }
+            #expect(gateway.text.contains("more than 1024"))
+            #expect(gateway.text.contains("invalid JSON"))
+            let reader = try await system.reader()
+            #expect(try reader.devices().map(\.address.description) == ["family/alice"])
+        }
+    }
+
+    @Test("a gateway that is killed twenty times under load loses nothing and stores nothing twice")
+    func killed() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let now = Int(Date().timeIntervalSince1970)
+            let count = 300
+            for round in 0..<20 {
+                let gateway = try system.startGateway()
+                #expect(await gateway.waitForOutput("connected to broker"))
+                let publisher = try system.startPublisher(
+                    (0..<count).map { location(now - 40_000 + round * count + $0, lat: Double($0 % 90)) },
+                    on: "owntracks/user\(round % 3)/phone")
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...120)))
+                await gateway.stop(SIGKILL)
+                #expect(await publisher.waitForExit() == 0)
+            }
+            let last = try system.startGateway()
+            try await expectEventually(last.text) { try system.rows(of: "location") == 20 * Int64(count) }
+            #expect(try system.rows(of: "conflicts") == 0)
+            let reader = try await system.reader()
+            try await expectEventually { try reader.devices().allSatisfy { $0.gaps == 0 } }
+        }
+    }
+
+    @Test("samples that are accepted while the collector is down are delivered later, and the outbox becomes empty")
+    func withoutCollector() async throws {
+        try await withSystem { system in
+            let first = try system.startGateway()
+            #expect(await first.waitForOutput("connected to broker"))
+            let now = Int(Date().timeIntervalSince1970)
+            try await system.publish((0..<100).map { location(now - 100 + $0) }, on: "owntracks/a/b")
+            func pending() throws -> Int64 {
+                try SQLiteDatabase(path: system.folder + "/gateway.db", mode: .readOnly)
+                    .integer("SELECT ifnull(sum(samples), 0) FROM entries")
+            }
+            try await expectEventually { try pending() == 100 }
+            await first.stop(SIGKILL)
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let second = try system.startGateway()
+            try await expectEventually(second.text) { try system.rows(of: "location") == 100 }
+            try await expectEventually { try pending() == 0 }
+        }
+    }
+
+    @Test("a gateway that is killed between receipt and commit receives the messages again")
+    func killedBeforeCommit() async throws {
+        try await withSystem { system in
+            let first = try system.startGateway()
+            #expect(await first.waitForOutput("connected to broker"))
+            // Holding the write lock stops the gateway between receipt and commit.
+            let lock = try SQLiteDatabase(path: system.folder + "/gateway.db", mode: .readWrite)
+            try lock.execute("BEGIN IMMEDIATE")
+            let now = Int(Date().timeIntervalSince1970)
+            try await system.publish((0..<50).map { location(now - 50 + $0) }, on: "owntracks/a/b")
+            #expect(
+                await first.waitForOutput("messages stay at the broker"), "the lock has not stopped it: \(first.text)")
+            await first.stop(SIGKILL)
+            try lock.execute("ROLLBACK")
+            #expect(try lock.integer("SELECT count(*) FROM entries") == 0)
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let second = try system.startGateway()
+            try await expectEventually(second.text) { try system.rows(of: "location") == 50 }
+        }
+    }
+
+    @Test("a gateway continues by itself when its outbox can be written again")
+    func outboxRecovers() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let gateway = try system.startGateway()
+            #expect(await gateway.waitForOutput("connected to broker"))
+            let lock = try SQLiteDatabase(path: system.folder + "/gateway.db", mode: .readWrite)
+            try lock.execute("BEGIN IMMEDIATE")
+            let now = Int(Date().timeIntervalSince1970)
+            try await system.publish((0..<50).map { location(now - 50 + $0) }, on: "owntracks/a/b")
+            #expect(await gateway.waitForOutput("messages stay at the broker"))
+            try lock.execute("ROLLBACK")
+            try await expectEventually(gateway.text) { try system.rows(of: "location") == 50 }
+        }
+    }
+}
