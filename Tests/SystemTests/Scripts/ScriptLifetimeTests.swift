@@ -128,7 +128,7 @@ private struct ScriptRun {
             """
             set -e
             folder=$(mktemp -d "$TMPDIR/lockstep-bench-XXXXXX")
-            printf 'listener 0 127.0.0.1\\nallow_anonymous true\\nuser root\\n' >"$folder/broker.conf"
+            printf 'listener 0 %s/socket\\nallow_anonymous true\\nuser root\\n' "$folder" >"$folder/broker.conf"
             setsid mosquitto -c "$folder/broker.conf" &
             setsid '\(programs)/lockstep-collector' --broker mqtt://127.0.0.1:1 --store "sqlite:$folder/store.db" &
             wait
