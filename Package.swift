@@ -17,6 +17,7 @@ let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swi
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdTLS: Target.Dependency = .product(name: "HummingbirdTLS", package: "hummingbird")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
@@ -227,6 +228,7 @@ let package = Package(
             dependencies: [
                 "LockstepServe", "LockstepExport", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
                 "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve", logging,
+                nioCore, nioEmbedded, nioHTTPTypes, httpTypes,
             ],
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
         .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),

@@ -22,4 +22,13 @@ struct RingQueueTests {
         while let element = queue.removeFirst() { #expect(element == expected.removeFirst()) }
         #expect(expected.isEmpty && queue.isEmpty)
     }
+
+    @Test("elements that are put back leave first")
+    func prepend() {
+        var queue = RingQueue<Int>()
+        for number in 10..<14 { queue.append(number) }
+        for number in (0..<10).reversed() { queue.prepend(number) }
+        #expect((0..<queue.count).map { queue[$0] } == Array(0..<14))
+        #expect(queue.removeFirst() == 0 && queue.first == 1)
+    }
 }

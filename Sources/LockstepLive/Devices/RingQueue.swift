@@ -24,6 +24,14 @@ struct RingQueue<Element: Sendable>: Sendable {
         count += 1
     }
 
+    /// Adds an element as the oldest.
+    mutating func prepend(_ element: Element) {
+        if count == slots.count { resize(to: max(4, 2 * count)) }
+        head = (head + slots.count - 1) % slots.count
+        slots[head] = element
+        count += 1
+    }
+
     /// Removes and returns the oldest element.
     mutating func removeFirst() -> Element? {
         guard !isEmpty else { return nil }

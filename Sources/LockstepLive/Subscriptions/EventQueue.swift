@@ -44,16 +44,17 @@ struct EventQueue {
         bytes += event.count
         guard bytes > limit, overflow != .unlimited else { return true }
         guard overflow == .dropsSamples else { return false }
-        var kept = RingQueue<Item>()
-        while let item = items.removeFirst() {
-            if bytes > limit, item.samples > 0 {
+        // The queue of a slow subscriber is full at each event, so only its start is searched.
+        var kept: [Item] = []
+        while bytes > limit, let item = items.removeFirst() {
+            if item.samples > 0 {
                 bytes -= item.bytes.count
                 dropped += Int64(item.samples)
             } else {
                 kept.append(item)
             }
         }
-        items = kept
+        for item in kept.reversed() { items.prepend(item) }
         return bytes <= limit
     }
 

@@ -13,6 +13,8 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     /// The number of requests whose answer is not complete.
     private var unanswered = 0
     private var isReadingBody = false
+    /// Whether a part of an answer was sent, but not its end.
+    private var isAnswering = false
     private var isFirst = true
     /// Ends when a request head, or the rest of a request, is overdue.
     private var reading: Scheduled<Void>?
@@ -49,12 +51,18 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
             isReadingBody = false
             reading?.cancel()
             reading = nil
+            // The answer may be complete before its request, for example if it is 404.
+            if unanswered <= 0 { expectHead(context, limits.idleTimeout) }
         }
         context.fireChannelRead(data)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) {
+        switch unwrapOutboundIn(data) {
+        case .head(let head): isAnswering = head.status.kind != .informational
+        case .body: break
+        case .end:
+            isAnswering = false
             unanswered -= 1
             if unanswered <= 0, !isReadingBody { expectHead(context, limits.idleTimeout) }
         }
@@ -87,7 +95,7 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     private func didExpire(_ context: ChannelHandlerContext) {
         reading = nil
         // An answer that has begun cannot be replaced.
-        guard isFirst || (isReadingBody && unanswered == 1) else {
+        guard isFirst || (isReadingBody && unanswered == 1 && !isAnswering) else {
             context.close(promise: nil)
             return
         }

@@ -17,8 +17,8 @@ struct DeviceHistoryRoutes {
         routes.add(Route("GET", Self.path + "/states", right: .read, parameters: ["from", "to", "limit"])) { call in
             let (address, from, to) = try await range(call)
             let limit = try call.query.number("limit", in: 1...Self.maximumStates) ?? Self.maximumStates
-            let states = try await history.store.read { reader, _ in
-                try reader.transitions(of: address, from: from, to: to, limit: limit)
+            let states = try await history.store.read { reader, cancellation in
+                try reader.transitions(of: address, from: from, to: to, limit: limit, cancellation: cancellation)
             }
             return Response(json: json(of: states))
         }
@@ -26,7 +26,9 @@ struct DeviceHistoryRoutes {
             let (address, first, last) = try await range(call)
             let to = last ?? Moment.now().wall
             let from = first ?? to - to.microseconds % 86_400_000_000
-            let walk = try await history.store.read { reader, _ in try reader.walk(of: address, from: from, to: to) }
+            let walk = try await history.store.read { reader, cancellation in
+                try reader.walk(of: address, from: from, to: to, cancellation: cancellation)
+            }
             return Response(json: json(of: walk, from: from, to: to))
         }
         routes.add(Route("GET", Self.path + "/health", right: .read)) { call in

@@ -34,9 +34,11 @@ struct HistoryRoutes {
     /// Throws if neither the broker nor the store knows the device.
     func checkExists(_ address: DeviceAddress) async throws {
         if picture.read({ $0[address] != nil }) { return }
-        guard try await store.read({ reader, _ in try reader.devices().contains { $0.address == address } }) else {
-            throw Problem.unknown(address)
+        // Only this device: a list of all is expensive, and anyone may ask for a device that does not exist.
+        let isStored = try await store.read { reader, cancellation in
+            try reader.overview(of: address, cancellation: cancellation) != nil
         }
+        guard isStored else { throw Problem.unknown(address) }
     }
 
     private func respond(_ query: StreamQuery, _ call: APICall) async throws -> Response {

@@ -31,7 +31,8 @@ struct MetricsRoute {
             for stream in device.streams {
                 metrics.rates[stream.stream.name] = live.rate(of: stream, of: device, at: moment.boot)
             }
-            metrics.samples = device.counters.samples + device.received
+            // Without samples that were received since: some are never stored, and a counter must not decrease.
+            metrics.samples = device.counters.samples
             metrics.duplicates = device.counters.duplicates
             metrics.conflicts = device.counters.conflicts
             metrics.missingBatches = device.counters.gaps

@@ -52,9 +52,10 @@ struct StaticFiles: Sendable {
 
     /// Whether a path stays within its folder and names no hidden file.
     static func isSafe(_ path: String) -> Bool {
-        !path.utf8.contains(0) && !path.contains("\\")
-            && path.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
-                !$0.isEmpty && !$0.hasPrefix(".")
+        // By bytes, as the system sees it: with some characters before or after it, a '/' is not a character of its own.
+        !path.utf8.contains(0) && !path.utf8.contains(UInt8(ascii: "\\"))
+            && path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
+                !$0.isEmpty && $0.first != UInt8(ascii: ".")
             }
     }
 

@@ -51,13 +51,13 @@ struct RowPages: Sendable {
             }
             if hasMore, let last { page.next = last + step }
         case .envelope:
-            for bucket in try reader.envelope(query.envelope, cancellation: cancellation).buckets.prefix(limit) {
-                write(bucket.start, [Double(bucket.samples)] + bucket.values)
-            }
+            let buckets = try reader.envelope(query.envelope, cancellation: cancellation).buckets
+            for bucket in buckets.prefix(limit) { write(bucket.start, [Double(bucket.samples)] + bucket.values) }
+            page.next = buckets.dropFirst(limit).first?.start
         case .thinned:
-            for sample in try reader.everyNth(query.envelope, cancellation: cancellation).samples.prefix(limit) {
-                write(sample.time, sample.values)
-            }
+            let samples = try reader.everyNth(query.envelope, cancellation: cancellation).samples
+            for sample in samples.prefix(limit) { write(sample.time, sample.values) }
+            page.next = samples.dropFirst(limit).first?.time
         }
         page.bytes = output.bytes
         return page

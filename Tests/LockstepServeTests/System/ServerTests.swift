@@ -26,6 +26,8 @@ struct ServerTests {
             #expect(rows["next"] is NSNumber)
             let envelope = try await server.get("\(path)?points=1").json
             #expect(envelope["kind"] as? String == "envelope" && (envelope["rows"] as? [[Any]])?.first?.count == 8)
+            let cut = try await server.get("\(path)?points=20000&limit=1").json
+            #expect((cut["rows"] as? [[Any]])?.count == 1 && cut["next"] is NSNumber)
             let average = try await server.get("\(path)?every=1h").json
             #expect(average["step"] as? Int == 3_600_000_000 && (average["rows"] as? [[Any]])?.first?.count == 5)
             let csv = try await server.get("\(path)?format=csv&limit=1")
