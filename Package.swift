@@ -119,14 +119,19 @@ let package = Package(
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSensors", "LockstepAgent",
                 "LockstepSupervision",
             ]),
+        // The parts that HTTP servers share: listener, TLS, limits, problem documents, files.
+        .target(
+            name: "LockstepHTTP",
+            dependencies: [
+                "LockstepWire", hummingbirdCore, hummingbirdTLS, nioCore, nioHTTPTypes, nioSSL, httpTypes, logging,
+            ]),
         // The HTTP server: its routes, rights and limits.
         .target(
             name: "LockstepServe",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepLive",
-                "LockstepSupervision", hummingbird,
-                hummingbirdCore,
-                hummingbirdTLS, nioCore, nioPosix, nioHTTPTypes, nioSSL, httpTypes, logging, serviceLifecycle,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepHTTP",
+                "LockstepLive", "LockstepSupervision", hummingbird,
+                hummingbirdCore, nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
             ],
             exclude: ["Page"]),
         // Shared by the programs: settings, errors, terminal output.
@@ -158,7 +163,7 @@ let package = Package(
         .executableTarget(
             name: "lockstep-serve",
             dependencies: [
-                "LockstepWire", "LockstepMQTT", "LockstepServe", "LockstepCommandLine",
+                "LockstepWire", "LockstepMQTT", "LockstepHTTP", "LockstepServe", "LockstepCommandLine",
                 "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
@@ -226,8 +231,9 @@ let package = Package(
         .testTarget(
             name: "LockstepServeTests",
             dependencies: [
-                "LockstepServe", "LockstepExport", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
-                "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve", logging,
+                "LockstepServe", "LockstepExport", "LockstepHTTP", "LockstepModel", "LockstepMQTT", "LockstepStore",
+                "LockstepWire", "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector",
+                "lockstep-serve", logging,
                 nioCore, nioEmbedded, nioHTTPTypes, httpTypes,
             ],
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
@@ -296,7 +302,8 @@ for target in package.targets where target.type != .system {
 // them, the HTTP server and the slow algorithm tests halves the build.
 if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
     let excluded = [
-        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "PageTests", "LockstepServe",
+        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "PageTests", "LockstepHTTP",
+        "LockstepServe",
         "LockstepServeTests",
     ]
     package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }

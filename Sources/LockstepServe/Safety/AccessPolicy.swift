@@ -1,3 +1,5 @@
+import LockstepHTTP
+
 /// The facts of a request that decide whether it is allowed.
 struct Credentials: Hashable {
     /// The method, such as `GET`.
