@@ -110,6 +110,13 @@ let package = Package(
                 "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepAgent",
                 "LockstepSupervision", logging, serviceLifecycle,
             ]),
+        // The HTTP server of a gateway.
+        .target(
+            name: "LockstepGatewayHTTP",
+            dependencies: [
+                "LockstepGateway", "LockstepHTTP", "LockstepModel", "LockstepWire", hummingbird, hummingbirdCore,
+                nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
+            ]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         .target(name: "LockstepLive", dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
         // Simulates thousands of devices in one process and measures their delivery.
@@ -157,8 +164,8 @@ let package = Package(
         .executableTarget(
             name: "lockstep-gateway",
             dependencies: [
-                "LockstepGateway", "LockstepAgent", "LockstepModel", "LockstepWire", "LockstepCommandLine",
-                "LockstepSupervision", argumentParser, logging, serviceLifecycle,
+                "LockstepGateway", "LockstepGatewayHTTP", "LockstepHTTP", "LockstepAgent", "LockstepModel",
+                "LockstepWire", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
             name: "lockstep-serve",
@@ -302,8 +309,8 @@ for target in package.targets where target.type != .system {
 // them, the HTTP server and the slow algorithm tests halves the build.
 if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
     let excluded = [
-        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "PageTests", "LockstepHTTP",
-        "LockstepServe",
+        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "PageTests", "LockstepGatewayHTTP",
+        "LockstepHTTP", "LockstepServe",
         "LockstepServeTests",
     ]
     package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }

@@ -40,6 +40,10 @@ public struct ForeignReport: Sendable, Equatable {
     public var omissions: [String]
     /// The number of the message, or nil if the sender does not number its messages.
     public var sequence: MessageNumber?
+    /// The address that the sender gave itself, or nil if its name decides.
+    public var claimed: DeviceAddress?
+    /// What the sender shares with its friends, or nil if it shares nothing.
+    public var shared: FriendMessage?
 
     /// Creates a report.
     public init(
