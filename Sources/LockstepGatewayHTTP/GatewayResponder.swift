@@ -53,7 +53,7 @@ struct GatewayResponder: HTTPResponder {
                     detail: "the request failed because of an error in the gateway, which is in its log"))
         }
         for (name, value) in securityHeaders.fields {
-            if let name = HTTPField.Name(name) { response.headers[name] = value }
+            if let name = HTTPField.Name(name), response.headers[name] == nil { response.headers[name] = value }
         }
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         return request.method == .head ? response.createHeadResponse() : response
@@ -81,6 +81,19 @@ struct GatewayResponder: HTTPResponder {
         return path == "/healthz" ? healthy : try await page(target, request)
     }
 
+    /// The page uses sensors and works offline, but loads nothing from elsewhere.
+    private static let pageHeaders = [
+        (
+            "Content-Security-Policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+                + "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        ),
+        (
+            "Permissions-Policy",
+            "accelerometer=(self), gyroscope=(self), magnetometer=(self), geolocation=(self), screen-wake-lock=(self)"
+        ),
+    ]
+
     private var healthy: Response {
         var object = JSONObjectWriter()
         object.member("status", "ok")
@@ -101,7 +114,18 @@ struct GatewayResponder: HTTPResponder {
                 "the files of the page were not found: name their folder with --page when you start the gateway")
         }
         let name = target.segments.dropFirst().joined(separator: "/")
-        return try await StaticFile.response(name.isEmpty ? "index.html" : name, in: folder, to: request)
+        guard name.isEmpty || name.utf8.starts(with: "assets/".utf8) else {
+            throw Problem.notFound("there is no file '\(name.prefix(200))'")
+        }
+        var response = try await StaticFile.response(name.isEmpty ? "index.html" : name, in: folder, to: request)
+        for (name, value) in Self.pageHeaders {
+            if let name = HTTPField.Name(name) { response.headers[name] = value }
+        }
+        // The service worker of the page lies below the page that it serves.
+        if name == "assets/offline.js", let field = HTTPField.Name("Service-Worker-Allowed") {
+            response.headers[field] = "/join"
+        }
+        return response
     }
 
     // MARK: - Samples
@@ -159,7 +183,7 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func problem(of refusal: Refusal, status: Int) -> Problem {
-        let titles = [400: "Bad request", 403: "Forbidden", 422: "Unprocessable content"]
+        let titles = [400: "Bad request", 403: "Forbidden", 409: "Conflict", 422: "Unprocessable content"]
         return Problem(status: status, title: titles[status] ?? "Refused", detail: refusal.description)
     }
 

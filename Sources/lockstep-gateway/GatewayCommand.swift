@@ -66,6 +66,9 @@ struct GatewayCommand: AsyncParsableCommand {
     @Option(help: "Group of the devices of senders that are not in 'map' (default: default).")
     var group: String?
 
+    @Option(help: "Group in which browsers may join that are not in 'map' (default: phones).")
+    var joinGroup: String?
+
     @Option(help: "Topic prefix (default: lockstep).")
     var root: String?
 
@@ -92,7 +95,8 @@ struct GatewayCommand: AsyncParsableCommand {
 
     static let names =
         BrokerOptions.names + LogOptions.names + FormatOptions.names + ServerOptions.names + [
-            "outbox", "outbox-size", "id", "accept", "group", "root", "encoding", "max-payload", "max-devices",
+            "outbox", "outbox-size", "id", "accept", "group", "join-group", "root", "encoding", "max-payload",
+            "max-devices",
             "max-future", "backlog-rate", "friends", "streams",
         ]
 
@@ -174,6 +178,9 @@ struct GatewayCommand: AsyncParsableCommand {
             } ?? false
         if let group = try settings.value("group", group, parse: { try GroupID(validating: $0) }) {
             mapping.group = group
+        }
+        if let group = try settings.value("join-group", joinGroup, parse: { try GroupID(validating: $0) }) {
+            mapping.claimedGroup = group
         }
         guard let (section, file) = settings.section("map") else { return mapping }
         guard case .mapping(let pairs) = section.content else {

@@ -4,7 +4,9 @@ import LockstepWire
 /// Translates the batches of the page that phones open in a browser (`/join`).
 public struct JoinAdapter: GatewayAdapter {
     /// The maximum number of samples of one batch.
-    public static let maxSamples = 20_000
+    public static let maxSamples = 10_000
+    /// The age of the newest sample at the time of sending above which a batch is late, in µs.
+    static let lateAfter: Int64 = 10_000_000
 
     /// The name of the format.
     public let name = "join"
@@ -25,21 +27,27 @@ public struct JoinAdapter: GatewayAdapter {
             let groupID = GroupID(rawValue: group), let deviceID = DeviceID(rawValue: device)
         else { throw Refusal(.malformed, "'group' or 'device' is missing or no valid id") }
         guard let epoch = content["epoch"]?.string, (1...64).contains(epoch.utf8.count),
-            let number = content["seq"]?.integer, (0..<1 << 53).contains(number)
+            let number = content["seq"]?.integer, (1..<1 << 53).contains(number)
         else { throw Refusal(.malformed, "'epoch' is no text of 1 to 64 bytes, or 'seq' is no whole number") }
         var report = ForeignReport(sender: ForeignName(name, [message.request?.user, device].compactMap { $0 }))
         report.claimed = DeviceAddress(group: groupID, device: deviceID)
         report.sequence = MessageNumber(session: epoch, number: number)
-        if let sent = content["sent"]?.integer, sent > 0, sent < 1 << 53 {
-            report.writtenAt = Timestamp(microseconds: sent)
+        guard let sent = content["sent"]?.integer.flatMap({ ForeignTime.microseconds(milliseconds: $0) }), sent > 0
+        else {
+            throw Refusal(.malformed, "'sent' is no time in ms")
         }
-        report.presence = try presence(content)
+        report.writtenAt = Timestamp(microseconds: sent)
         for part in try list(content["streams"], "'streams'") {
             try add(part, to: &report)
             guard report.readings.count <= Self.maxSamples else {
                 throw Refusal(.malformed, "the batch has more than \(Self.maxSamples) samples: send smaller ones")
             }
         }
+        // By the clock of the phone only, so that a difference of the clocks does not matter.
+        let isLate = report.readings.map(\.time).max().map { sent - $0 > Self.lateAfter } ?? false
+        report.isLate = isLate
+        let presence = try presence(content)
+        if !isLate { report.presence = presence }
         return Translation([report])
     }
 
@@ -56,15 +64,17 @@ public struct JoinAdapter: GatewayAdapter {
         }
     }
 
-    private func presence(_ content: JSONValue) throws(Refusal) -> ForeignPresence? {
-        guard let state = content["state"], state != .null else { return nil }
-        let phases: [String: Phase] = ["foreground": .foreground, "background": .background]
-        guard let phase = state.string.flatMap({ phases[$0] }) else {
-            throw Refusal(.malformed, "'state' is neither foreground nor background")
+    private func presence(_ content: JSONValue) throws(Refusal) -> ForeignPresence {
+        let phases: [String: Phase] = [
+            "active": .foreground, "resumed": .foreground, "inactive": .inactive, "background": .background,
+            "terminated": .terminated,
+        ]
+        guard let state = content["state"]?.string, let phase = phases[state] else {
+            throw Refusal(.malformed, "'state' is none of \(phases.keys.sorted().joined(separator: ", "))")
         }
         let reason = content["reason"]?.string ?? ""
-        let isWord = (1...40).contains(reason.utf8.count) && reason.utf8.allSatisfy { (0x21...0x7e).contains($0) }
-        return ForeignPresence(phase, reason: isWord ? reason : "page")
+        guard reason.utf8.count <= 200 else { throw Refusal(.malformed, "'reason' is too long") }
+        return ForeignPresence(phase, reason: reason.isEmpty ? state : reason)
     }
 
     private func list(_ value: JSONValue?, _ name: String) throws(Refusal) -> [JSONValue] {

@@ -95,7 +95,7 @@ struct GatewayIntake {
             !configuration.mapping.isExplicit(report.sender)
         {
             throw Refusal(
-                .unknownSender,
+                .nameTaken,
                 "'\(report.sender)' and '\(outbox.devices[known].sender)' would be the same device \(address): "
                     + "add one of them to the setting 'map'")
         }
@@ -115,14 +115,15 @@ struct GatewayIntake {
         }
         if fitted.isEmpty, let lastRefusal { throw lastRefusal }
         let device = outbox.index(of: address, sender: report.sender)
+        // An old message that is sent again must not bring back an old state.
+        let isNewest = report.sequence.map { sequences.isNewest($0, of: report.sender) } ?? true
         if let number = report.sequence, let finding = sequences.note(number, of: report.sender) {
             findings.append((address, finding))
         }
-        if let presence = report.presence { presences[device] = presence }
+        if isNewest, let presence = report.presence { presences[device] = presence }
         guard !fitted.isEmpty else { return omissions }
-        let isLate =
-            message.isRetained
-            || message.receivedAt - (report.writtenAt ?? message.receivedAt) > configuration.lateAfter
+        let age = message.receivedAt - (report.writtenAt ?? message.receivedAt)
+        let isLate = message.isRetained || report.isLate ?? (age > configuration.lateAfter)
         add(fitted, isLate: isLate, of: device)
         return omissions
     }

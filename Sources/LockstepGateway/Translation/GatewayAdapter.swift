@@ -21,7 +21,7 @@ extension GatewayAdapter {
     /// No HTTP requests.
     public var path: String? { nil }
 
-    /// Answers with the plain status: 204, 400, 403, 422 or 503. The server adds a problem document to an error.
+    /// Answers with the plain status: 204, 400, 403, 409, 422 or 503. The server adds a problem document to an error.
     public func answer(to outcome: RequestOutcome) -> HTTPAnswer {
         switch outcome {
         case .accepted: HTTPAnswer(status: 204)
@@ -61,6 +61,7 @@ extension Refusal.Kind {
         switch self {
         case .malformed: 400
         case .undecryptable, .unknownSender: 403
+        case .nameTaken: 409
         case .implausibleTime: 422
         }
     }
