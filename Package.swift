@@ -109,7 +109,8 @@ let package = Package(
             dependencies: [
                 "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepAgent",
                 "LockstepSupervision", logging, serviceLifecycle,
-            ]),
+            ],
+            exclude: ["Page"]),
         // The HTTP server of a gateway.
         .target(
             name: "LockstepGatewayHTTP",
