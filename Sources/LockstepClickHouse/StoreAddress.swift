@@ -1,0 +1,28 @@
+/// The address of a store: `sqlite:PATH` or `clickhouse://[user@]host[:port]/database`.
+public enum StoreAddress: Hashable, Sendable {
+    /// An SQLite file.
+    case sqlite(path: String)
+    /// A ClickHouse database.
+    case clickHouse(ClickHouseAddress)
+
+    /// Parses an address.
+    /// - Throws: ``StoreAddressError`` or ``ClickHouseAddressError`` if the text is not a valid address.
+    public init(_ text: String) throws {
+        if text.hasPrefix("sqlite:"), text.count > 7 {
+            self = .sqlite(path: String(text.dropFirst(7)))
+        } else if text.hasPrefix("clickhouse") {
+            self = .clickHouse(try ClickHouseAddress(text))
+        } else {
+            throw StoreAddressError(text: text)
+        }
+    }
+}
+
+/// The error thrown for a text that is not the address of a store.
+public struct StoreAddressError: Error, Hashable, CustomStringConvertible {
+    let text: String
+    /// The text with the valid forms.
+    public var description: String {
+        "'\(text)' is not a store: use sqlite:PATH or clickhouse://[user@]host[:port]/database"
+    }
+}
