@@ -68,12 +68,8 @@ public final class ClickHouseStore: SampleStore {
         client.settings = version.settings
         let storage = ClickHouseSchema.StorageSettings(syncsInserts: options.survivesPowerLoss)
         try ClickHouseSchema(storage: storage, streams: streams).update(client, database: address.database)
-        for row in try client.rows("SELECT \(ClickHouseSchema.deviceColumns.joined(separator: ", ")) FROM devices") {
-            guard let record = DeviceRecord(row: row) else {
-                throw StoreError(.corrupt, "a row of \(address)/devices is damaged: \(row.compactMap(\.self))")
-            }
-            try register(record)
-        }
+        try StreamDefinitions(client: client).register(catalog.declared)
+        for record in try DeviceRecord.readAll(client) { try register(record) }
     }
 
     /// Adds a group to the current transaction.

@@ -1,3 +1,5 @@
+public import LockstepStore
+
 /// The address of a store: `sqlite:PATH` or `clickhouse://[user@]host[:port]/database`.
 public enum StoreAddress: Hashable, Sendable {
     /// An SQLite file.
@@ -24,5 +26,19 @@ public struct StoreAddressError: Error, Hashable, CustomStringConvertible {
     /// The text with the valid forms.
     public var description: String {
         "'\(text)' is not a store: use sqlite:PATH or clickhouse://[user@]host[:port]/database"
+    }
+}
+
+extension StoreAddress {
+    /// Opens the store for reading.
+    /// - Parameter password: the password of the ClickHouse user, if there is one.
+    /// - Throws: `StoreError` if the store cannot be read.
+    public func reader(password: String? = nil) throws(StoreError) -> any StoreReading {
+        switch self {
+        case .sqlite(let path): return try StoreReader(path: path)
+        case .clickHouse(var address):
+            address.password = password
+            return try ClickHouseReader(address)
+        }
     }
 }

@@ -11,7 +11,7 @@ extension CollectorCommand {
             let options = try sqliteOptions(settings)
             return { try SQLiteStore(path: path, options: options, catalog: catalog) }
         case .clickHouse(var address):
-            address.password = try storePassword(settings)
+            address.password = try StorePassword.read(storePasswordFile, settings)
             let options = try clickHouseOptions(settings)
             return { [address] in try ClickHouseStore(address, options: options, catalog: catalog) }
         case nil:
@@ -32,12 +32,6 @@ extension CollectorCommand {
         if let limit = try rowLimit("keep-conflicts", keepConflicts, settings) { options.conflictLimit = limit }
         options.survivesPowerLoss = try survivesPowerLoss(settings)
         return options
-    }
-
-    private func storePassword(_ settings: Settings) throws -> String? {
-        let fromFile = try settings.value(
-            "store-password-file", storePasswordFile, parse: SecretFile.password(in:))
-        return try fromFile ?? settings.value("store-password", nil) { $0 }
     }
 
     private func rowLimit(_ name: String, _ value: String?, _ settings: Settings) throws -> Int? {

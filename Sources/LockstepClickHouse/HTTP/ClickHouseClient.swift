@@ -29,6 +29,12 @@ final class ClickHouseClient {
         return TabSeparated.rows(body)
     }
 
+    /// Executes a SELECT statement.
+    /// - Returns: the rows in the format RowBinary.
+    func binary(_ statement: String) throws(StoreError) -> [UInt8] {
+        try send(statement + " FORMAT RowBinary", inDatabase: true)
+    }
+
     /// Inserts rows in the format RowBinary. When this returns, the server has stored all of them.
     func insert(_ rows: [UInt8], into table: String, columns: [String]) throws(StoreError) {
         let statement = "INSERT INTO \(table) (\(columns.joined(separator: ", "))) FORMAT RowBinary"

@@ -52,6 +52,11 @@ struct ClickHouseSchema {
             ) ENGINE = ReplacingMergeTree(last) ORDER BY (device_id, epoch, first)\(storage.clause)
             """,
             """
+            CREATE TABLE IF NOT EXISTS streams (
+                name String, table_name String, definition String, at UInt64
+            ) ENGINE = ReplacingMergeTree(at) ORDER BY name
+            """,
+            """
             CREATE TABLE IF NOT EXISTS rejected (
                 at Int64, topic String, reason String, size Int64, head String
             ) ENGINE = MergeTree PARTITION BY intDiv(at, \(Self.day)) ORDER BY at\(storage.clause)
