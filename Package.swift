@@ -31,6 +31,7 @@ let package = Package(
         .library(name: "LockstepWire", targets: ["LockstepWire"]),
         .library(name: "LockstepMQTT", targets: ["LockstepMQTT"]),
         .library(name: "LockstepStore", targets: ["LockstepStore"]),
+        .library(name: "LockstepClickHouse", targets: ["LockstepClickHouse"]),
         .library(name: "LockstepExport", targets: ["LockstepExport"]),
         .library(name: "LockstepMotion", targets: ["LockstepMotion"]),
         .library(name: "LockstepSensors", targets: ["LockstepSensors"]),

@@ -67,7 +67,9 @@ public final class ClickHouseStore: SampleStore {
         }
         client.settings = version.settings
         let storage = ClickHouseSchema.StorageSettings(syncsInserts: options.survivesPowerLoss)
-        try ClickHouseSchema(storage: storage, streams: streams).update(client, database: address.database)
+        let schema = ClickHouseSchema(storage: storage, streams: streams)
+        try schema.update(client, database: address.database)
+        try schema.deleteOldRejections(client, at: Moment.now().wall)
         try StreamDefinitions(client: client).register(catalog.declared)
         for record in try DeviceRecord.readAll(client) { try register(record) }
     }

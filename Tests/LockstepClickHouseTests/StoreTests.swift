@@ -97,6 +97,85 @@ struct StoreTests {
         }
     }
 
+    @Test("rejected messages are stored, and old ones are deleted when the store is opened")
+    func rejected() async throws {
+        try await withClickHouse { server in
+            let store = try open(server)
+            var group = IngestGroup()
+            for time in [Timestamp(microseconds: 5), Moment.now().wall] {
+                group.rejected.append(
+                    RejectedMessage(at: time, topic: "a/b", reason: "not JSON", size: 300, head: [0, 9, 10, 255]))
+            }
+            try store.write(group)
+            let select = "SELECT topic, reason, size, hex(head) FROM rejected"
+            #expect(try await server.execute(select).count == 2)
+            _ = try open(server)
+            #expect(try await server.execute(select) == ["a/b\tnot JSON\t300\t00090AFF"])
+        }
+    }
+
+    @Test("a declared stream is restored without its declaration, and a changed one is refused")
+    func declared() async throws {
+        try await withClickHouse { server in
+            let address = try ClickHouseAddress(server.url())
+            var options = ClickHouseStore.Options()
+            options.survivesPowerLoss = false
+            func stream(_ kind: SensorStream.Kind) throws -> SensorStream {
+                try SensorStream(
+                    declaring: "x/air", summary: "Air",
+                    columns: [
+                        try SensorStream.Column(
+                            declaring: "co2", kind: kind, unit: "ppm", isRequired: true, summary: "")
+                    ])
+            }
+            _ = try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [stream(.real)]))
+            #expect(try ClickHouseReader(address).catalog().declared == [stream(.real)])
+            let error = #expect(throws: StoreError.self) {
+                try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [stream(.integer)]))
+            }
+            #expect(error?.code == .streams && error?.stream == "x/air")
+        }
+    }
+
+    @Test("a query finds samples that are far apart")
+    func gaps() async throws {
+        try await withClickHouse { server in
+            let day: Int64 = 86_400_000_000
+            let times = [-3, -1, 0, 59_999_999, 60_000_000, 61_000_000, 10 * day, 10 * day + 1, 4000 * day]
+            let store = try open(server)
+            try store.write(IngestGroup(batches: [received(times, seq: 1)]))
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            func read(_ detail: QueryDetail, from: Int64? = nil) throws -> [Int64] {
+                var found: [Int64] = []
+                try reader.query(
+                    stream: .accelerometer, detail: detail, group: nil, devices: [],
+                    from: from.map(Timestamp.init(microseconds:)), to: nil, limit: nil
+                ) { found.append($0.time.microseconds) }
+                return found
+            }
+            #expect(try read(.samples) == times)
+            #expect(try read(.samples, from: 60_000_000) == Array(times[4...]))
+            #expect(
+                try read(.averages(span: day)) == [-day, 0, 10 * day, 4000 * day])
+        }
+    }
+
+    @Test("windows of a query grow, shrink and skip gaps")
+    func windows() {
+        var window = QueryWindow(start: 0)
+        #expect(window.next(before: 1 << 60) == 0...59_999_999)
+        window.record(rows: 10)
+        #expect(window.next(before: 1 << 60) == 60_000_000...299_999_999)
+        window.record(rows: 1_000_000)
+        window.skip(to: 1_000_000_000)
+        #expect(window.next(before: 1 << 60) == 1_000_000_000...1_059_999_999)
+        #expect(window.next(before: 1_000_000_001) == nil)
+        var days = QueryWindow(start: 0, unit: 86_400_000_000)
+        #expect(days.next(before: 1 << 60) == 0...86_399_999_999)
+        var last = QueryWindow(start: .max - 1)
+        #expect(last.next(before: .max) == Int64.max - 1...Int64.max)
+    }
+
     @Test("problems of the server are reported with what to do")
     func problems() async throws {
         try await withClickHouse { server in

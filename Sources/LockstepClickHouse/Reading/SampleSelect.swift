@@ -6,6 +6,9 @@ struct SampleSelect {
     let stream: SensorStream
     let detail: QueryDetail
 
+    /// The length of the time spans of the rows, in µs; 1 for samples.
+    var span: Int64 { if case .averages(let span) = detail { span } else { 1 } }
+
     /// Returns the statement for the times of the first and last sample of a device, and the number of rows.
     func range(of device: Int64, _ times: Range<Int64>) -> String {
         "SELECT min(t), max(t), count() FROM \(stream.receivedTable) WHERE device_id = \(device) "
@@ -14,7 +17,6 @@ struct SampleSelect {
 
     /// Returns the time from which to read so that a row at `time` is complete: the start of its span.
     func start(of time: Int64) -> Int64 {
-        guard case .averages(let span) = detail else { return time }
         let rest = time % span
         return time - (rest < 0 ? rest + span : rest)
     }
@@ -24,7 +26,7 @@ struct SampleSelect {
         guard case .averages(let span) = detail else { return samples(of: device, times) }
         let values = stream.columns.compactMap(\.aggregateSQL) + ["toInt64(count())"]
         return """
-            SELECT t - ((t % \(span) + \(span)) % \(span)) AS span_start, \(values.joined(separator: ", "))
+            SELECT t - ((t % toInt64(\(span)) + \(span)) % toInt64(\(span))) AS span_start, \(values.joined(separator: ", "))
             FROM (\(samples(of: device, times))) GROUP BY span_start ORDER BY span_start
             """
     }

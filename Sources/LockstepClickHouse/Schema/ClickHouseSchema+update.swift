@@ -27,6 +27,20 @@ extension ClickHouseSchema {
         try client.execute("INSERT INTO lockstep_schema VALUES (\(Self.version), \(fingerprint), \(now))")
     }
 
+    /// Deletes the rejected messages that are older than ``rejectedDays``.
+    func deleteOldRejections(_ client: ClickHouseClient, at now: Timestamp) throws(StoreError) {
+        let oldest = now.microseconds / Int64(Self.day) - Self.rejectedDays
+        let partitions = try client.rows(
+            """
+            SELECT DISTINCT partition FROM system.parts
+            WHERE active AND database = currentDatabase() AND table = 'rejected' AND toInt64(partition) < \(oldest)
+            """)
+        for row in partitions {
+            guard let partition = row[0] else { continue }
+            try client.execute("ALTER TABLE rejected DROP PARTITION \(partition)")
+        }
+    }
+
     private func update(_ stream: SensorStream, _ client: ClickHouseClient) throws(StoreError) {
         try client.execute(stream.createReceivedTable(storage))
         let rows = try client.rows(

@@ -116,7 +116,9 @@ struct ClickHouseSchema {
     }
 
     /// µs of a day.
-    private static let day = 86_400_000_000
+    static let day = 86_400_000_000
+    /// The number of days for which rejected messages are kept.
+    static let rejectedDays: Int64 = 30
 
     /// The settings of the tables' storage.
     struct StorageSettings {
