@@ -209,7 +209,7 @@ struct GatewayTests {
             #expect(doctor.text.contains("gateway family/home"), "\(doctor.text)")
             let server = try system.start("lockstep-serve", ["--broker", system.broker.url, "--listen", "0"])
             #expect(await server.waitForOutput("server started"))
-            let port = try #require(server.text.firstMatch(of: /127\.0\.0\.1:([0-9]+)/)?.1)
+            let port = try #require(server.text.firstMatch(of: /address=http:\/\/127\.0\.0\.1:([0-9]+)/)?.1)
             try await expectEventually(server.text) {
                 let text = try await RunningProgram.run("/usr/bin/curl", ["-s", "http://127.0.0.1:\(port)/metrics"])
                     .text
