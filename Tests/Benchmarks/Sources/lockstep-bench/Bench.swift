@@ -7,7 +7,7 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures all sides of a comparison in turn. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case attitude, agent, codec, live, scale, outage, latency, query, writes
+        case attitude, agent, codec, gateway, live, scale, outage, latency, query, writes
         case serveLive = "serve-live"
         case outboxWrites = "outbox-writes"
         case servePoints = "serve-points"
@@ -90,6 +90,7 @@ struct Bench: ParsableCommand {
         case .agent:
             [AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds, length: length).run]
         case .serveLive: [ServeLiveBenchmark(programs: programs, rounds: rounds, length: length).run]
+        case .gateway: [GatewayBenchmark(programs: programs, rounds: rounds, length: length).run]
         case .outboxWrites: try OutboxWritesBenchmark(recordings: recordings, length: length).parts
         case .wireSize: [WireSizeBenchmark(batches: try walks()).run]
         case .codec: [CodecBenchmark(batches: try walks(), rounds: rounds).run]
