@@ -112,6 +112,17 @@ class Page:
         if len(self.events) > 20000:
             del self.events[:10000]
 
+    def event(self, method, timeout=15):
+        """Waits for an event, takes it from the list of events, and returns its parameters."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            for message in self.events:
+                if message.get("method") == method:
+                    self.events.remove(message)
+                    return message["params"]
+            self.drain(0.05)
+        raise AssertionError(f"no event {method} within {timeout} s")
+
     def drain(self, seconds=0.05):
         """Reads events for some time."""
         deadline = time.monotonic() + seconds

@@ -26,7 +26,7 @@ export function controlCard({ group, device }, streams) {
     const stream = h("select", { "aria-label": "Stream" }, ...[...streams].sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0)).map((entry) => h("option", { value: entry.stream }, entry.stream)));
     const hz = h("input", { class: "field num", type: "number", "aria-label": "Rate in Hz", min: "0.001", max: "10000", step: "any", value: "200", required: true });
     const span = h("select", { "aria-label": "Duration" }, ...DURATIONS.map(([value, text]) => h("option", { value, selected: value === "300" }, text)));
-    const leaseButton = h("button", { class: "button primary", type: "submit" }, "Lease");
+    const leaseButton = h("button", { class: "button primary", type: "submit" }, "Start lease");
     const form = h("form", { class: "lease-form", onsubmit: (event) => {
         event.preventDefault();
         send({ client, rate: { stream: stream.value, hz: Number(hz.value), lease_s: Number(span.value) } }, leaseButton, (reply) => `${reply.rate.stream} runs at ${rate(reply.rate.hz === "source" ? null : reply.rate.hz)}`);

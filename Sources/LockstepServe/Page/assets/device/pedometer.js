@@ -25,7 +25,7 @@ export function pedometerCard({ group, device }, live, hasSteps) {
         own.hidden = value !== "own";
         load();
     } });
-    const from = h("input", { class: "field", type: "datetime-local", "aria-label": "Beginning", onchange: () => load() });
+    const from = h("input", { class: "field", type: "datetime-local", "aria-label": "Start", onchange: () => load() });
     const to = h("input", { class: "field", type: "datetime-local", "aria-label": "End", onchange: () => load() });
     const own = h("div", { class: "walk-own", hidden: true }, from, h("span", { class: "muted" }, "to"), to);
     const list = h("dl", { class: "walk" });
@@ -51,7 +51,7 @@ export function pedometerCard({ group, device }, live, hasSteps) {
         const query = interval();
         if (!(query.to > query.from)) {
             list.replaceChildren();
-            setText(foot, "The end must be after the beginning.");
+            setText(foot, "The end must be after the start.");
             return;
         }
         try {

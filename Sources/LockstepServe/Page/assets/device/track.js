@@ -157,10 +157,10 @@ function captionOf(fix, report, length) {
     const parts = [position(fix.lat, fix.lon, 6)];
     if (fix.hacc) parts.push(`± ${fixed(fix.hacc, fix.hacc < 10 ? 1 : 0)} m`);
     if (fix.speed !== null && fix.speed !== undefined) parts.push(Object.values(speedIn(fix.speed, units)).join(" "));
-    if (fix.alt !== null && fix.alt !== undefined) parts.push(`${fixed(fix.alt)} m high`);
+    if (fix.alt !== null && fix.alt !== undefined) parts.push(`${fixed(fix.alt)} m altitude`);
     parts.push(`track ${Object.values(distanceIn(length, units)).join(" ")}`);
     if (isStale(fix)) parts.push(`stale: fix is ${age((time - fix.at) / 1e6)} old`);
     else if (time - fix.t > OLD) parts.push(`last fix ${age((time - fix.t) / 1e6)} ago`);
-    if (report && !hasPosition(report)) parts.push("no fix at present");
+    if (report && !hasPosition(report)) parts.push("no fix at the moment");
     return parts.join(" · ");
 }
