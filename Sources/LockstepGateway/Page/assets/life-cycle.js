@@ -31,6 +31,10 @@ export function followLifeCycle(report) {
 export class AwakeScreen {
     #lock = null;
 
+    get isOn() {
+        return this.#lock !== null && !this.#lock.released;
+    }
+
     async start() {
         this.stop();
         this.#lock = await navigator.wakeLock?.request("screen").catch(() => null) ?? null;

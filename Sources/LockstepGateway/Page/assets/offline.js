@@ -24,8 +24,9 @@ self.addEventListener("fetch", (event) => {
 });
 
 async function fromNetwork(request) {
-    const response = await fetch(request, { signal: AbortSignal.timeout(LIMIT) });
-    if (!response.ok && response.status !== 304) throw new Error(`status ${response.status}`);
+    const late = new Promise((_, reject) => setTimeout(() => reject(new Error("no answer")), LIMIT));
+    const response = await Promise.race([fetch(request), late]);
+    if (!response.ok) throw new Error(`status ${response.status}`);
     const cache = await caches.open(CACHE);
     await cache.put(request, response.clone());
     return response;

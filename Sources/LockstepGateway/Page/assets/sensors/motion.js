@@ -3,8 +3,8 @@
 import { acceleration, attitude, rotationRate, rounded, Signs, upward, vector } from "../pure/axes.js";
 import { Posture } from "../pure/posture.js";
 
-/** An orientation that is older than this is not that of the motion, in ms. */
-const FRESH = 100;
+/** After a pause in motion of this length, in ms, an orientation of before the pause is no longer valid. */
+const PAUSE = 1000;
 /** Phones report motion at once; a browser without sensors does not. */
 const PATIENCE = 3000;
 
@@ -33,6 +33,8 @@ export class MotionSensor {
     #posture = new Posture();
     /** @type {{at: number, alpha: number, beta: number, gamma: number}|null} */
     #orientation = null;
+    /** The time stamp of the last motion. */
+    #last = 0;
     /** @type {any[]} events whose signs are not known yet */
     #pending = [];
     #timer = 0;
@@ -50,6 +52,7 @@ export class MotionSensor {
             return;
         }
         this.status = "waiting";
+        this.#orientation = null;
         this.#timer = setTimeout(() => { if (this.status === "waiting") this.status = "absent"; }, PATIENCE);
         // A new run reports the posture again.
         this.#posture = new Posture();
@@ -76,7 +79,10 @@ export class MotionSensor {
         // A browser without sensors sends one event without values.
         if (!measured && !rate) return;
         this.status = "running";
-        const orientation = this.#orientation && Math.abs(event.timeStamp - this.#orientation.at) < FRESH ? this.#orientation : null;
+        // Browsers report an orientation only when it changes.
+        if (event.timeStamp - this.#last > PAUSE && (this.#orientation?.at ?? 0) <= this.#last) this.#orientation = null;
+        this.#last = event.timeStamp;
+        const orientation = this.#orientation;
         const motion = { time: this.#clock.microseconds(event.timeStamp), measured, rate, orientation, user: vector(event.acceleration) };
         if (!measured) return this.#emit(motion, -1);
         this.#signs.observe(measured, orientation && upward(orientation.beta, orientation.gamma));
