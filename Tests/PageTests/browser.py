@@ -15,7 +15,8 @@ import websocket
 class Browser:
     """A Chromium process with a profile of its own. Use it as a context manager."""
 
-    def __init__(self, program=None):
+    def __init__(self, program=None, options=()):
+        more = options
         self.profile = tempfile.mkdtemp(prefix="lockstep-page-")
         program = program or os.environ.get("CHROMIUM") or shutil.which("chromium") or "chromium"
         options = [
@@ -26,8 +27,9 @@ class Browser:
         if os.geteuid() == 0:
             options.append("--no-sandbox")
         self.process = subprocess.Popen(
-            [program, *options, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            [program, *options, *more, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
+        self.own = None
         self.port = self._port(time.monotonic() + 60)
 
     def _port(self, deadline):
@@ -41,6 +43,25 @@ class Browser:
             except (OSError, ValueError):
                 time.sleep(0.05)
         raise TimeoutError("Chromium did not open its DevTools port within 60 s")
+
+    def call(self, method, **params):
+        """Sends a command to the browser itself."""
+        if self.own is None:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/version", timeout=30) as reply:
+                self.own = Page(json.load(reply)["webSocketDebuggerUrl"])
+        return self.own.call(method, **params)
+
+    def context(self):
+        """Creates a browser context with storage of its own, and returns its id."""
+        return self.call("Target.createBrowserContext")["browserContextId"]
+
+    def dispose(self, context):
+        self.call("Target.disposeBrowserContext", browserContextId=context)
+
+    def tab(self, context):
+        """Opens a tab in a context, and returns the address of its DevTools."""
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        return f"ws://127.0.0.1:{self.port}/devtools/page/{target}"
 
     def page(self, width=1440, height=900, scale=1, mobile=False, dark=False, reduced_motion=False):
         """Opens a tab of this size."""

@@ -1,30 +1,30 @@
 /** The state of the page: in use, in the background, closed. */
 
 /**
- * @param {(state: "background"|"resumed"|"terminated", reason: string) => void} report
+ * @param {(state: "background"|"resumed"|"terminated", reason: string, isLast: boolean) => void} report `isLast` if the page may end or
+ *   stop with this event
  * @returns {void}
  */
 export function followLifeCycle(report) {
     let isAway = document.hidden;
-    const away = (reason) => {
+    const away = (reason, isLast = false) => {
         if (isAway) return;
         isAway = true;
-        report("background", reason);
+        report("background", reason, isLast);
     };
     const back = () => {
         if (!isAway || document.hidden) return;
         isAway = false;
-        report("resumed", "visible");
+        report("resumed", "visible", false);
     };
     document.addEventListener("visibilitychange", () => (document.hidden ? away("hidden") : back()));
-    document.addEventListener("freeze", () => away("frozen"));
+    document.addEventListener("freeze", () => away("frozen", true));
     document.addEventListener("resume", back);
     window.addEventListener("pagehide", ({ persisted }) => {
-        if (persisted) return away("hidden");
+        if (persisted) return away("hidden", true);
         isAway = true;
-        report("terminated", "closed");
+        report("terminated", "closed", true);
     });
-    window.addEventListener("pageshow", ({ persisted }) => persisted && back());
 }
 
 /** Keeps the screen on while the page is visible. Browsers end it whenever the page is hidden. */

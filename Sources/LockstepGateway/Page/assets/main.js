@@ -8,7 +8,7 @@ import { Recorder } from "./recorder.js";
 import { Sender } from "./sender.js";
 import { BatterySensor } from "./sensors/battery.js";
 import { LocationSensor } from "./sensors/location.js";
-import { asksForMotion, MotionSensor, permitMotion } from "./sensors/motion.js";
+import { MotionSensor, permitMotion } from "./sensors/motion.js";
 import { explainInsecure, notice, View } from "./view.js";
 
 /** Resolves when no other tab of this browser measures. */
@@ -20,7 +20,11 @@ function becomeOnlyTab() {
             clearTimeout(timer);
             notice(null);
             resolve(undefined);
-            return new Promise(() => {});
+            // A page that the browser keeps for its back button must not keep others from measuring. It starts anew when shown again.
+            return new Promise((release) => {
+                window.addEventListener("pagehide", release);
+                window.addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
+            });
         });
     });
 }
@@ -77,22 +81,22 @@ async function start() {
     };
     view.ontoken = (token) => save({ token }).then(() => sender.retryNow());
 
-    followLifeCycle((state, reason) => {
+    followLifeCycle((state, reason, isLast) => {
         if (!recorder.isRunning) return;
         if (state === "resumed") {
             if (clock.check(Date.now(), performance.now())) recorder.restartTimes();
             screen.start();
             sender.retryNow();
         }
-        recorder.report(state, reason);
+        recorder.report(state, reason, isLast ? (batch) => sender.sendLast(batch) : null);
     });
     setInterval(() => {
         if (clock.check(Date.now(), performance.now())) recorder.restartTimes();
     }, 5000);
 
     sender.wake();
-    // After a reload the phone goes on, where the browser does not want a tap first.
-    if (settings.isRunning && !asksForMotion()) begin(Promise.resolve(true));
+    // After a reload the phone goes on, unless the browser wants a tap first.
+    if (settings.isRunning && (await permitMotion())) begin(Promise.resolve(true));
     view.update();
     keepOffline();
 }

@@ -27,6 +27,8 @@ export class Recorder extends EventTarget {
     #seq = 0;
     #timer = 0;
     #lastCut = 0;
+    /** Batches that are being written. */
+    #writing = 0;
 
     /** @param {import("./queue.js").Queue} queue @param {() => void} onwritten */
     constructor(queue, onwritten) {
@@ -68,10 +70,17 @@ export class Recorder extends EventTarget {
         this.#collection.restart();
     }
 
-    /** Writes the samples and a new state at once. */
-    report(state, reason) {
+    /**
+     * Writes the samples and a new state at once.
+     * @param {any} state @param {string} reason
+     * @param {((batch: import("./queue.js").Batch) => void)|null} onlast gets the batch if the page may not live until it is
+     *   written, and all earlier batches are written
+     */
+    report(state, reason, onlast = null) {
+        const isFirst = this.#writing === 0;
         this.state = state;
-        this.#cut(reason);
+        const batch = this.#cut(reason);
+        if (isFirst && this.#writing === 1) onlast?.(batch);
         // The next batches are those of a page that is in use again.
         if (state === "resumed") this.state = "active";
         this.dispatchEvent(new Event("change"));
@@ -84,27 +93,35 @@ export class Recorder extends EventTarget {
 
     #cut(reason) {
         this.#lastCut = performance.now();
+        let batch;
         do {
-            this.#write(this.#collection.take(), reason);
+            batch = this.#batch(this.#collection.take(), reason);
+            this.#write(batch);
         } while (this.#collection.size);
+        return batch;
     }
 
-    async #write(streams, reason) {
-        const epoch = this.#epoch;
+    #batch(streams, reason) {
         this.#seq += 1;
-        const batch = { ...this.#address, epoch, seq: this.#seq, made: Date.now(), state: this.state, ...(reason ? { reason } : {}), streams };
+        return { ...this.#address, epoch: this.#epoch, seq: this.#seq, made: Date.now(), state: this.state, ...(reason ? { reason } : {}), streams };
+    }
+
+    async #write(batch) {
+        this.#writing += 1;
         try {
             await this.#queue.add(batch);
             this.problem = null;
             this.#onwritten();
         } catch (error) {
             // Its number is not used again.
-            if (this.#epoch === epoch) {
+            if (this.#epoch === batch.epoch) {
                 this.#epoch = randomID();
                 this.#seq = 0;
             }
-            this.dropped += this.#collection.restore(streams, MOST_UNWRITTEN);
+            this.dropped += this.#collection.restore(batch.streams, MOST_UNWRITTEN);
             this.problem = error?.name === "QuotaExceededError" ? "The storage of the browser is full. Free some space on the phone." : `The browser cannot store samples: ${error?.message ?? error}`;
+        } finally {
+            this.#writing -= 1;
         }
         this.dispatchEvent(new Event("change"));
     }

@@ -52,6 +52,27 @@ export class Sender extends EventTarget {
         this.wake();
     }
 
+    /**
+     * Sends the last batch of a page that ends, at once, if no earlier one waits. The reply does not arrive any more: the next
+     * page sends the batch again, and the gateway knows it by its number.
+     * @param {import("./queue.js").Batch} batch
+     */
+    sendLast({ made, ...batch }) {
+        if (this.#isBusy || this.status !== "idle") return;
+        const body = this.#body(batch);
+        if (body.length < KEEPALIVE_LIMIT) fetch(ADDRESS, { ...this.#request(body), keepalive: true }).catch(() => {});
+    }
+
+    #body(batch) {
+        return JSON.stringify({ ...batch, sent: Date.now() });
+    }
+
+    #request(body) {
+        const token = this.#token();
+        const headers = { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}) };
+        return { method: "POST", headers, body, cache: /** @type {const} */ ("no-store"), credentials: /** @type {const} */ ("omit") };
+    }
+
     async #run() {
         for (;;) {
             const head = await this.#queue.first();
@@ -77,12 +98,9 @@ export class Sender extends EventTarget {
 
     /** @param {import("./queue.js").Batch} batch @returns {Promise<import("./pure/reply.js").Outcome>} */
     async #post({ made, ...batch }) {
-        const body = JSON.stringify({ ...batch, sent: Date.now() });
-        const token = this.#token();
-        const headers = { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}) };
+        const body = this.#body(batch);
         try {
-            const reply = await fetch(ADDRESS, { method: "POST", headers, body, cache: "no-store", credentials: "omit",
-                keepalive: document.hidden && body.length < KEEPALIVE_LIMIT, signal: AbortSignal.timeout(LIMIT) });
+            const reply = await fetch(ADDRESS, { ...this.#request(body), keepalive: document.hidden && body.length < KEEPALIVE_LIMIT, signal: AbortSignal.timeout(LIMIT) });
             // Only a reply that has arrived as a whole counts.
             const answer = await reply.json().catch(() => null);
             if (reply.ok && answer?.accepted !== true) return outcome(0, "The answer is not that of a gateway.", null, this.#failures);

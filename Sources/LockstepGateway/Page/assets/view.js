@@ -35,6 +35,7 @@ export class View {
     ontoken = (_token) => {};
     #parts;
     #isUpdating = false;
+    #summary = { waiting: 0, oldest: null, refused: 0, detail: null };
     /** @type {Map<string, {value: HTMLElement}>} */
     #rows = new Map();
 
@@ -47,11 +48,13 @@ export class View {
             const changes = { device: element("device").value.trim(), group: element("group").value.trim(), token: element("token").value.trim() };
             if (!isID(changes.device) || !isID(changes.group)) return;
             this.onstart(changes);
-            this.update().then(() => element("status").focus());
+            this.#draw();
+            element("status").focus();
         });
         element("stop").addEventListener("click", () => {
             this.onstop();
-            this.update().then(() => element("title").focus());
+            this.#draw();
+            element("title").focus();
         });
         const retry = (event) => {
             event?.preventDefault();
@@ -84,14 +87,15 @@ export class View {
         if (this.#isUpdating || document.hidden) return;
         this.#isUpdating = true;
         try {
-            const summary = await this.#parts.queue.summary();
-            this.#draw(summary);
+            this.#summary = await this.#parts.queue.summary();
+            this.#draw();
         } finally {
             this.#isUpdating = false;
         }
     }
 
-    #draw(summary) {
+    #draw() {
+        const summary = this.#summary;
         const { settings, sender, recorder, screen } = this.#parts;
         const isRunning = recorder.isRunning;
         element("form").hidden = isRunning;

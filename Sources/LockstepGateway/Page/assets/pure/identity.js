@@ -7,6 +7,11 @@ export function isID(text) {
     return ID.test(text);
 }
 
+/** Whether this is a browser of iOS: all of them have Apple's engine. */
+export function isApple(vendor = globalThis.navigator?.vendor ?? "") {
+    return vendor.startsWith("Apple");
+}
+
 /** A random id in hexadecimal. */
 export function randomID(bytes = 8) {
     return [...crypto.getRandomValues(new Uint8Array(bytes))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,6 +1,6 @@
 /** Positions of the phone. */
 
-import { asksForMotion } from "./motion.js";
+import { isApple } from "../pure/identity.js";
 
 export class LocationSensor {
     /** @type {"off"|"waiting"|"running"|"searching"|"denied"|"absent"} */
@@ -41,8 +41,8 @@ export class LocationSensor {
         this.accuracy = coords.accuracy;
         const known = (value) => (Number.isFinite(value) ? value : null);
         const notNegative = (value) => (Number.isFinite(value) && value >= 0 ? value : null);
-        // The W3C defines altitude above the ellipsoid; iOS, the only system that asks for motion, above mean sea level.
-        const altitude = asksForMotion() ? known(coords.altitude) : null;
+        // The W3C defines altitude above the ellipsoid; iOS above mean sea level.
+        const altitude = isApple() ? known(coords.altitude) : null;
         const at = Math.round(timestamp * 1000);
         this.#add("location", this.#clock.microseconds(performance.now()), [
             coords.latitude, coords.longitude, altitude, notNegative(coords.accuracy),

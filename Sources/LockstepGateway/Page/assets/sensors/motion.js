@@ -1,6 +1,7 @@
 /** Acceleration, rotation rate, attitude and posture of the phone. */
 
 import { acceleration, attitude, rotationRate, rounded, Signs, upward, vector } from "../pure/axes.js";
+import { isApple } from "../pure/identity.js";
 import { Posture } from "../pure/posture.js";
 
 /** After a pause in motion of this length, in ms, an orientation of before the pause is no longer valid. */
@@ -8,14 +9,9 @@ const PAUSE = 1000;
 /** Phones report motion at once; a browser without sensors does not. */
 const PATIENCE = 3000;
 
-/** Whether the browser asks for permission, and wants a tap for it. Only those of iOS do. */
-export function asksForMotion() {
-    return typeof globalThis.DeviceMotionEvent?.requestPermission === "function";
-}
-
-/** Asks for permission. Must be called while a tap is handled. @returns {Promise<boolean>} */
+/** Asks for permission, where a browser wants that. Those of iOS refuse unless a tap is being handled. @returns {Promise<boolean>} */
 export async function permitMotion() {
-    if (!asksForMotion()) return true;
+    if (!globalThis.DeviceMotionEvent?.requestPermission) return true;
     try {
         const replies = await Promise.all([DeviceMotionEvent.requestPermission(), globalThis.DeviceOrientationEvent?.requestPermission?.() ?? "granted"]);
         return replies.every((reply) => reply === "granted");
@@ -29,7 +25,7 @@ export class MotionSensor {
     status = "off";
     #add;
     #clock;
-    #signs = new Signs(asksForMotion() ? 1 : -1);
+    #signs = new Signs(isApple() ? 1 : -1);
     #posture = new Posture();
     /** @type {{at: number, alpha: number, beta: number, gamma: number}|null} */
     #orientation = null;
