@@ -109,6 +109,14 @@ let package = Package(
             dependencies: [
                 "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepAgent",
                 "LockstepSupervision", logging, serviceLifecycle,
+            ],
+            exclude: ["Page"]),
+        // The HTTP server of a gateway.
+        .target(
+            name: "LockstepGatewayHTTP",
+            dependencies: [
+                "LockstepGateway", "LockstepHTTP", "LockstepModel", "LockstepWire", hummingbird, hummingbirdCore,
+                nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
             ]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         .target(name: "LockstepLive", dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
@@ -119,14 +127,19 @@ let package = Package(
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSensors", "LockstepAgent",
                 "LockstepSupervision",
             ]),
+        // The parts that HTTP servers share: listener, TLS, limits, problem documents, files.
+        .target(
+            name: "LockstepHTTP",
+            dependencies: [
+                "LockstepWire", hummingbirdCore, hummingbirdTLS, nioCore, nioHTTPTypes, nioSSL, httpTypes, logging,
+            ]),
         // The HTTP server: its routes, rights and limits.
         .target(
             name: "LockstepServe",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepLive",
-                "LockstepSupervision", hummingbird,
-                hummingbirdCore,
-                hummingbirdTLS, nioCore, nioPosix, nioHTTPTypes, nioSSL, httpTypes, logging, serviceLifecycle,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepHTTP",
+                "LockstepLive", "LockstepSupervision", hummingbird,
+                hummingbirdCore, nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
             ],
             exclude: ["Page"]),
         // Shared by the programs: settings, errors, terminal output.
@@ -152,13 +165,13 @@ let package = Package(
         .executableTarget(
             name: "lockstep-gateway",
             dependencies: [
-                "LockstepGateway", "LockstepAgent", "LockstepModel", "LockstepWire", "LockstepCommandLine",
-                "LockstepSupervision", argumentParser, logging, serviceLifecycle,
+                "LockstepGateway", "LockstepGatewayHTTP", "LockstepHTTP", "LockstepAgent", "LockstepModel",
+                "LockstepWire", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
             name: "lockstep-serve",
             dependencies: [
-                "LockstepWire", "LockstepMQTT", "LockstepServe", "LockstepCommandLine",
+                "LockstepWire", "LockstepMQTT", "LockstepHTTP", "LockstepServe", "LockstepCommandLine",
                 "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
@@ -226,8 +239,9 @@ let package = Package(
         .testTarget(
             name: "LockstepServeTests",
             dependencies: [
-                "LockstepServe", "LockstepExport", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepWire",
-                "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve", logging,
+                "LockstepServe", "LockstepExport", "LockstepHTTP", "LockstepModel", "LockstepMQTT", "LockstepStore",
+                "LockstepWire", "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector",
+                "lockstep-serve", logging,
                 nioCore, nioEmbedded, nioHTTPTypes, httpTypes,
             ],
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
@@ -296,7 +310,8 @@ for target in package.targets where target.type != .system {
 // them, the HTTP server and the slow algorithm tests halves the build.
 if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
     let excluded = [
-        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "PageTests", "LockstepServe",
+        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "PageTests", "LockstepGatewayHTTP",
+        "LockstepHTTP", "LockstepServe",
         "LockstepServeTests",
     ]
     package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }

@@ -5,8 +5,8 @@
 # Build folder of the statically linked programs, which run without Swift installed. Different flags need another
 # folder.
 static_scratch=$scratch-static
-programs=(lockstep-agent lockstep-collector lockstep-serve lockstep)
-services=(agent collector serve)
+programs=(lockstep-agent lockstep-collector lockstep-serve lockstep-gateway lockstep)
+services=(agent collector serve gateway)
 
 # build_programs: builds the programs and strips them into $static_scratch/stripped.
 build_programs() {
@@ -29,8 +29,9 @@ use_programs() {
     done
 }
 
-# lay_out PART DESTDIR BIN UNITS UDEV: copies the files of a part (agent, collector, serve or tools) into DESTDIR: the
-# program into BIN, the systemd unit into UNITS, the udev rules into UDEV, and the page into share/lockstep beside BIN.
+# lay_out PART DESTDIR BIN UNITS UDEV: copies the files of a part (agent, collector, serve, gateway or tools) into
+# DESTDIR: the program into BIN, the systemd unit into UNITS, the udev rules into UDEV, and pages into share/lockstep
+# beside BIN.
 # Settings are copied by lay_out_settings.
 lay_out() {
     local part=$1 destination=$2 bin=$3 units=$4 udev=$5 program=lockstep-$1
@@ -43,16 +44,24 @@ lay_out() {
     [[ $part != agent ]] ||
         install -D -m 644 -- "$root/deploy/systemd/60-lockstep-iio.rules" "$destination$udev/60-lockstep-iio.rules"
     [[ $part != serve ]] || lay_out_shared "$destination${bin%/*}/share/lockstep"
+    [[ $part != gateway ]] || lay_out_page LockstepGateway "$destination${bin%/*}/share/lockstep/join"
+}
+
+# lay_out_page MODULE FOLDER: copies the page of a module.
+lay_out_page() {
+    local file page=$root/Sources/$1/Page
+    # Files of an older version must not stay.
+    rm -rf -- "$2"
+    [[ -d $page ]] || return 0
+    while IFS= read -r file; do
+        install -D -m 644 -- "$page/$file" "$2/$file"
+    done < <(cd -- "$page" && find . -type f -printf '%P\n')
 }
 
 # lay_out_shared FOLDER: copies the page of lockstep-serve and the files for Prometheus and Grafana.
 lay_out_shared() {
-    local file page=$root/Sources/LockstepServe/Page
-    # Files of an older version must not stay.
-    rm -rf -- "$1/page"
-    while IFS= read -r file; do
-        install -D -m 644 -- "$page/$file" "$1/page/$file"
-    done < <(cd -- "$page" && find . -type f -printf '%P\n')
+    local file
+    lay_out_page LockstepServe "$1/page"
     for file in alerts.yaml dashboard.json; do
         install -D -m 644 -- "$root/deploy/monitoring/$file" "$1/monitoring/$file"
     done

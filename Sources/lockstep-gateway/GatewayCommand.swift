@@ -2,6 +2,7 @@ import ArgumentParser
 import LockstepAgent
 import LockstepCommandLine
 import LockstepGateway
+import LockstepGatewayHTTP
 import LockstepModel
 import LockstepSupervision
 import LockstepWire
@@ -20,7 +21,7 @@ struct GatewayCommand: AsyncParsableCommand {
             environment, and the environment overrides the file. An option that may be repeated is a list in the \
             file, and a comma-separated text in the environment.
 
-            A message is acknowledged when its samples are in the outbox, on disk.
+            A message is acknowledged (PUBACK, or HTTP 2xx) when its samples are in the outbox, on disk.
 
             SENDERS
               The section 'map' of the file names the known senders and their
@@ -36,8 +37,11 @@ struct GatewayCommand: AsyncParsableCommand {
               SIGTERM, SIGINT   write and publish pending samples, and exit; a
                                 second signal exits at once
 
-            EXAMPLE
+            EXAMPLES
               lockstep-gateway --broker mqtt://localhost --outbox gateway.db --accept any
+              lockstep-gateway --broker mqtt://localhost --outbox gateway.db \\
+                  --listen 0.0.0.0:8443 --token-file users \\
+                  --tls-certificate server.pem --tls-key server.key
             """,
         version: "lockstep-gateway \(lockstepVersion)")
 
@@ -62,6 +66,9 @@ struct GatewayCommand: AsyncParsableCommand {
     @Option(help: "Group of the devices of senders that are not in 'map' (default: default).")
     var group: String?
 
+    @Option(help: "Group in which browsers may join that are not in 'map' (default: phones).")
+    var joinGroup: String?
+
     @Option(help: "Topic prefix (default: lockstep).")
     var root: String?
 
@@ -80,28 +87,39 @@ struct GatewayCommand: AsyncParsableCommand {
     @Option(help: "Maximum rate of backlog of each device in bytes a second (default: 256K).")
     var backlogRate: String?
 
+    @Flag(help: "Answer OwnTracks devices by HTTP with the positions and cards of the others of their group.")
+    var friends = false
+
+    @OptionGroup(title: "HTTP") var server: ServerOptions
     @OptionGroup(title: "Formats") var formats: FormatOptions
 
     static let names =
-        BrokerOptions.names + LogOptions.names + FormatOptions.names + [
-            "outbox", "outbox-size", "id", "accept", "group", "root", "encoding", "max-payload", "max-devices",
-            "max-future", "backlog-rate", "streams",
+        BrokerOptions.names + LogOptions.names + FormatOptions.names + ServerOptions.names + [
+            "outbox", "outbox-size", "id", "accept", "group", "join-group", "root", "encoding", "max-payload",
+            "max-devices",
+            "max-future", "backlog-rate", "friends", "streams",
         ]
 
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config, sections: ["map"] + FormatOptions.sections)
         let configuration = try gatewayConfiguration(settings)
+        let serverConfiguration = try server.configuration(settings, maximumPayload: configuration.maximumPayload)
         let logger = try log.makeLogger("lockstep-gateway", settings)
         let gateway = Gateway(configuration, logger: logger, supervisor: Supervisor())
+        var services: [any Service] = [gateway]
+        if let serverConfiguration {
+            raiseDescriptorLimit()
+            services.append(
+                GatewayServer(serverConfiguration, gateway: gateway, adapters: configuration.adapters, logger: logger))
+        }
+        services.append(await TerminationSignals())
         let group = ServiceGroup(
             configuration: .init(
-                services: [
+                services: services.map { service in
                     .init(
-                        service: gateway, successTerminationBehavior: .gracefullyShutdownGroup,
-                        failureTerminationBehavior: .gracefullyShutdownGroup),
-                    .init(service: await TerminationSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
-                ],
-                logger: .quiet))
+                        service: service, successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .gracefullyShutdownGroup)
+                }, logger: .quiet))
         try await group.run()
     }
 
@@ -137,10 +155,16 @@ struct GatewayCommand: AsyncParsableCommand {
         if let future = try settings.value("max-future", maxFuture, parse: parseDuration) {
             configuration.maximumFuture = future
         }
+        configuration.sharesFriends = try settings.value("friends", friends ? "true" : nil, parse: truth) ?? false
         if let rate = try settings.value("backlog-rate", backlogRate, parse: byteCount) {
             configuration.backlogRate = rate
         }
         return configuration
+    }
+
+    private func truth(_ text: String) throws -> Bool {
+        guard let value = Bool(text) else { throw CommandFailure("'\(text)' is not one of true, false") }
+        return value
     }
 
     private func mapping(_ settings: Settings) throws -> DeviceMapping {
@@ -154,6 +178,9 @@ struct GatewayCommand: AsyncParsableCommand {
             } ?? false
         if let group = try settings.value("group", group, parse: { try GroupID(validating: $0) }) {
             mapping.group = group
+        }
+        if let group = try settings.value("join-group", joinGroup, parse: { try GroupID(validating: $0) }) {
+            mapping.claimedGroup = group
         }
         guard let (section, file) = settings.section("map") else { return mapping }
         guard case .mapping(let pairs) = section.content else {

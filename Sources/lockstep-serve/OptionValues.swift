@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import LockstepCommandLine
+import LockstepHTTP
 import LockstepServe
 
 /// Parses an address to listen on.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import LockstepCommandLine
+import LockstepHTTP
 import LockstepMQTT
 import LockstepServe
 import LockstepSupervision
@@ -131,7 +132,7 @@ struct ServeCommand: AsyncParsableCommand {
         if let limit = try settings.value(
             "max-connections", maxConnections, parse: { try wholeNumber($0, in: 1...100_000) })
         {
-            configuration.limits.connections = limit
+            configuration.limits.http.connections = limit
         }
         if let limit = try settings.value(
             "metrics-devices", metricsDevices, parse: { try wholeNumber($0, in: 0...100_000) })

@@ -10,6 +10,7 @@ struct InstallationTests {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 
     private static let page = root + "/Sources/LockstepServe/Page"
+    private static let joinPage = root + "/Sources/LockstepGateway/Page"
 
     private func run(_ script: String, _ arguments: [String]) async throws -> (status: Int32, text: String) {
         try await RunningProgram.run("\(Self.root)/deploy/\(script)", arguments, within: .seconds(120))
@@ -35,14 +36,13 @@ struct InstallationTests {
             let options = ["--destdir", folder, "--prefix", "/opt/lockstep"]
             let installed = try await run("install", options + ["--binaries", programs])
             #expect(installed.status == 0, "\(installed.text)")
-            let page = try FileManager.default.subpathsOfDirectory(atPath: Self.page).filter {
-                var isFolder: ObjCBool = false
-                return FileManager.default.fileExists(atPath: "\(Self.page)/\($0)", isDirectory: &isFolder)
-                    && !isFolder.boolValue
-            }
+            let page = try files(in: Self.page).keys
             #expect(page.contains("openapi.json"))
+            let join =
+                try FileManager.default.fileExists(atPath: Self.joinPage) ? Array(files(in: Self.joinPage).keys) : []
             let expected = Dictionary(
-                uniqueKeysWithValues: page.map { ("opt/lockstep/share/lockstep/page/\($0)", 0o644) })
+                uniqueKeysWithValues: page.map { ("opt/lockstep/share/lockstep/page/\($0)", 0o644) }
+                    + join.map { ("opt/lockstep/share/lockstep/join/\($0)", 0o644) })
             #expect(
                 try files(in: folder)
                     == expected.merging([
@@ -50,15 +50,18 @@ struct InstallationTests {
                         "opt/lockstep/bin/lockstep-agent": 0o755,
                         "opt/lockstep/bin/lockstep-collector": 0o755,
                         "opt/lockstep/bin/lockstep-serve": 0o755,
+                        "opt/lockstep/bin/lockstep-gateway": 0o755,
                         "opt/lockstep/share/lockstep/monitoring/alerts.yaml": 0o644,
                         "opt/lockstep/share/lockstep/monitoring/dashboard.json": 0o644,
                         "etc/systemd/system/lockstep-agent.service": 0o644,
                         "etc/systemd/system/lockstep-collector.service": 0o644,
                         "etc/systemd/system/lockstep-serve.service": 0o644,
+                        "etc/systemd/system/lockstep-gateway.service": 0o644,
                         "etc/udev/rules.d/60-lockstep-iio.rules": 0o644,
                         "etc/lockstep/agent.yaml": 0o640,
                         "etc/lockstep/collector.yaml": 0o640,
                         "etc/lockstep/serve.yaml": 0o640,
+                        "etc/lockstep/gateway.yaml": 0o640,
                     ]) { $1 })
             let unit = try String(
                 contentsOfFile: folder + "/etc/systemd/system/lockstep-agent.service", encoding: .utf8)
@@ -78,7 +81,7 @@ struct InstallationTests {
         }
     }
 
-    @Test("the programs accept the example settings", arguments: ["agent", "collector", "serve"])
+    @Test("the programs accept the example settings", arguments: ["agent", "collector", "serve", "gateway"])
     func examples(part: String) async throws {
         try await withTemporaryFolder { folder in
             // Also enable the lines that are commented out, except for certificates, which would have to exist.

@@ -36,6 +36,17 @@ extension FuzzTarget {
                 ]
             ]),
         translator(
+            JoinAdapter(), nil,
+            [
+                #"{"group":"phones","device":"d","epoch":"e","seq":7,"sent":1795575600000,"state":"active","reason":"start","streams":[{"stream":"motion/accelerometer","samples":[[1795575599000000,0.1,0,-1]]},{"stream":"location","samples":[[1795575599000000,1,2,null,5]]},{"stream":"orientation","samples":[[1795575599000001,"faceUp"]]}]}"#
+            ]),
+        translator(
+            OwnTracksAdapter(), nil,
+            [
+                #"{"_type":"location","lat":52.03,"lon":-8.495,"tst":1795575580,"tid":"al","topic":"owntracks/a/b"}"#,
+                #"{"_type":"card","name":"Alice","face":"iVBORw0K","topic":"owntracks/a/b"}"#,
+            ]),
+        translator(
             GenericJSONAdapter(jsonRules), "t",
             [
                 #"{"items":[{"at":"2026-11-25T03:00:00Z","p":[1013]},{"at":"2026-11-25T03:00:01Z","p":[1014]}]}"#
@@ -56,16 +67,22 @@ extension FuzzTarget {
 
     /// A translator: it must not crash, and everything that it accepts must be a valid sample or be left out with a
     /// reason.
+    /// - Parameter topic: the topic of the messages, or nil for HTTP requests.
     static func translator(
-        _ adapter: any GatewayAdapter, _ topic: String, _ examples: [String], also binary: [[UInt8]] = []
+        _ adapter: any GatewayAdapter, _ topic: String?, _ examples: [String], also binary: [[UInt8]] = []
     ) -> FuzzTarget {
         let now = Timestamp(microseconds: 1_795_575_600_000_000)
         let fitter = SampleFitter()
-        return FuzzTarget(name: "gateway: \(adapter.name)", corpus: examples.map { Array($0.utf8) } + binary) { bytes in
+        return FuzzTarget(
+            name: "gateway: \(adapter.name)\(topic == nil ? " by HTTP" : "")",
+            corpus: examples.map { Array($0.utf8) } + binary
+        ) { bytes in
             let translation: Translation
+            let request = ForeignMessage.Origin.request(
+                HTTPFacts(path: adapter.path ?? "/", query: ["d": "d"], user: "alice"))
             do {
                 translation = try adapter.translate(
-                    ForeignMessage(origin: .topic(topic), payload: bytes, receivedAt: now))
+                    ForeignMessage(origin: topic.map { .topic($0) } ?? request, payload: bytes, receivedAt: now))
             } catch { return .rejected }
             for reading in translation.reports.flatMap(\.readings) {
                 guard let sample = try? fitter.sample(reading, at: now) else { continue }

@@ -131,7 +131,7 @@ struct OwnTracksTests {
     @Test("a request that can never succeed is answered so that the app does not send it again")
     func answers() {
         let empty = Array("[]".utf8)
-        #expect(adapter.answer(to: .accepted).body == empty)
+        #expect(adapter.answer(to: .accepted(RequestReceipt())).body == empty)
         for kind in Refusal.Kind.allCases {
             let refused = adapter.answer(to: .refused(Refusal(kind, "")))
             #expect(refused.status == 200)

@@ -11,6 +11,8 @@ public struct DeviceMapping: Sendable {
     public var acceptsAny: Bool
     /// The group of senders that are not in ``entries``.
     public var group: GroupID
+    /// The group of senders that give themselves an address and are not in ``entries``.
+    public var claimedGroup = GroupID(unchecked: "phones")
 
     /// Creates a mapping.
     public init(entries: [String: DeviceAddress] = [:], acceptsAny: Bool = false, group: GroupID = .standard) {
@@ -20,14 +22,25 @@ public struct DeviceMapping: Sendable {
     }
 
     /// Returns the address of a sender.
+    /// - Parameter claimed: the address that the sender gave itself. It counts only for a sender that is not in
+    ///   ``entries``, and only in ``claimedGroup``.
     /// - Throws: ``Refusal`` of kind `unknownSender`.
-    public func address(of sender: ForeignName) throws(Refusal) -> DeviceAddress {
+    public func address(of sender: ForeignName, claimed: DeviceAddress? = nil) throws(Refusal) -> DeviceAddress {
         let name = sender.description
         if let known = entries[name] { return known }
         guard acceptsAny else {
             throw Refusal(
                 .unknownSender,
                 "the sender '\(name.prefix(200))' is unknown: add it to the setting 'map', or use --accept any")
+        }
+        if let claimed {
+            guard claimed.group == claimedGroup else {
+                throw Refusal(
+                    .unknownSender,
+                    "the sender '\(name.prefix(200))' may not join the group '\(claimed.group)': add it to the setting "
+                        + "'map', or use the group '\(claimedGroup)'")
+            }
+            return claimed
         }
         let characters = sender.parts.joined(separator: "-").unicodeScalars.map { scalar in
             Self.isValid(scalar) ? Character(scalar) : "_"

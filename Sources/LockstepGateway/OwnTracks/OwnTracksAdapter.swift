@@ -4,8 +4,9 @@ import FoundationEssentials
 ///
 /// The format: <https://owntracks.org/booklet/tech/json/>. Topics: `{base}/{user}/{device}` and one more level.
 public struct OwnTracksAdapter: GatewayAdapter {
+    static let formatName = "owntracks"
     /// The name of the format.
-    public let name = "owntracks"
+    public let name = OwnTracksAdapter.formatName
     /// The HTTP path.
     public let path: String? = "/owntracks"
 
@@ -44,19 +45,25 @@ public struct OwnTracksAdapter: GatewayAdapter {
         let messages = content.array ?? [content]
         var report = ForeignReport(sender: sender)
         for item in messages { try OwnTracksMessage(item, isRetained: message.isRetained).add(to: &report) }
+        let topic = "\(base)/\(sender.parts[0])/\(sender.parts[1])"
+        report.shared = messages.compactMap { OwnTracksFriend.message(of: $0, topic: topic) }.last
         return Translation([report])
     }
 
-    /// Answers `[]`: the apps expect an array, and after any other status than 2xx they send the same message for ever
+    /// Answers an array: the apps expect one, and after any other status than 2xx they send the same message for ever
     /// and nothing else. So a message that can never be accepted is answered in the same way. The gateway logs it.
     public func answer(to outcome: RequestOutcome) -> HTTPAnswer {
         switch outcome {
-        case .accepted, .refused: Self.empty
+        case .accepted(let receipt): Self.array(receipt.friends)
+        case .refused: Self.array([])
         case .unavailable: HTTPAnswer(status: 503)
         }
     }
 
-    private static let empty = HTTPAnswer(status: 200, contentType: "application/json", body: Array("[]".utf8))
+    private static func array(_ messages: [[UInt8]]) -> HTTPAnswer {
+        let body = [UInt8(ascii: "[")] + messages.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
+        return HTTPAnswer(status: 200, contentType: "application/json", body: Array(body))
+    }
 
     private func lastLevel(of message: ForeignMessage) -> String? {
         guard let levels = message.topicLevels else { return nil }

@@ -36,6 +36,8 @@ public struct GatewayConfiguration: Sendable {
     public var maximumFuture: Int64 = 43_200_000_000
     /// The age of a message above which its samples are published as late, in µs.
     public var lateAfter: Int64 = 60_000_000
+    /// Whether OwnTracks devices of a group get each other's positions and cards in answers to their HTTP requests.
+    public var sharesFriends = false
     /// The limits of batches.
     public var batches = Coalescer.Limits()
     /// The maximum rate of backlog of each device in bytes a second, in addition to live data.

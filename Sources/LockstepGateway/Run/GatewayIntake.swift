@@ -16,6 +16,7 @@ struct GatewayIntake {
     private let fitter: SampleFitter
     private var samples: [Int: DeviceSamples] = [:]
     private var sequences = MessageSequences()
+    private var friends = FriendBook()
     /// The lost and repeated messages since the last call of ``takeFindings()``.
     private var findings: [(device: DeviceAddress, finding: MessageSequences.Finding)] = []
     /// The last presence of each device since the last commit.
@@ -45,10 +46,11 @@ struct GatewayIntake {
     }
 
     /// Translates a message and adds its samples.
-    /// - Parameter index: returns the index of a device.
-    /// - Returns: the parts of the message that were left out.
+    /// - Returns: the parts of the message that were left out, and the receipt for its sender.
     /// - Throws: ``Refusal`` if nothing of the message can be used.
-    mutating func ingest(_ message: ForeignMessage, outbox: GatewayOutbox) throws(Refusal) -> [String] {
+    mutating func ingest(
+        _ message: ForeignMessage, outbox: GatewayOutbox
+    ) throws(Refusal) -> (omissions: [String], receipt: RequestReceipt) {
         guard message.payload.count <= configuration.maximumPayload else {
             throw Refusal(
                 .malformed,
@@ -59,22 +61,41 @@ struct GatewayIntake {
         }
         let translation = try adapter.translate(message)
         var omissions: [String] = []
-        for report in translation.reports where !report.readings.isEmpty || report.presence != nil {
-            omissions += report.omissions + (try add(report, of: message, outbox: outbox))
+        var receipt = RequestReceipt()
+        var refusal: Refusal?
+        var isAnyAccepted = false
+        for report in translation.reports {
+            receipt.number = receipt.number ?? report.sequence?.number
+            guard !report.readings.isEmpty || report.presence != nil || report.shared != nil else { continue }
+            do {
+                omissions += report.omissions + (try add(report, of: message, outbox: outbox))
+                isAnyAccepted = true
+            } catch {
+                refusal = error
+                omissions.append(error.description)
+                continue
+            }
+            guard configuration.sharesFriends, report.sender.format == OwnTracksAdapter.formatName,
+                let address = try? configuration.mapping.address(of: report.sender, claimed: report.claimed)
+            else { continue }
+            if let shared = report.shared { friends.note(shared, of: address) }
+            if message.request != nil { receipt.friends = friends.messages(for: address) }
         }
-        return omissions
+        // A message of which a part is stored is accepted, so that its sender does not send it again.
+        if let refusal, !isAnyAccepted { throw refusal }
+        return (omissions, receipt)
     }
 
     private mutating func add(
         _ report: ForeignReport, of message: ForeignMessage, outbox: GatewayOutbox
     ) throws(Refusal) -> [String] {
-        let address = try configuration.mapping.address(of: report.sender)
+        let address = try configuration.mapping.address(of: report.sender, claimed: report.claimed)
         let known = outbox.devices.index(of: address)
         if let known, outbox.devices[known].sender != report.sender.description,
             !configuration.mapping.isExplicit(report.sender)
         {
             throw Refusal(
-                .unknownSender,
+                .nameTaken,
                 "'\(report.sender)' and '\(outbox.devices[known].sender)' would be the same device \(address): "
                     + "add one of them to the setting 'map'")
         }
@@ -94,14 +115,15 @@ struct GatewayIntake {
         }
         if fitted.isEmpty, let lastRefusal { throw lastRefusal }
         let device = outbox.index(of: address, sender: report.sender)
+        // An old message that is sent again must not bring back an old state.
+        let isNewest = report.sequence.map { sequences.isNewest($0, of: report.sender) } ?? true
         if let number = report.sequence, let finding = sequences.note(number, of: report.sender) {
             findings.append((address, finding))
         }
-        if let presence = report.presence { presences[device] = presence }
+        if isNewest, let presence = report.presence { presences[device] = presence }
         guard !fitted.isEmpty else { return omissions }
-        let isLate =
-            message.isRetained
-            || message.receivedAt - (report.writtenAt ?? message.receivedAt) > configuration.lateAfter
+        let age = message.receivedAt - (report.writtenAt ?? message.receivedAt)
+        let isLate = message.isRetained || report.isLate ?? (age > configuration.lateAfter)
         add(fitted, isLate: isLate, of: device)
         return omissions
     }

@@ -100,19 +100,17 @@ extension GatewayLoop {
             isRetained: message.isRetained, receivedAt: Moment.now().wall)
         // A late acknowledgement of a device that this gateway no longer has.
         guard intake.adapter(of: foreign) != nil else { return }
-        _ = ingest(foreign)
+        _ = try? ingest(foreign)
     }
 
     /// Accepts a request of another thread. Its sender waits for the commit.
     func accept(_ item: GatewayInbox.Item) {
-        if let refusal = ingest(item.message) {
-            item.continuation.resume(returning: .refused(refusal))
-        } else {
-            waiting.append(item)
+        do { waiting.append((item, try ingest(item.message))) } catch {
+            item.continuation.resume(returning: .refused(error))
         }
     }
 
-    private func ingest(_ message: ForeignMessage) -> Refusal? {
+    private func ingest(_ message: ForeignMessage) throws(Refusal) -> RequestReceipt {
         var source: String {
             switch message.origin {
             case .topic(let topic): topic
@@ -120,7 +118,7 @@ extension GatewayLoop {
             }
         }
         do {
-            let omissions = try intake.ingest(message, outbox: outbox)
+            let (omissions, receipt) = try intake.ingest(message, outbox: outbox)
             accepted += 1
             for (device, finding) in intake.takeFindings() {
                 switch finding {
@@ -135,13 +133,13 @@ extension GatewayLoop {
                     "parts of a message left out",
                     metadata: ["from": "\(source)", "parts": "\(omissions.count)", "error": "\(first)"])
             }
-            return nil
+            return receipt
         } catch {
             refused += 1
             logger.warning(
                 "message refused",
                 metadata: ["from": "\(source)", "reason": "\(error.kind.rawValue)", "error": "\(error)"])
-            return error
+            throw error
         }
     }
 

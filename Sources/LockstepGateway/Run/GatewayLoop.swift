@@ -37,7 +37,7 @@ final class GatewayLoop {
     /// The device of each own message without a PUBACK, by message id.
     var inFlight: [Int32: Int] = [:]
     /// The requests that wait for the commit of this turn.
-    var waiting: [GatewayInbox.Item] = []
+    var waiting: [(item: GatewayInbox.Item, receipt: RequestReceipt)] = []
     /// The session of the current connection, in µs since 1970.
     var session: Int64 = 0
     /// The earliest time for backlog, in µs of the boot clock.
@@ -145,7 +145,7 @@ final class GatewayLoop {
             note(presences, at: moment.wall, isForeground: true)
         }
         note(presences, at: moment.wall, isForeground: false)
-        for item in waiting { item.continuation.resume(returning: .accepted) }
+        for (item, receipt) in waiting { item.continuation.resume(returning: .accepted(receipt)) }
         waiting = []
         return true
     }
@@ -157,7 +157,7 @@ final class GatewayLoop {
                 metadata: ["error": "\(error)"])
         }
         isOutboxFailing = true
-        for item in waiting { item.continuation.resume(returning: .unavailable) }
+        for (item, _) in waiting { item.continuation.resume(returning: .unavailable) }
         waiting = []
         if removalDeadline != nil { removalDeadline = boot + Self.removalDelay }
         // Without the PUBACKs, the broker sends the messages again on the next connection.

@@ -39,7 +39,7 @@ public struct SenMLAdapter: GatewayAdapter {
         var indexes: [ForeignName: Int] = [:]
         for record in pack.records {
             let (device, measurement) = Self.split(record.name)
-            let sender = ForeignName(name, [named ?? device])
+            let sender = ForeignName(name, senderNames(named, device, user: message.request?.user))
             let index = indexes[sender] ?? reports.count
             if index == reports.count {
                 indexes[sender] = index
@@ -63,7 +63,13 @@ public struct SenMLAdapter: GatewayAdapter {
         if case .topic(let text) = message.origin, text.hasPrefix(topic + "/") {
             return String(text.dropFirst(topic.count + 1))
         }
-        return message.request?.user
+        return message.request?.query["d"]
+    }
+
+    /// By HTTP, the authenticated user comes first.
+    private func senderNames(_ named: String?, _ device: String, user: String?) -> [String] {
+        guard let user else { return [named ?? device] }
+        return [user, named ?? device].filter { !$0.isEmpty }
     }
 
     /// Splits a name after its last `:` or `/`, without this character: `urn:dev:mac:0024befffe804ff1:pressure`.

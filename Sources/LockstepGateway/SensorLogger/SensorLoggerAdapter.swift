@@ -24,10 +24,11 @@ public struct SensorLoggerAdapter: GatewayAdapter {
         guard let entries = content["payload"]?.array else {
             throw Refusal(.malformed, "the message has no 'payload' with a list of measurements")
         }
-        guard let device = deviceName(of: message, content), !device.isEmpty else {
+        let names = senderNames(of: message, content)
+        guard let device = names.last, !names.contains("") else {
             throw Refusal(.unknownSender, "the message has no 'deviceId'")
         }
-        var report = ForeignReport(sender: ForeignName(name, [device]))
+        var report = ForeignReport(sender: ForeignName(name, names))
         var measurements = SensorLoggerMeasurements(axes: settings.axes(of: device))
         for entry in entries {
             do { try measurements.add(entry) } catch { report.omissions.append(error.description) }
@@ -44,10 +45,17 @@ public struct SensorLoggerAdapter: GatewayAdapter {
 
     /// The last level of a topic below the setting, or the id in the message. With such topics, the access rules of the
     /// broker can restrict who sends as which device.
-    private func deviceName(of message: ForeignMessage, _ content: JSONValue) -> String? {
-        if case .topic(let topic) = message.origin, topic.hasPrefix(settings.topic + "/") {
-            return String(topic.dropFirst(settings.topic.count + 1))
+    ///
+    /// By HTTP, the authenticated user comes first, and the parameter `d` names one of several devices.
+    private func senderNames(of message: ForeignMessage, _ content: JSONValue) -> [String] {
+        switch message.origin {
+        case .topic(let topic):
+            if topic.hasPrefix(settings.topic + "/") { return [String(topic.dropFirst(settings.topic.count + 1))] }
+        case .request(let facts):
+            if facts.user != nil || facts.query["d"] != nil {
+                return [facts.user, facts.query["d"]].compactMap { $0 }
+            }
         }
-        return message.request?.user ?? content["deviceId"]?.string
+        return [content["deviceId"]?.string].compactMap { $0 }
     }
 }

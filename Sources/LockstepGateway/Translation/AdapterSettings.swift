@@ -26,6 +26,7 @@ public struct AdapterSettings: Sendable {
         [
             OwnTracksAdapter(base: ownTracksBase, keys: ownTracksKeys), SensorLoggerAdapter(sensorLogger),
             SenMLAdapter(topic: senMLTopic, targets: senMLTargets, catalog: catalog), GenericJSONAdapter(jsonRules),
+            JoinAdapter(catalog: catalog),
         ]
     }
 }

@@ -21,14 +21,11 @@ extension GatewayAdapter {
     /// No HTTP requests.
     public var path: String? { nil }
 
-    /// Answers with the plain status: 204, 400, 403 or 503.
+    /// Answers with the plain status: 204, 400, 403, 409, 422 or 503. The server adds a problem document to an error.
     public func answer(to outcome: RequestOutcome) -> HTTPAnswer {
         switch outcome {
         case .accepted: HTTPAnswer(status: 204)
-        case .refused(let refusal):
-            HTTPAnswer(
-                status: refusal.kind == .unknownSender || refusal.kind == .undecryptable ? 403 : 400,
-                contentType: "text/plain; charset=utf-8", body: Array((refusal.description + "\n").utf8))
+        case .refused(let refusal): HTTPAnswer(status: refusal.kind.status)
         case .unavailable: HTTPAnswer(status: 503)
         }
     }
@@ -37,11 +34,37 @@ extension GatewayAdapter {
 /// What became of an HTTP request.
 public enum RequestOutcome: Sendable, Hashable {
     /// The samples are in the outbox, on disk.
-    case accepted
+    case accepted(RequestReceipt)
     /// The request can never succeed.
     case refused(Refusal)
     /// The outbox cannot be written at present, so the client should send the request again.
     case unavailable
+}
+
+/// What an accepted request is answered with.
+public struct RequestReceipt: Sendable, Hashable {
+    /// The number of the message, or nil if its sender does not number its messages.
+    public var number: Int64?
+    /// The messages of friends of the sender, as JSON objects.
+    public var friends: [[UInt8]]
+
+    /// Creates a receipt.
+    public init(number: Int64? = nil, friends: [[UInt8]] = []) {
+        self.number = number
+        self.friends = friends
+    }
+}
+
+extension Refusal.Kind {
+    /// The HTTP status that ends all attempts of a client that follows RFC 9110.
+    var status: Int {
+        switch self {
+        case .malformed: 400
+        case .undecryptable, .unknownSender: 403
+        case .nameTaken: 409
+        case .implausibleTime: 422
+        }
+    }
 }
 
 /// The HTTP answer to a request.

@@ -34,6 +34,12 @@ struct MessageSequences {
 
     private var sequences: [ForeignName: Sequence] = [:]
 
+    /// Returns whether no message of the same session had this number or a higher one.
+    func isNewest(_ number: MessageNumber, of sender: ForeignName) -> Bool {
+        guard let sequence = sequences[sender], sequence.session == number.session else { return true }
+        return sequence.received.last.map { number.number > $0 } ?? true
+    }
+
     /// Records a number.
     /// - Returns: what it shows, or nil if it follows the previous one or fills a gap.
     mutating func note(_ number: MessageNumber, of sender: ForeignName) -> Finding? {

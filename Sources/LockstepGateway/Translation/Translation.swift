@@ -40,6 +40,12 @@ public struct ForeignReport: Sendable, Equatable {
     public var omissions: [String]
     /// The number of the message, or nil if the sender does not number its messages.
     public var sequence: MessageNumber?
+    /// Whether the samples are late, or nil if ``writtenAt`` decides.
+    public var isLate: Bool?
+    /// The address that the sender gave itself, or nil if its name decides.
+    public var claimed: DeviceAddress?
+    /// What the sender shares with its friends, or nil if it shares nothing.
+    public var shared: FriendMessage?
 
     /// Creates a report.
     public init(
@@ -133,6 +139,8 @@ public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         case undecryptable
         /// The sender is unknown, or its name cannot be mapped to a device.
         case unknownSender
+        /// The device of the sender already belongs to another sender.
+        case nameTaken
         /// The time of a sample is not plausible.
         case implausibleTime
     }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
+import LockstepHTTP
 import LockstepModel
 import NIOCore
 
@@ -24,15 +25,7 @@ struct APICall: Sendable {
                 status: 415, title: "Unsupported media type",
                 detail: "the body must be JSON: send it with the field 'Content-Type: application/json'")
         }
-        let tooLarge = Problem(
-            status: 413, title: "Content too large", detail: "the body is too large: the limit is \(limits.body) bytes")
-        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limits.body { throw tooLarge }
-        do {
-            let buffer = try await request.body.collect(upTo: limits.body)
-            return Array(buffer.readableBytesView)
-        } catch is NIOTooManyBytesError {
-            throw tooLarge
-        }
+        return try await request.body(upTo: limits.http.body)
     }
 }
 
@@ -54,22 +47,3 @@ extension APICall {
 
 /// Answers a call.
 typealias APIHandler = @Sendable (APICall) async throws -> Response
-
-extension Response {
-    /// Creates an answer with a JSON document.
-    init(json: [UInt8], status: HTTPResponse.Status = .ok) {
-        self.init(
-            status: status, headers: [.contentType: "application/json"],
-            body: .init(byteBuffer: ByteBuffer(bytes: json)))
-    }
-
-    /// Creates the answer of a problem.
-    init(_ problem: Problem) {
-        self.init(
-            status: .init(code: problem.status), headers: [.contentType: "application/problem+json"],
-            body: .init(byteBuffer: ByteBuffer(bytes: problem.json)))
-        for (name, value) in problem.headers {
-            if let name = HTTPField.Name(name) { headers[name] = value }
-        }
-    }
-}

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
+import LockstepHTTP
 import LockstepLive
 import NIOCore
 

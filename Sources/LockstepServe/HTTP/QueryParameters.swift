@@ -1,3 +1,4 @@
+import LockstepHTTP
 import LockstepModel
 
 /// The query parameters of a request, checked against the parameters of its route.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Hummingbird
+import LockstepHTTP
 import LockstepLive
 import LockstepModel
 import LockstepWire

@@ -1,4 +1,5 @@
 import Hummingbird
+import LockstepHTTP
 import LockstepLive
 import LockstepModel
 import LockstepStore

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import LockstepExport
+import LockstepHTTP
 import LockstepLive
 import LockstepModel
 import LockstepStore

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import LockstepHTTP
 import LockstepLive
 import LockstepModel
 import LockstepStore

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
+import LockstepHTTP
 import LockstepWire
 
 /// Signing in and out: the page asks for a token once and keeps it in a cookie that scripts cannot read.

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import HummingbirdTLS
+import LockstepHTTP
 import LockstepLive
 import LockstepModel
 import LockstepStore
@@ -9,7 +9,6 @@ public import LockstepSupervision
 public import Logging
 import NIOCore
 import NIOPosix
-import NIOSSL
 public import ServiceLifecycle
 
 /// A service that serves the page, the HTTP API and the metrics.
@@ -37,7 +36,9 @@ public struct LockstepServer: Service {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let result = await Result {
             let application = Application(
-                responder: parts.responder(), server: try server(parts.connections),
+                responder: parts.responder(),
+                server: try HTTPListener.builder(
+                    configuration.limits.http, tls: configuration.tls, connections: parts.connections),
                 configuration: .init(
                     address: .hostname(configuration.listen.host, port: configuration.listen.port), backlog: 1024),
                 onServerRunning: { channel in didStart(on: channel) }, eventLoopGroupProvider: .shared(group),
@@ -81,45 +82,6 @@ public struct LockstepServer: Service {
         }
     }
 
-    private func server(_ connections: OpenConnections) throws -> HTTPServerBuilder {
-        let limits = configuration.limits
-        let http = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [RequestDeadlines(limits)],
-            httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: limits.headField, maxHeaderListSize: limits.head, maxHeaderFieldCount: 100))
-        guard let files = configuration.tls else {
-            return HTTPServerBuilder { responder in
-                LimitedChannel(
-                    base: HTTP1Channel(responder: responder, configuration: http), connections: connections,
-                    usesTLS: false)
-            }
-        }
-        let tls = try Self.tlsConfiguration(files)
-        return HTTPServerBuilder { responder in
-            LimitedChannel(
-                base: try TLSChannel(HTTP1Channel(responder: responder, configuration: http), tlsConfiguration: tls),
-                connections: connections, usesTLS: true)
-        }
-    }
-
-    private static func tlsConfiguration(
-        _ files: (certificateFile: String, keyFile: String)
-    ) throws -> TLSConfiguration {
-        let chain: [NIOSSLCertificate]
-        let key: NIOSSLPrivateKey
-        do { chain = try NIOSSLCertificate.fromPEMFile(files.certificateFile) } catch {
-            throw ServerError("cannot read the certificate \(files.certificateFile): check that it is a PEM file")
-        }
-        do { key = try NIOSSLPrivateKey(file: files.keyFile, format: .pem) } catch {
-            throw ServerError("cannot read the key \(files.keyFile): check that it is a PEM file without a password")
-        }
-        var tls = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-        tls.minimumTLSVersion = .tlsv12
-        tls.applicationProtocols = ["http/1.1"]
-        return tls
-    }
-
     /// A logger for Hummingbird, whose informational events this server logs in its own style.
     private var hummingbirdLogger: Logger {
         var quiet = logger
@@ -138,12 +100,6 @@ public struct LockstepServer: Service {
         if configuration.pageFolder == nil { metadata["page"] = "missing" }
         logger.info("server started", metadata: metadata)
     }
-}
-
-/// An error at the start of the server. Its text states what happened and what to do.
-struct ServerError: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
 }
 
 extension Result where Failure == any Error {

@@ -1,3 +1,4 @@
+public import LockstepHTTP
 public import LockstepMQTT
 public import LockstepWire
 

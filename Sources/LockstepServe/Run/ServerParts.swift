@@ -1,3 +1,4 @@
+import LockstepHTTP
 import LockstepLive
 import LockstepModel
 import LockstepStore
@@ -30,7 +31,7 @@ struct ServerParts: Sendable {
         feedConfiguration.keepAlive = configuration.keepAlive
         feedConfiguration.limits.subscribers = configuration.limits.eventStreams
         feed = LiveFeed(feedConfiguration, logger: logger)
-        connections = OpenConnections(maximum: configuration.limits.connections)
+        connections = OpenConnections(maximum: configuration.limits.http.connections)
     }
 
     /// Returns the streams of the settings and of the store. The settings take precedence.

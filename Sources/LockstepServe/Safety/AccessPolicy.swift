@@ -1,3 +1,5 @@
+import LockstepHTTP
+
 /// The facts of a request that decide whether it is allowed.
 struct Credentials: Hashable {
     /// The method, such as `GET`.
@@ -29,33 +31,11 @@ struct AccessPolicy: Sendable {
     let usesTLS: Bool
 
     /// Checks that no other site sent the request through the user's browser.
-    ///
-    /// Without tokens, every request from this machine has all rights. A page of another site must not be able to make
-    /// such requests: not under its own name (cross-site requests, seen by `Origin` and `Sec-Fetch-Site`), and not by
-    /// a name of its own that resolves to this address (DNS rebinding, seen by `Host`).
     /// - Throws: ``Problem`` if it must be refused.
     func checkSource(_ request: Credentials) throws(Problem) {
-        guard let host = request.host.flatMap(HostName.init) else {
-            throw .badRequest("the request has no valid field 'Host'")
-        }
-        if tokens == nil, !host.isLoopback {
-            throw Problem(
-                status: 421, title: "Misdirected request",
-                detail: "the server listens on loopback only and has no tokens, so it does not answer for "
-                    + "'\(host.name.prefix(80))': use http://127.0.0.1 or http://localhost")
-        }
-        // Behind a proxy that terminates TLS, the scheme of the page differs from that of the server.
-        let origins =
-            tokens == nil
-            ? ["\(usesTLS ? "https" : "http")://\(host.text)"]
-            : ["https://\(host.text)", "http://\(host.text)"]
-        if let origin = request.origin, !origins.contains(origin.lowercased()) {
-            throw .forbidden("the request comes from a page of '\(origin.prefix(80))': use the page of this server")
-        }
-        // Browsers send no Origin with simple GET requests, such as those of an image.
-        if let site = request.fetchSite, !["same-origin", "none"].contains(site), request.fetchMode != "navigate" {
-            throw .forbidden("the request comes from a page of another site: use the page of this server")
-        }
+        let source = RequestSource(
+            host: request.host, origin: request.origin, fetchSite: request.fetchSite, fetchMode: request.fetchMode)
+        try source.check(isOpen: tokens == nil, usesTLS: usesTLS)
     }
 
     /// Returns the rights of a request; none if it has no valid token.

@@ -1,3 +1,5 @@
+import LockstepHTTP
+
 /// The tokens that clients must present, with their rights.
 public struct AccessTokens: Sendable {
     /// A line of a token file that is invalid. Its text never contains the token.
@@ -56,13 +58,4 @@ public struct AccessTokens: Sendable {
         default: "-._~+/=".utf8.contains(byte)
         }
     }
-}
-
-/// Returns whether two texts are equal. It always compares all bytes of `candidate`.
-func hasEqualBytes(_ secret: [UInt8], _ candidate: [UInt8]) -> Bool {
-    var difference = secret.count ^ candidate.count
-    for index in candidate.indices {
-        difference |= Int(candidate[index] ^ (secret.isEmpty ? 0 : secret[index % secret.count]))
-    }
-    return difference == 0
 }

@@ -1,4 +1,5 @@
 import Glibc
+import LockstepHTTP
 import LockstepStore
 
 /// A reader of the store, used by one thread at a time, with the identity of its file.

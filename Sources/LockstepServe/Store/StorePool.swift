@@ -1,4 +1,5 @@
 import Dispatch
+import LockstepHTTP
 import LockstepStore
 import Synchronization
 

@@ -1,3 +1,4 @@
+import LockstepHTTP
 import LockstepLive
 import LockstepModel
 import LockstepStore

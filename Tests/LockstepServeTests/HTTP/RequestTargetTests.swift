@@ -1,3 +1,4 @@
+import LockstepHTTP
 import LockstepModel
 import Testing
 
@@ -76,5 +77,5 @@ struct RequestTargetTests {
             "../x", "a/../x", "/etc/passwd", "a//b", ".git", "a\\b", "",
             "\u{600}/../\u{301}x",
         ])
-    func unsafeNames(_ name: String) { #expect(!StaticFiles.isSafe(name)) }
+    func unsafeNames(_ name: String) { #expect(!StaticFile.isSafe(name)) }
 }

@@ -1,4 +1,5 @@
 import LockstepExport
+import LockstepHTTP
 import LockstepModel
 import Testing
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import LockstepHTTP
 import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
@@ -12,7 +13,7 @@ struct RequestDeadlinesTests {
 
     /// Returns a connection on which the head of a request has arrived, but not its end.
     private func connection() throws -> EmbeddedChannel {
-        let channel = EmbeddedChannel(handler: RequestDeadlines(ServeLimits()))
+        let channel = EmbeddedChannel(handler: RequestDeadlines(HTTPLimits()))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         try channel.writeInbound(HTTPRequestPart.head(request))
         return channel

@@ -1,3 +1,4 @@
+import LockstepHTTP
 import LockstepMQTT
 import Testing
 

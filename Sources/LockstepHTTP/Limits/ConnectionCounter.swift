@@ -1,21 +1,21 @@
 import Synchronization
 
 /// Counts what exists at the same time, such as open connections, up to a maximum.
-final class ConnectionCounter: Sendable {
+package final class ConnectionCounter: Sendable {
     /// The maximum.
-    let maximum: Int
+    package let maximum: Int
     private let current = Atomic<Int>(0)
     private let refusals = Atomic<Int>(0)
 
-    init(maximum: Int) { self.maximum = maximum }
+    package init(maximum: Int) { self.maximum = maximum }
 
     /// The present number.
-    var count: Int { current.load(ordering: .relaxed) }
+    package var count: Int { current.load(ordering: .relaxed) }
     /// The number of refusals since the start.
-    var refused: Int { refusals.load(ordering: .relaxed) }
+    package var refused: Int { refusals.load(ordering: .relaxed) }
 
     /// Counts one more, or returns false if the maximum is reached.
-    func enter() -> Bool {
+    package func enter() -> Bool {
         if current.add(1, ordering: .relaxed).newValue <= maximum { return true }
         leave()
         refusals.add(1, ordering: .relaxed)
@@ -23,5 +23,5 @@ final class ConnectionCounter: Sendable {
     }
 
     /// Counts one less.
-    func leave() { current.subtract(1, ordering: .relaxed) }
+    package func leave() { current.subtract(1, ordering: .relaxed) }
 }

@@ -1,13 +1,13 @@
 /// The target of a request: its decoded path segments and query parameters.
-struct RequestTarget: Hashable {
+package struct RequestTarget: Hashable {
     /// The path segments, decoded: `/a/b%2Fc` has the segments `a` and `b/c`, and `/` has one empty segment.
-    let segments: [String]
+    package let segments: [String]
     /// The query parameters in their order, decoded.
-    let query: [(name: String, value: String)]
+    package let query: [(name: String, value: String)]
 
     /// Parses the target of a request line, such as `/api/v1/devices?group=lab`.
     /// - Throws: ``Problem`` for a target that is not a path, or has an invalid percent-encoding.
-    init(_ target: String) throws(Problem) {
+    package init(_ target: String) throws(Problem) {
         guard target.utf8.first == UInt8(ascii: "/") else {
             throw .badRequest("the request target is not a path: start it with '/'")
         }
@@ -25,11 +25,11 @@ struct RequestTarget: Hashable {
         self.query = query
     }
 
-    static func == (left: RequestTarget, right: RequestTarget) -> Bool {
+    package static func == (left: RequestTarget, right: RequestTarget) -> Bool {
         left.segments == right.segments && left.query.elementsEqual(right.query) { $0 == $1 }
     }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(segments) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(segments) }
 
     /// Decodes `%20` and the like. A `+` stays a `+`, because times such as `2026-11-21T09:30+01:00` contain it.
     private static func decode(_ text: Substring) throws(Problem) -> String {

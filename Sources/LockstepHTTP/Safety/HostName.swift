@@ -1,12 +1,12 @@
 /// The value of a field `Host`: a name or address with an optional port.
-struct HostName: Hashable {
+package struct HostName: Hashable {
     /// The whole value, in lower case.
-    let text: String
+    package let text: String
     /// The name or address, without brackets.
-    let name: String
+    package let name: String
 
     /// Parses a value such as `localhost:8080` or `[::1]:8080`. Returns nil for any other text.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let text = text.lowercased()
         let rest: Substring
         if text.hasPrefix("[") {
@@ -24,7 +24,7 @@ struct HostName: Hashable {
     }
 
     /// Whether only this machine itself can be meant.
-    var isLoopback: Bool {
+    package var isLoopback: Bool {
         if ["localhost", "localhost.", "::1"].contains(name) { return true }
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }

@@ -35,29 +35,29 @@ public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
 
 extension Problem {
     /// A parameter or a body that the client must correct.
-    static func badRequest(_ detail: String) -> Problem {
+    package static func badRequest(_ detail: String) -> Problem {
         Problem(status: 400, title: "Bad request", detail: detail)
     }
 
     /// A request without a valid token.
-    static func unauthorized(_ detail: String) -> Problem {
+    package static func unauthorized(_ detail: String) -> Problem {
         Problem(
             status: 401, title: "Unauthorized", detail: detail,
             headers: ["WWW-Authenticate": "Bearer realm=\"lockstep\""])
     }
 
     /// A request that the client has no right to.
-    static func forbidden(_ detail: String) -> Problem {
+    package static func forbidden(_ detail: String) -> Problem {
         Problem(status: 403, title: "Forbidden", detail: detail)
     }
 
     /// A path, device or stream that does not exist.
-    static func notFound(_ detail: String) -> Problem {
+    package static func notFound(_ detail: String) -> Problem {
         Problem(status: 404, title: "Not found", detail: detail)
     }
 
     /// A temporary lack of the broker, the store or of capacity.
-    static func unavailable(_ detail: String, retryAfter seconds: Int = 5) -> Problem {
+    package static func unavailable(_ detail: String, retryAfter seconds: Int = 5) -> Problem {
         Problem(
             status: 503, title: "Service unavailable", detail: detail, headers: ["Retry-After": "\(seconds)"])
     }

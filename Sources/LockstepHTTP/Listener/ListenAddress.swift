@@ -32,5 +32,5 @@ public struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(urlHost):\(port)" }
 
     /// The host as in an URL.
-    var urlHost: String { host.contains(":") ? "[\(host)]" : host }
+    package var urlHost: String { host.contains(":") ? "[\(host)]" : host }
 }

@@ -1,11 +1,11 @@
 /// The header fields that restrict what a browser does with an answer.
-struct SecurityHeaders: Sendable {
+package struct SecurityHeaders: Sendable {
     /// The fields, by name.
-    let fields: [(name: String, value: String)]
+    package let fields: [(name: String, value: String)]
 
     /// - Parameter tiles: the address of map tiles, such as `https://tile.example.org/{z}/{x}/{y}.png`. Only its origin
     ///   is allowed as another source of images.
-    init(tiles: String?) {
+    package init(tiles: String?) {
         let images = ["'self'", "data:"] + (tiles.flatMap(Self.origin).map { [$0] } ?? [])
         let policy = [
             "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src \(images.joined(separator: " "))",
@@ -23,7 +23,7 @@ struct SecurityHeaders: Sendable {
     /// Returns the origin of an address of tiles, such as `https://tile.example.org`; nil if it is not such an address.
     ///
     /// A placeholder in the host, such as `{s}`, becomes a wildcard: `https://*.tile.example.org`.
-    static func origin(_ tiles: String) -> String? {
+    package static func origin(_ tiles: String) -> String? {
         guard let scheme = ["https://", "http://"].first(where: tiles.hasPrefix) else { return nil }
         let host = tiles.dropFirst(scheme.count).prefix { $0 != "/" }
         let levels = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,16 +1,16 @@
-import NIOCore
+package import NIOCore
 import Synchronization
 
 /// The open connections, to close those that are left when the server stops.
-final class OpenConnections: Sendable {
+package final class OpenConnections: Sendable {
     /// Their number and its maximum.
-    let counter: ConnectionCounter
+    package let counter: ConnectionCounter
     private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 
-    init(maximum: Int) { counter = ConnectionCounter(maximum: maximum) }
+    package init(maximum: Int) { counter = ConnectionCounter(maximum: maximum) }
 
     /// Counts a connection until it is closed, or returns false if there are too many.
-    func add(_ channel: any Channel) -> Bool {
+    package func add(_ channel: any Channel) -> Bool {
         guard counter.enter() else { return false }
         let id = ObjectIdentifier(channel)
         channels.withLock { $0[id] = channel }
@@ -22,7 +22,7 @@ final class OpenConnections: Sendable {
     }
 
     /// Closes all connections.
-    func closeAll() {
+    package func closeAll() {
         for channel in channels.withLock({ Array($0.values) }) { channel.close(promise: nil) }
     }
 }

@@ -1,15 +1,15 @@
 import HTTPTypes
-import NIOCore
-import NIOHTTPTypes
+package import NIOCore
+package import NIOHTTPTypes
 
 /// Closes connections whose client sends a request too slowly, sends none, or does not read an answer.
-final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPRequestPart
-    typealias InboundOut = HTTPRequestPart
-    typealias OutboundIn = HTTPResponsePart
-    typealias OutboundOut = HTTPResponsePart
+package final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
+    package typealias InboundIn = HTTPRequestPart
+    package typealias InboundOut = HTTPRequestPart
+    package typealias OutboundIn = HTTPResponsePart
+    package typealias OutboundOut = HTTPResponsePart
 
-    private let limits: ServeLimits
+    private let limits: HTTPLimits
     /// The number of requests whose answer is not complete.
     private var unanswered = 0
     private var isReadingBody = false
@@ -21,25 +21,25 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     /// Ends when the client has not read for too long.
     private var writing: Scheduled<Void>?
 
-    init(_ limits: ServeLimits) { self.limits = limits }
+    package init(_ limits: HTTPLimits) { self.limits = limits }
 
-    func handlerAdded(context: ChannelHandlerContext) {
+    package func handlerAdded(context: ChannelHandlerContext) {
         if context.channel.isActive { expectHead(context, limits.headTimeout) }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { cancel() }
+    package func handlerRemoved(context: ChannelHandlerContext) { cancel() }
 
-    func channelActive(context: ChannelHandlerContext) {
+    package func channelActive(context: ChannelHandlerContext) {
         expectHead(context, limits.headTimeout)
         context.fireChannelActive()
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    package func channelInactive(context: ChannelHandlerContext) {
         cancel()
         context.fireChannelInactive()
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head:
             unanswered += 1
@@ -57,7 +57,7 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(let head): isAnswering = head.status.kind != .informational
         case .body: break
@@ -69,7 +69,7 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
     }
 
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
         writing?.cancel()
         writing = nil
         if !context.channel.isWritable {

@@ -1,0 +1,73 @@
+import Hummingbird
+import HummingbirdCore
+public import LockstepGateway
+import LockstepHTTP
+public import Logging
+import NIOCore
+import NIOPosix
+public import ServiceLifecycle
+
+/// A service that takes the messages of foreign devices by HTTP, and hands them to a gateway.
+public struct GatewayServer: Service {
+    /// The time that requests have to end when the server stops.
+    private static let stopTimeout = Duration.seconds(3)
+
+    private let configuration: GatewayServerConfiguration
+    private let responder: GatewayResponder
+    private let logger: Logger
+
+    /// Creates a server, which starts with ``run()``.
+    /// - Precondition: the configuration is safe, see ``GatewayServerConfiguration/safetyProblem``.
+    public init(
+        _ configuration: GatewayServerConfiguration, gateway: Gateway, adapters: [any GatewayAdapter], logger: Logger
+    ) {
+        precondition(configuration.safetyProblem == nil)
+        self.configuration = configuration
+        self.logger = logger
+        responder = GatewayResponder(configuration, adapters: adapters, logger: logger) { message in
+            await gateway.accept(message)
+        }
+    }
+
+    /// Runs until the surrounding task or service group shuts down.
+    /// - Throws: an error if the address cannot be used, or the certificate cannot be read.
+    public func run() async throws {
+        let connections = OpenConnections(maximum: configuration.limits.connections)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        var quiet = logger
+        quiet.logLevel = max(.warning, logger.logLevel)
+        let failure: (any Error)?
+        do {
+            let application = Application(
+                responder: responder,
+                server: try HTTPListener.builder(
+                    configuration.limits, tls: configuration.tls, connections: connections),
+                configuration: .init(
+                    address: .hostname(configuration.listen.host, port: configuration.listen.port), backlog: 1024),
+                onServerRunning: { channel in didStart(on: channel) }, eventLoopGroupProvider: .shared(group),
+                logger: quiet)
+            try await withGracefulShutdownHandler {
+                try await application.run()
+            } onGracefulShutdown: {
+                Task {
+                    try? await Task.sleep(for: Self.stopTimeout)
+                    connections.closeAll()
+                }
+            }
+            failure = nil
+        } catch { failure = error }
+        try? await group.shutdownGracefully()
+        if let failure { throw failure }
+    }
+
+    private func didStart(on channel: any Channel) {
+        let port = channel.localAddress?.port ?? configuration.listen.port
+        let scheme = configuration.tls == nil ? "http" : "https"
+        var metadata: Logger.Metadata = [
+            "address": "\(scheme)://\(configuration.listen.urlHost):\(port)/",
+            "access": "\(configuration.users == nil ? "this machine" : "users")",
+        ]
+        if configuration.pageFolder == nil { metadata["page"] = "missing" }
+        logger.info("server started", metadata: metadata)
+    }
+}

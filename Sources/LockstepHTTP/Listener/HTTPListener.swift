@@ -1,0 +1,55 @@
+package import HummingbirdCore
+import HummingbirdTLS
+import NIOSSL
+
+/// The side of a server that accepts connections.
+package enum HTTPListener {
+    /// Returns the builder of a server with these limits.
+    /// - Parameter tls: the PEM files of the certificate and its key, or nil for HTTP without TLS.
+    /// - Throws: an error that names the file that cannot be read.
+    package static func builder(
+        _ limits: HTTPLimits, tls files: (certificateFile: String, keyFile: String)?, connections: OpenConnections
+    ) throws -> HTTPServerBuilder {
+        let http = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [RequestDeadlines(limits)],
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: limits.headField, maxHeaderListSize: limits.head, maxHeaderFieldCount: 100))
+        guard let files else {
+            return HTTPServerBuilder { responder in
+                LimitedChannel(
+                    base: HTTP1Channel(responder: responder, configuration: http), connections: connections,
+                    usesTLS: false)
+            }
+        }
+        let tls = try tlsConfiguration(files)
+        return HTTPServerBuilder { responder in
+            LimitedChannel(
+                base: try TLSChannel(HTTP1Channel(responder: responder, configuration: http), tlsConfiguration: tls),
+                connections: connections, usesTLS: true)
+        }
+    }
+
+    private static func tlsConfiguration(
+        _ files: (certificateFile: String, keyFile: String)
+    ) throws -> TLSConfiguration {
+        let chain: [NIOSSLCertificate]
+        let key: NIOSSLPrivateKey
+        do { chain = try NIOSSLCertificate.fromPEMFile(files.certificateFile) } catch {
+            throw ServerError("cannot read the certificate \(files.certificateFile): check that it is a PEM file")
+        }
+        do { key = try NIOSSLPrivateKey(file: files.keyFile, format: .pem) } catch {
+            throw ServerError("cannot read the key \(files.keyFile): check that it is a PEM file without a password")
+        }
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+        tls.minimumTLSVersion = .tlsv12
+        tls.applicationProtocols = ["http/1.1"]
+        return tls
+    }
+}
+
+/// An error at the start of the server. Its text states what happened and what to do.
+struct ServerError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

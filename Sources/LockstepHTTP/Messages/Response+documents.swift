@@ -1,0 +1,22 @@
+package import HTTPTypes
+package import HummingbirdCore
+import NIOCore
+
+extension Response {
+    /// Creates an answer with a JSON document.
+    package init(json: [UInt8], status: HTTPResponse.Status = .ok) {
+        self.init(
+            status: status, headers: [.contentType: "application/json"],
+            body: .init(byteBuffer: ByteBuffer(bytes: json)))
+    }
+
+    /// Creates the answer of a problem.
+    package init(_ problem: Problem) {
+        self.init(
+            status: .init(code: problem.status), headers: [.contentType: "application/problem+json"],
+            body: .init(byteBuffer: ByteBuffer(bytes: problem.json)))
+        for (name, value) in problem.headers {
+            if let name = HTTPField.Name(name) { headers[name] = value }
+        }
+    }
+}
