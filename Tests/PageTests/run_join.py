@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the tests of the page for a phone's browser: python3 run_join.py [--only NAME]... [--list]"""
+"""Runs the tests of the page for a phone's browser: python3 run_join.py [--programs .build/debug] [--only NAME]... [--list]"""
 
 import argparse
 import sys
@@ -9,15 +9,18 @@ import traceback
 sys.dont_write_bytecode = True  # the folder belongs to the sources
 
 from browser import Browser
+import join_gateway
 import join_scenarios
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--programs", help="folder with the programs, for the tests against a real gateway")
     options.add_argument("--only", action="append", default=[], help="a test to run, by its name")
     options.add_argument("--list", action="store_true", help="print the names of the tests")
     arguments = options.parse_args()
-    names = [test.__name__ for test in join_scenarios.ALL]
+    tests = join_scenarios.ALL + (join_gateway.ALL if arguments.programs or arguments.list else [])
+    names = [test.__name__ for test in tests]
     if arguments.list:
         print("\n".join(names))
         return 0
@@ -26,12 +29,16 @@ def main():
         options.error(f"unknown tests: {', '.join(sorted(unknown))}")
     failed = 0
     with Browser() as browser:
-        for test in join_scenarios.ALL:
+        for test in tests:
             if arguments.only and test.__name__ not in arguments.only:
                 continue
             began = time.monotonic()
             try:
-                note = test(browser)
+                if test in join_gateway.ALL:
+                    with join_gateway.Gateway(arguments.programs) as system:
+                        note = test(system, browser)
+                else:
+                    note = test(browser)
                 print(f"ok      {test.__name__} ({time.monotonic() - began:.1f} s){f': {note}' if note else ''}", flush=True)
             except Exception as error:
                 failed += 1
