@@ -2,7 +2,11 @@
 
 import json
 import pathlib
+import shutil
+import subprocess
+import tempfile
 import time
+import urllib.parse
 
 from browser import Browser, Page
 from join_server import JoinServer
@@ -222,6 +226,28 @@ def one_tab_measures(browser):
             second.expect("document.getElementById('notice').hidden && !document.getElementById('form').hidden", what="the form, after the other tab is closed")
 
 
+def the_code_is_readable(browser):
+    """The QR code of the page, read from a screenshot by zbar."""
+    zbar = shutil.which("zbarimg")
+    if zbar is None:
+        return "skipped: the Debian package zbar-tools is not installed"
+    for dark, token in ((False, ""), (True, "alice-0123456789abcdef+/&%")):
+        with JoinServer() as server, Phone(browser, server.url, dark=dark) as page, tempfile.TemporaryDirectory() as folder:
+            page.open(f"{server.url}/join#group=walkers&token={urllib.parse.quote(token, safe='')}")
+            page.expect("!document.getElementById('form').hidden && document.getElementById('group').value === 'walkers'")
+            page.evaluate("document.querySelector('#share summary').click()")
+            page.expect("document.querySelector('#code svg')")
+            page.screenshot(f"{folder}/code.png", full=True)
+            read = subprocess.run([zbar, "-q", "--raw", f"{folder}/code.png"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60).stdout.strip()
+            address, _, fragment = read.partition("#")
+            want = {"group": ["walkers"]} | ({"token": [token]} if token else {})
+            assert address == f"{server.url}/join" and urllib.parse.parse_qs(fragment) == want, f"the code is {read!r}"
+            page.open("about:blank")
+            page.open(read)
+            page.expect(f"document.getElementById('token')?.value === {json.dumps(token)}", what="the form filled in by the code")
+            no_errors(page)
+
+
 def the_join_page_is_accessible(browser):
     check = (HERE / "accessibility.js").read_text()
     problems = []
@@ -231,6 +257,10 @@ def the_join_page_is_accessible(browser):
                 page.open(f"{server.url}/join#device=my-phone&token=wrong")
                 page.expect("!document.getElementById('form').hidden")
                 problems += [f"form {width} px {'dark' if dark else 'light'}: {problem}" for problem in page.evaluate(check)]
+                page.evaluate("document.querySelector('#share summary').click()")
+                page.expect("document.querySelector('#code svg')")
+                problems += [f"code {width} px {'dark' if dark else 'light'}: {problem}" for problem in page.evaluate(check)]
+                page.evaluate("document.querySelector('#share summary').click(); document.getElementById('title').focus()")
                 order = []
                 for _ in range(6):
                     page.key("Tab")
@@ -245,4 +275,5 @@ def the_join_page_is_accessible(browser):
 
 
 ALL = [sensors_are_converted, nothing_is_lost_and_nothing_twice, the_page_goes_to_the_background, refusals_are_shown,
-       ios_is_asked_for_motion, an_insecure_address_is_explained, one_tab_measures, the_join_page_is_accessible]
+       ios_is_asked_for_motion, an_insecure_address_is_explained, one_tab_measures, the_code_is_readable,
+       the_join_page_is_accessible]

@@ -3,9 +3,11 @@ import { Collection } from "../../../Sources/LockstepGateway/Page/assets/pure/co
 import { EventClock } from "../../../Sources/LockstepGateway/Page/assets/pure/event-clock.js";
 import { isID, randomID, settingsOf } from "../../../Sources/LockstepGateway/Page/assets/pure/identity.js";
 import { Posture } from "../../../Sources/LockstepGateway/Page/assets/pure/posture.js";
+import { qrCode } from "../../../Sources/LockstepGateway/Page/assets/pure/qr.js";
 import { Rate } from "../../../Sources/LockstepGateway/Page/assets/pure/rate.js";
 import { outcome } from "../../../Sources/LockstepGateway/Page/assets/pure/reply.js";
 import { statusOf } from "../../../Sources/LockstepGateway/Page/assets/pure/texts.js";
+import { sharedAddress } from "../../../Sources/LockstepGateway/Page/assets/share.js";
 import { gravityOf } from "../../../Sources/LockstepServe/Page/assets/pure/quaternion.js";
 import { check, equal, near, test } from "./harness.js";
 
@@ -147,4 +149,23 @@ test("the status names the most important problem", () => {
     equal(statusOf({ ...fine, sender: "waiting", problem: { detail: "x" } }).title, "No connection to the gateway");
     equal(statusOf({ ...fine, sender: "stopped", isOnline: false }).title, "Not sending");
     equal(statusOf({ ...fine, dropped: 3, sender: "stopped" }).title, "Samples cannot be stored");
+});
+
+test("a QR code is as large as its text needs, and has the patterns that readers look for", () => {
+    equal(qrCode("a".repeat(14))?.length, 21);
+    equal(qrCode("a".repeat(15))?.length, 25);
+    equal(qrCode("a".repeat(666))?.length, 97);
+    equal(qrCode("a".repeat(667)), null);
+    const rows = qrCode("https://gateway.example:8443/join#device=my-phone");
+    const finder = (x, y) => [0, 1, 2, 3, 4, 5, 6].map((i) => rows[y + 3][x + i]).join("");
+    const end = rows.length - 7;
+    equal([finder(0, 0), finder(end, 0), finder(0, end)], ["1011101", "1011101", "1011101"]);
+    check(rows[6].every((value, x) => x < 8 || x >= rows.length - 8 || value === (x + 1) % 2), "the timing pattern");
+});
+
+test("the address for another phone has the name of the device only if it was chosen", () => {
+    const values = { device: "my-phone", group: "phones", token: "a+b" };
+    equal(sharedAddress("https://g", values, false), "https://g/join#group=phones&token=a%2Bb");
+    equal(settingsOf(sharedAddress("https://g", values, true).split("/join")[1]), { device: "my-phone", group: "phones", token: "a+b" });
+    equal(sharedAddress("https://g", { device: "", group: "", token: "" }, true), "https://g/join");
 });

@@ -1,6 +1,7 @@
 /** What the page shows. */
 
 import { isID, randomID } from "./pure/identity.js";
+import { setUpSharing } from "./share.js";
 import { clockTime, rateText, SENSOR_TEXTS, statusOf } from "./pure/texts.js";
 
 /** @param {string} id @returns {any} */
@@ -77,6 +78,7 @@ export class View {
             await queue.clear("refused");
             this.update();
         });
+        setUpSharing();
         sender.addEventListener("change", () => this.update());
         recorder.addEventListener("change", () => this.update());
         document.addEventListener("visibilitychange", () => this.update());
@@ -98,7 +100,7 @@ export class View {
         const summary = this.#summary;
         const { settings, sender, recorder, screen } = this.#parts;
         const isRunning = recorder.isRunning;
-        element("form").hidden = isRunning;
+        element("form").hidden = element("share").hidden = isRunning;
         element("running").hidden = !isRunning;
         element("delivery").hidden = !isRunning && !summary.waiting && !summary.refused && !sender.stored;
         setText(element("title"), isRunning ? settings.device : "Join with this phone");
