@@ -34,9 +34,10 @@ struct JoinTests {
         #expect(report.readings[0].time == 1_795_575_599_000_000)
         #expect(report.readings[0].number("hacc") == 5)
         #expect(report.readings[0].values.map(\.column) == ["lat", "lon", "hacc"])
-        #expect(report.readings[1].word("orientation") == "faceUp")
+        #expect(report.readings[1].word("value") == "faceUp")
         #expect(report.omissions == ["the stream 'x/none' is unknown"])
-        #expect(report.presence == ForeignPresence(.foreground, reason: "start"))
+        let sent = Timestamp(microseconds: 1_795_575_600_000_000)
+        #expect(report.presence == ForeignPresence(.foreground, reason: "start", at: sent))
     }
 
     @Test("a batch that is sent long after its newest sample is late, and does not change the state")

@@ -44,9 +44,11 @@ public struct JoinAdapter: GatewayAdapter {
             }
         }
         // By the clock of the phone only, so that a difference of the clocks does not matter.
-        let isLate = report.readings.map(\.time).max().map { sent - $0 > Self.lateAfter } ?? false
+        let newest = report.readings.map(\.time).max()
+        let isLate = newest.map { sent - $0 > Self.lateAfter } ?? false
         report.isLate = isLate
-        let presence = try presence(content)
+        var presence = try presence(content)
+        presence.at = Timestamp(microseconds: max(sent, newest ?? sent))
         if !isLate { report.presence = presence }
         return Translation([report])
     }

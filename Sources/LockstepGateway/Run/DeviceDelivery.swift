@@ -33,7 +33,7 @@ struct DeviceDelivery {
     mutating func note(_ presence: ForeignPresence, at time: Timestamp) {
         guard presence.phase != self.presence?.phase else { return }
         self.presence = presence
-        presenceTime = time
+        presenceTime = presence.at ?? time
         needsPresence = true
     }
 

@@ -121,11 +121,14 @@ public struct ForeignPresence: Sendable, Hashable {
     public var phase: Phase
     /// The cause, in the words of the format.
     public var reason: String
+    /// The time of the phase on the clock of the samples, or nil for the time of arrival.
+    public var at: Timestamp?
 
     /// Creates a presence.
-    public init(_ phase: Phase, reason: String) {
+    public init(_ phase: Phase, reason: String, at: Timestamp? = nil) {
         self.phase = phase
         self.reason = reason
+        self.at = at
     }
 }
 

@@ -48,10 +48,12 @@ final class HTTPConnection {
     }
 
     /// Sends a POST request and returns its answer, or nil if the connection ends before.
-    func post(_ path: String, _ body: some Collection<UInt8>, headers: [String] = []) -> Answer? {
+    func post(_ path: String, _ body: some Collection<UInt8>, headers: [String] = [], host: String = "localhost")
+        -> Answer?
+    {
         let fields = headers.map { $0 + "\r\n" }.joined()
         write(
-            Array("POST \(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)Content-Length: \(body.count)\r\n\r\n".utf8)
+            Array("POST \(path) HTTP/1.1\r\nHost: \(host)\r\n\(fields)Content-Length: \(body.count)\r\n\r\n".utf8)
                 + Array(body))
         return read()
     }
