@@ -15,9 +15,10 @@ import websocket
 class Browser:
     """A Chromium process with a profile of its own. Use it as a context manager."""
 
-    def __init__(self, program=None, options=()):
+    def __init__(self, program=None, options=(), profile=None):
         more = options
-        self.profile = tempfile.mkdtemp(prefix="lockstep-page-")
+        self.keeps_profile = profile is not None
+        self.profile = profile or tempfile.mkdtemp(prefix="lockstep-page-")
         program = program or os.environ.get("CHROMIUM") or shutil.which("chromium") or "chromium"
         options = [
             "--headless=new", "--remote-debugging-port=0", f"--user-data-dir={self.profile}", "--no-first-run",
@@ -26,6 +27,10 @@ class Browser:
         ]
         if os.geteuid() == 0:
             options.append("--no-sandbox")
+        try:
+            os.remove(os.path.join(self.profile, "DevToolsActivePort"))
+        except FileNotFoundError:
+            pass
         self.process = subprocess.Popen(
             [program, *options, *more, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
@@ -60,7 +65,7 @@ class Browser:
 
     def tab(self, context):
         """Opens a tab in a context, and returns the address of its DevTools."""
-        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        target = self.call("Target.createTarget", url="about:blank", **({"browserContextId": context} if context else {}))["targetId"]
         return f"ws://127.0.0.1:{self.port}/devtools/page/{target}"
 
     def page(self, width=1440, height=900, scale=1, mobile=False, dark=False, reduced_motion=False):
@@ -82,6 +87,11 @@ class Browser:
         ])
         return page
 
+    def kill(self):
+        """Ends the browser as a crash does."""
+        self.process.kill()
+        self.process.wait()
+
     def __enter__(self):
         return self
 
@@ -92,7 +102,8 @@ class Browser:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        shutil.rmtree(self.profile, ignore_errors=True)
+        if not self.keeps_profile:
+            shutil.rmtree(self.profile, ignore_errors=True)
 
 
 class Page:

@@ -130,6 +130,32 @@ def nothing_is_lost_and_nothing_twice(browser):
         return f"{numbers} samples in {len(server.batches)} batches, {repeats} of them sent more than once"
 
 
+def a_killed_browser_loses_nothing_that_was_stored(_browser):
+    """Numbered motion events; the server is gone, the browser is killed. The next one delivers what the first one wrote."""
+    with JoinServer() as server, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        with Browser(profile=profile) as first, Phone(first, server.url, script=NUMBERED, context="") as page:
+            page.open(f"{server.url}/join#device=my-phone")
+            page.begin()
+            until(lambda: len(server.batches) >= 2, "batches", page)
+            server.stop()
+            page.expect("parseInt(document.getElementById('waiting').textContent) >= 5", 20, "batches that wait")
+            numbers = page.evaluate("numbers()")
+            first.kill()
+        epoch = next(iter(server.batches))[1]
+        server.start()
+        with Browser(profile=profile) as second, Phone(second, server.url, context="") as page:
+            page.open(f"{server.url}/join")
+            page.expect("/^[01] batch/.test(document.getElementById('waiting')?.textContent)", 30, "an empty queue")
+            until(lambda: sum(key[1] == epoch for key in server.batches) >= 7, "the batches of the killed browser", page)
+            no_errors(page)
+        got = [round(-sample[1] * 9.80665 * 1000) for key, batch in server.batches.items() if key[1] == epoch
+               for part in batch["streams"] if part["stream"] == "motion/accelerometer" for sample in part["samples"]]
+        assert got == list(range(1, len(got) + 1)), "samples are lost or there twice"
+        # The last second may not have been written.
+        assert len(got) >= numbers - 90, f"{len(got)} of {numbers} samples"
+        return f"{len(got)} of {numbers} samples before the kill"
+
+
 def the_page_goes_to_the_background(browser):
     with JoinServer() as server, Phone(browser, server.url, script=NUMBERED) as page:
         page.open(f"{server.url}/join#device=my-phone")
@@ -274,6 +300,6 @@ def the_join_page_is_accessible(browser):
     assert not problems, "\n  ".join(["problems:", *sorted(set(problems))[:40]])
 
 
-ALL = [sensors_are_converted, nothing_is_lost_and_nothing_twice, the_page_goes_to_the_background, refusals_are_shown,
+ALL = [sensors_are_converted, nothing_is_lost_and_nothing_twice, a_killed_browser_loses_nothing_that_was_stored, the_page_goes_to_the_background, refusals_are_shown,
        ios_is_asked_for_motion, an_insecure_address_is_explained, one_tab_measures, the_code_is_readable,
        the_join_page_is_accessible]

@@ -30,10 +30,11 @@ def turned(posture):
 
 
 class Phone(Page):
-    """Use it as a context manager. Without `script` its sensors are emulated. It has a browser context, and so storage, of its own."""
+    """Use it as a context manager. Without `script` its sensors are emulated. It has a browser context, and so storage,
+    of its own; with the context "" it has that of the browser's profile."""
 
     def __init__(self, browser, origin, script=None, width=390, dark=False, context=None):
-        self.context = context or browser.context()
+        self.context = browser.context() if context is None else context
         self.owns_context = context is None
         self.browser = browser
         super().__init__(browser.tab(self.context))
@@ -41,7 +42,7 @@ class Phone(Page):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=844, deviceScaleFactor=2, mobile=width < 800)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        browser.call("Browser.grantPermissions", origin=origin, permissions=["geolocation", "sensors", "wakeLockScreen"], browserContextId=self.context)
+        browser.call("Browser.grantPermissions", origin=origin, permissions=["geolocation", "sensors", "wakeLockScreen"], **({"browserContextId": self.context} if self.context else {}))
         self.call("Emulation.setGeolocationOverride", latitude=35.7, longitude=139.7, accuracy=5)
         self.kinds = [] if script else ["accelerometer", "linear-acceleration", "gyroscope", "relative-orientation"]
         for kind in self.kinds:

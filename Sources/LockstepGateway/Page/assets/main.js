@@ -15,7 +15,7 @@ import { explainInsecure, notice, View } from "./view.js";
 function becomeOnlyTab() {
     if (!navigator.locks) return Promise.resolve();
     return new Promise((resolve) => {
-        const timer = setTimeout(() => notice("This browser has the page open in another tab, which measures. Close that tab to go on here."), 700);
+        const timer = setTimeout(() => notice("This page is already measuring in another tab. Close that tab to continue here."), 700);
         navigator.locks.request("lockstep-join", () => {
             clearTimeout(timer);
             notice(null);
@@ -113,4 +113,4 @@ async function keepOffline() {
     }
 }
 
-start().catch((error) => notice(`The page cannot start: ${error?.message ?? error}. Private windows of some browsers have no database; use a normal window.`, "bad"));
+start().catch((error) => notice(`The page cannot start: ${error?.message ?? error}. Some browsers have no database in private windows: use a normal window.`, "bad"));

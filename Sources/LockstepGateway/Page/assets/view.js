@@ -65,6 +65,7 @@ export class View {
         element("retry").addEventListener("click", retry);
         element("token-form").addEventListener("submit", retry);
         element("discard").addEventListener("click", async () => {
+            if (!confirm("Delete all batches that wait on this phone? They cannot be recovered.")) return;
             await queue.clear("batches");
             sender.retryNow();
             this.update();
@@ -75,6 +76,7 @@ export class View {
             this.update();
         });
         element("drop-refused").addEventListener("click", async () => {
+            if (!confirm("Delete the refused batches? They cannot be recovered.")) return;
             await queue.clear("refused");
             this.update();
         });
@@ -155,6 +157,7 @@ export class View {
         if (!problem) return;
         setText(element("problem-text"), problem.detail);
         element("token-form").hidden = problem.status !== 401 && problem.status !== 403;
-        element("discard").hidden = sender.status !== "stopped";
+        // Another token solves 401; nothing on this phone may solve the others.
+        element("discard").hidden = problem.status !== 403 && problem.status !== 409;
     }
 }

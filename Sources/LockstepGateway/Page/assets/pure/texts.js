@@ -27,10 +27,10 @@ export function statusOf({ isOnline, sender, problem, unwritten, dropped, waitin
     if (unwritten !== null || dropped > 0) {
         return { kind: "bad", title: "Samples cannot be stored", text: [unwritten, dropped > 0 ? `${dropped} samples were dropped.` : null].filter(Boolean).join(" ") };
     }
-    if (sender === "stopped") return { kind: "bad", title: "Not sending", text: "Samples are kept on this phone until the problem below is solved." };
+    if (sender === "stopped") return { kind: "bad", title: "Not sending", text: "Samples stay on this phone until the problem below is solved." };
     if (!isOnline || (sender === "waiting" && problem)) {
-        return { kind: "warn", title: isOnline ? "No connection to the gateway" : "Offline", text: "Samples are kept on this phone, and sent as soon as the connection is back." };
+        return { kind: "warn", title: isOnline ? "No connection to the gateway" : "Offline", text: "Samples stay on this phone, and are sent as soon as the connection is back." };
     }
-    if (waiting > 5) return { kind: "ok", title: "Catching up", text: "Samples from earlier are being sent." };
+    if (waiting > 5) return { kind: "ok", title: "Catching up", text: "Earlier samples are being sent." };
     return { kind: "ok", title: "Measuring", text: isAwake ? "Keep this page open. The screen stays on." : "Keep this page open and the screen on." };
 }
