@@ -183,6 +183,16 @@ def tiles_come_from_the_named_server(system, browser):
         assert not any(referrer for referrer in tiles.referrers), "tiles are requested with the address of the page"
         no_errors(page)
         page.close()
+    with System(system.programs, [("lab/left", "simulate:1")], ["--tiles", "https://tile.openstreetmap.org/{z}/{x}/{y}.png"]) as mapped:
+        page = browser.page()
+        # No request leaves the browser.
+        page.call("Fetch.enable", patterns=[{"urlPattern": "https://*"}])
+        page.open(f"{mapped.url}/#/map")
+        request = page.event("Fetch.requestPaused", 30)["request"]
+        assert request["url"].startswith("https://tile.openstreetmap.org/"), request["url"]
+        assert request["headers"].get("Referer") == mapped.url + "/", f"OpenStreetMap refuses the referrer {request['headers'].get('Referer')}"
+        page.expect(f"{text('.leaflet-control-attribution')} === '© OpenStreetMap contributors'")
+        page.close()
     page = browser.page()
     open_view(page, system, "#/map", "document.querySelector('.map-item')")
     page.drain(1)

@@ -1,7 +1,7 @@
 /** Leaflet, loaded when the first map is shown, and maps in the look of the page. */
 
 import { session } from "../core/session.js";
-import { tileAttribution } from "../pure/geo.js";
+import { isOpenStreetMap, tileAttribution } from "../pure/geo.js";
 import { prefersReducedMotion, token } from "../core/theme.js";
 import { graticuleLayer } from "./graticule.js";
 
@@ -36,7 +36,10 @@ function addBase(L, map) {
     const tiles = session.system.tiles;
     if (tiles) {
         L.control.attribution({ prefix: false }).addTo(map);
-        L.tileLayer(tiles, { maxZoom: 21, maxNativeZoom: 19, attribution: tileAttribution(tiles) }).addTo(map);
+        const layer = L.tileLayer(tiles, { maxZoom: 21, maxNativeZoom: 19, attribution: tileAttribution(tiles) });
+        // OpenStreetMap refuses requests that do not name the site; its path stays private.
+        if (isOpenStreetMap(tiles)) layer.on("tileloadstart", ({ tile }) => { tile.referrerPolicy = "origin"; });
+        layer.addTo(map);
     }
     graticuleLayer(L, { isBase: !tiles }).addTo(map);
 }

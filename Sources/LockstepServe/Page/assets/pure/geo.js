@@ -97,6 +97,14 @@ export function graticule(low, high, count) {
  * @param {string} tiles address with placeholders
  */
 export function tileAttribution(tiles) {
-    const host = (/^https?:\/\/([^/?#]+)/.exec(tiles)?.[1] ?? "").replace(/^.*@/, "").replace(/^\{[a-z]+\}\./, "").replace(/:\d+$/, "").toLowerCase();
-    return /(^|\.)openstreetmap\.(org|de|fr)$/.test(host) ? "© OpenStreetMap contributors" : `Tiles: ${host}`;
+    return isOpenStreetMap(tiles) ? "© OpenStreetMap contributors" : `Tiles: ${hostOf(tiles)}`;
+}
+
+/** Whether tiles come from OpenStreetMap's own servers. @param {string} tiles address with placeholders */
+export function isOpenStreetMap(tiles) {
+    return /(^|\.)openstreetmap\.(org|de|fr)$/.test(hostOf(tiles));
+}
+
+function hostOf(tiles) {
+    return (/^https?:\/\/([^/?#]+)/.exec(tiles)?.[1] ?? "").replace(/^.*@/, "").replace(/^\{[a-z]+\}\./, "").replace(/:\d+$/, "").toLowerCase();
 }
