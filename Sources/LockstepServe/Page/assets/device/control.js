@@ -15,7 +15,7 @@ const DURATIONS = [["60", "1 min"], ["300", "5 min"], ["900", "15 min"], ["3600"
 export function controlCard({ group, device }, streams) {
     const { element, body, note } = card({ title: "Control", id: "control", className: "card-control" });
     if (!session.canOperate) {
-        body.append(emptyState({ symbol: "lock", title: "This session may only read", text: "To change rates and phases, open a session with a token that has the right to operate." }));
+        body.append(emptyState({ symbol: "lock", title: "This session may only read", text: "To change rates and phases, sign in with a token that has the right to operate." }));
         return { element };
     }
     const client = clientName();

@@ -74,7 +74,7 @@ export function pedometerCard({ group, device }, live, hasSteps) {
         const next = known.map(({ key }) => key).join();
         if (next !== shape || !known.length) {
             shape = next;
-            list.replaceChildren(...(known.length ? known.map(({ key, label }) => h("div", { class: `walk-item walk-${key}` }, h("dt", null, label), h("dd", null, h("span", { class: "walk-value num" }), h("span", { class: "walk-unit" })))) : [h("div", { class: "walk-none muted" }, "No steps in this time")]));
+            list.replaceChildren(...(known.length ? known.map(({ key, label }) => h("div", { class: `walk-item walk-${key}` }, h("dt", null, label), h("dd", null, h("span", { class: "walk-value num" }), h("span", { class: "walk-unit" })))) : [h("div", { class: "walk-none muted" }, "No steps in this period")]));
         }
         known.forEach(({ value, unit }, i) => {
             setText(list.children[i].querySelector(".walk-value"), value);

@@ -60,7 +60,7 @@ export function timelineCard({ group, device }) {
         if (next !== signature) {
             signature = next;
             if (!list.some(({ state }) => state)) {
-                bar.replaceChildren(h("div", { class: "bar-empty" }, "No state has been reported in this time"));
+                bar.replaceChildren(h("div", { class: "bar-empty" }, "No state has been reported in this period"));
                 table.replaceChildren(h("tr", null, h("td", { colspan: 4, class: "muted" }, "None")));
             } else {
                 bar.replaceChildren(...list.map((part) => segment(part)));
@@ -138,7 +138,7 @@ export function timelineCard({ group, device }) {
 }
 
 function describe({ state, reason, from, to, open }, time) {
-    if (state === null) return "State not known";
+    if (state === null) return "State unknown";
     const why = reason ? `: ${reasonText(reason)}` : "";
     return `${stateWord(state)}${why}, from ${nearTime(from, time)}${open ? " until now" : ` to ${nearTime(to, time)}`}, ${duration((to - from) / 1e6)}`;
 }

@@ -59,7 +59,7 @@ export function trackCard({ group, device }, live, hasLocation) {
         map.setView([0, 0], 2);
         layer = L.layerGroup().addTo(map);
         draw(true);
-    }).catch(() => say("The map library is missing", "The server finds no Leaflet: install the Debian package libjs-leaflet on it."));
+    }).catch(() => say("Map not available", "Leaflet is not installed on the server: install the Debian package libjs-leaflet there."));
 
     async function load() {
         const time = now();
@@ -93,7 +93,7 @@ export function trackCard({ group, device }, live, hasLocation) {
     function draw(fits) {
         const last = fixes[fixes.length - 1];
         if (isLoaded && !last) {
-            say("No position in this time", lastReport ? "The receiver is searching: its last report had no fix." : "Choose a longer time, or check the location source of the device.");
+            say("No position in this period", lastReport ? "The receiver is searching: its last report had no fix." : "Choose a longer time, or check the location source of the device.");
             setText(caption, "");
             return;
         }
