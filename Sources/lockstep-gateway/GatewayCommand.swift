@@ -129,6 +129,7 @@ struct GatewayCommand: AsyncParsableCommand {
         }
         var configuration = GatewayConfiguration(
             broker: try broker.address(settings), adapters: try formats.adapters(settings), outboxPath: path)
+        configuration.version = lockstepVersion
         configuration.tls = try broker.tls(settings)
         configuration.mqttVersion = try broker.version(settings)
         if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }

@@ -21,6 +21,8 @@ struct DiagnosisTests {
         observations.seconds = 8
         observations.collectors["default/main"] = CollectorHealth(
             status: .online, at: now, devices: 1, stored: 100, version: lockstepVersion)
+        observations.gateways["default/main"] = GatewayHealth(
+            status: .online, at: now, devices: 2, accepted: 7, version: lockstepVersion)
         var device = Observations.Device()
         device.state = LifecycleTransition(
             from: nil, to: .active, since: now - 60_000_000, reason: "start", seq: 1)
@@ -43,9 +45,14 @@ struct DiagnosisTests {
     @Test("a system without problems has only findings of level ok")
     func ok() {
         let found = findings { _ in }
-        #expect(found.map(\.level) == [.ok, .ok, .ok, .ok])
+        #expect(found.map(\.level) == [.ok, .ok, .ok, .ok, .ok])
         #expect(found[1] == Finding(.ok, "access", "this user cannot publish as a device"))
-        #expect(found[3] == Finding(.ok, "device default/left", "active for 60s, latency 1000 ms"))
+        #expect(
+            found[3]
+                == Finding(
+                    .ok, "gateway default/main",
+                    "online; 2 devices, 7 messages accepted, 0 refused, 0 KB in its outbox"))
+        #expect(found[4] == Finding(.ok, "device default/left", "active for 60s, latency 1000 ms"))
     }
 
     @Test("each defect is reported as one failure with advice")
@@ -67,6 +74,8 @@ struct DiagnosisTests {
                     $0.collectors["default/main"]?.problem = "disk full"
                 }
             ),
+            ("gateway default/main", { $0.gateways["default/main"]?.status = .offline }),
+            ("gateway default/main", { $0.gateways["default/main"]?.status = .stalled }),
             ("device default/left", { $0.devices[self.left]?.latencies = [-3_000_000] }),
             ("device default/left", { $0.devices[self.left]?.presence?.droppedSamples = 7 }),
             ("access", { $0.canRead = false }),

@@ -37,6 +37,9 @@ struct TopicTests {
         let topic = TopicRoot.standard.topic(group: address.group, collector: id)
         #expect(topic == "lockstep/lab/$collector/main")
         #expect(try TopicRoot.standard.parse(topic) == .collector(address.group, id))
+        let gateway = TopicRoot.standard.topic(group: address.group, gateway: address.device)
+        #expect(gateway == "lockstep/lab/$gateway/\(address.device)")
+        #expect(try TopicRoot.standard.parse(gateway) == .gateway(address.group, address.device))
     }
 
     @Test(

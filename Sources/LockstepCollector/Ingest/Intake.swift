@@ -181,9 +181,9 @@ struct Intake {
                     destination: .samples, address: address, stream: stream, reader: readers[stream])
             case .device(let address, .presence):
                 Route(destination: .presence, address: address, stream: nil, reader: nil)
-            // Messages of collectors and commands to agents are not stored.
+            // Messages of collectors and gateways and commands to agents are not stored.
             case .device(_, .state), .device(_, .ack), .device(_, .command), .device(_, .commandReply),
-                .device(_, .clockPing), .device(_, .clockPong), .collector:
+                .device(_, .clockPing), .device(_, .clockPong), .collector, .gateway:
                 Route(destination: .ignored, address: nil, stream: nil, reader: nil)
             }
         // The table is limited because a client could invent topics.

@@ -7,6 +7,8 @@ public import LockstepWire
 public struct GatewayConfiguration: Sendable {
     /// The id, under which the broker keeps the session.
     public var id = "main"
+    /// The version of the program, for its health report; nil if unknown.
+    public var version: String?
     /// The broker of the foreign messages and of Lockstep's own.
     public var broker: BrokerAddress
     /// The certificates for `mqtts://`.

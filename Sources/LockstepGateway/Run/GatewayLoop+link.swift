@@ -68,6 +68,7 @@ extension GatewayLoop {
             logger.error("cannot subscribe", metadata: ["error": "\(error)"])
         }
         backlogStart = boot + Self.acknowledgementDelay
+        nextHealth = 0
         publishPresences(at: now)
     }
 

@@ -46,8 +46,12 @@ final class GatewayLoop {
     var nextCheck: Int64 = 0
     /// The deadline for the removal of acknowledged batches, in µs of the boot clock; nil if there are none.
     var removalDeadline: Int64?
-    /// Whether the last commit failed.
-    var isOutboxFailing = false
+    /// The error of the last commit; nil if it succeeded.
+    var outboxProblem: String?
+    /// The time of the next health report, in µs of the boot clock.
+    var nextHealth: Int64 = 0
+    /// The time of the start.
+    let started = Moment.now().wall
     /// The number of accepted messages and of refused ones since the start.
     var accepted: Int64 = 0
     var refused: Int64 = 0
@@ -68,7 +72,8 @@ final class GatewayLoop {
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
             MQTTOptions(
                 address: configuration.broker, clientID: "lockstep-gateway-\(configuration.id)", keepsSession: true,
-                keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
+                keepAlive: configuration.keepAlive, will: Self.will(configuration), version: version,
+                tls: configuration.tls)
         }
         link.onMessage = { [unowned self] message in receive(message) }
         addDeliveries()
@@ -109,6 +114,7 @@ final class GatewayLoop {
         }
         guard commit() else { return }
         check()
+        reportHealth()
         // This also sends the PUBACKs of the messages that were just committed.
         for event in link.write() { handle(event) }
     }
@@ -131,7 +137,8 @@ final class GatewayLoop {
                 let result = try outbox.commit(additions, removing: removed)
                 for index in removed.keys { deliveries[index].removable = [:] }
                 removalDeadline = nil
-                isOutboxFailing = false
+                if outboxProblem != nil { nextHealth = 0 }
+                outboxProblem = nil
                 addDeliveries()
                 didDrop(result.dropped)
                 note(presences, at: moment.wall, isForeground: true)
@@ -151,12 +158,12 @@ final class GatewayLoop {
     }
 
     private func didFail(_ error: any Error, at boot: Int64) {
-        if !isOutboxFailing {
+        if outboxProblem == nil {
             logger.error(
                 "cannot write outbox, messages stay at the broker",
                 metadata: ["error": "\(error)"])
         }
-        isOutboxFailing = true
+        outboxProblem = "\(error)"
         for (item, _) in waiting { item.continuation.resume(returning: .unavailable) }
         waiting = []
         if removalDeadline != nil { removalDeadline = boot + Self.removalDelay }
@@ -187,6 +194,7 @@ final class GatewayLoop {
         }
         if removalDeadline != nil { removalDeadline = 0 }
         if commit() { for event in link.write() { handle(event) } }
+        publishHealth(.offline)
         link.stop(until: .now + .seconds(2))
     }
 

@@ -10,6 +10,8 @@ extension LiveDevices {
         case samples(StreamKey, SensorStream)
         case reply(DeviceAddress)
         case collector(CollectorAddress)
+        /// The `group/id` of a gateway.
+        case gateway(String)
         /// A device that is not followed, or a channel without information for subscribers.
         case ignored
     }
@@ -34,6 +36,9 @@ extension LiveDevices {
             case .presence(let index): return try handle(presence: Data(payload), at: index)
             case .reply(let address): return .reply(address)
             case .collector(let address): return try handle(health: Data(payload), of: address)
+            case .gateway(let name):
+                gateways[name] = try GatewayHealth.decode(Data(payload))
+                return nil
             case .ignored: return nil
             }
         } catch {
@@ -80,6 +85,11 @@ extension LiveDevices {
                 throw LiveLimitError("there are more than \(limits.collectors) collectors")
             }
             route = .collector(CollectorAddress(group: group, collector: id))
+        case .gateway(let group, let id):
+            guard gateways.count < limits.collectors else {
+                throw LiveLimitError("there are more than \(limits.collectors) gateways")
+            }
+            route = .gateway("\(group)/\(id)")
         case .device(let address, let channel):
             guard options.selects(address) else { return .ignored }
             route = try self.route(of: channel, address)

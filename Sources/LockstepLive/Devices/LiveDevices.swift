@@ -22,6 +22,9 @@ public struct LiveDevices: Sendable {
     /// The last health report of each collector.
     public internal(set) var collectors: [CollectorAddress: CollectorHealth] = [:]
 
+    /// The last health report of each gateway, by `group/id`.
+    public internal(set) var gateways: [String: GatewayHealth] = [:]
+
     /// The topic prefix and the streams.
     let root: TopicRoot
     let limits: LiveLimits

@@ -102,6 +102,8 @@ public struct MetricsSnapshot: Sendable {
     public var at: Timestamp
     /// The collectors, in any order.
     public var collectors: [Collector]
+    /// The last health report of each gateway, by `group/id`.
+    public var gateways: [String: GatewayHealth] = [:]
     /// All devices, in any order.
     public var devices: [Device]
     /// The serving process.

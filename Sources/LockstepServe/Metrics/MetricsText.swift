@@ -22,6 +22,7 @@ public struct MetricsText: Sendable {
     public func render(_ snapshot: MetricsSnapshot) -> String {
         var writer = MetricsWriter()
         writer.write(collectors: snapshot.collectors)
+        writer.write(gateways: snapshot.gateways)
         // The same devices each time, so that a series is not interrupted while others come and go.
         let devices = snapshot.devices.sorted { $0.address < $1.address }
         writer.write(states: devices)

@@ -56,6 +56,8 @@ struct MetricsRoute {
             droppedSamples: Int(feed.picture.statistics.droppedSamples), queries: reads.reads,
             querySeconds: reads.duration / .seconds(1), failedQueries: reads.failures,
             usage: ProcessUsage.now())
-        return MetricsSnapshot(at: moment.wall, collectors: collectors, devices: devices, server: server)
+        var snapshot = MetricsSnapshot(at: moment.wall, collectors: collectors, devices: devices, server: server)
+        snapshot.gateways = live.gateways
+        return snapshot
     }
 }

@@ -49,6 +49,11 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         "\(text)/\(group)/\(TopicRoot.collectorLevel)/\(collector)"
     }
 
+    /// Returns the topic of a gateway's health report.
+    public func topic(group: GroupID, gateway: DeviceID) -> String {
+        "\(text)/\(group)/\(TopicRoot.gatewayLevel)/\(gateway)"
+    }
+
     /// Returns a topic filter for all topics of `group`, or of all groups if it is nil.
     public func filter(group: GroupID?) -> String {
         group.map { "\(text)/\($0)/#" } ?? "\(text)/#"
@@ -63,6 +68,7 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     public var collectorFilter: String { "\(text)/+/\(TopicRoot.collectorLevel)/+" }
 
     fileprivate static let collectorLevel = "$collector"
+    fileprivate static let gatewayLevel = "$gateway"
 }
 
 /// A parsed topic.
@@ -71,6 +77,8 @@ public enum Topic: Hashable, Sendable {
     case device(DeviceAddress, Channel)
     /// The health report of a collector.
     case collector(GroupID, CollectorID)
+    /// The health report of a gateway.
+    case gateway(GroupID, DeviceID)
 }
 
 extension TopicRoot {
@@ -91,6 +99,7 @@ extension TopicRoot {
             if device == TopicRoot.collectorLevel {
                 return .collector(group, try CollectorID(validating: name))
             }
+            if device == TopicRoot.gatewayLevel { return .gateway(group, try DeviceID(validating: name)) }
             let address = DeviceAddress(group: group, device: try DeviceID(validating: device))
             guard let channel = Channel(name: name, streams: streams) else {
                 throw TopicError(

@@ -15,8 +15,8 @@ struct Diagnosis {
 
     var findings: [Finding] {
         guard observations.version != nil else { return [unreachable] }
-        return [broker] + AccessDiagnosis(observations: observations).findings + collectors + devices + unreadable
-            + disk
+        return [broker] + AccessDiagnosis(observations: observations).findings + collectors + gateways + devices
+            + unreadable + disk
     }
 
     private var unreachable: Finding {
@@ -83,6 +83,12 @@ struct Diagnosis {
                     + "\(health.rejected) rejected"
                     + ((health.dropped ?? 0) > 0 ? ", \(health.dropped ?? 0) dropped by agents" : ""),
                 health.rejected > 0 ? "show the reasons: SELECT reason, topic FROM rejected in its store" : nil)
+        }
+    }
+
+    private var gateways: [Finding] {
+        observations.gateways.sorted { $0.key < $1.key }.map { name, health in
+            GatewayDiagnosis(name: name, health: health, maxAge: Self.maxHealthAge, now: now).finding
         }
     }
 

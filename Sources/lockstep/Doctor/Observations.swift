@@ -33,6 +33,8 @@ struct Observations {
     var devices: [DeviceAddress: Device] = [:]
     /// The collectors, by `group/id`.
     var collectors: [String: CollectorHealth] = [:]
+    /// The gateways, by `group/id`.
+    var gateways: [String: GatewayHealth] = [:]
     /// The reason why a message is unreadable, by topic.
     var unreadable: [String: String] = [:]
     /// The free and the total disk space of the store, in bytes; nil without a store.
@@ -67,6 +69,7 @@ struct Observations {
         do {
             switch try root.parse(topic) {
             case .collector(let group, let id): collectors["\(group)/\(id)"] = try CollectorHealth.decode(payload)
+            case .gateway(let group, let id): gateways["\(group)/\(id)"] = try GatewayHealth.decode(payload)
             case .device(let address, let channel):
                 try record(
                     payload, contentType: contentType, on: channel, of: address, isRetained: isRetained, at: now)

@@ -34,9 +34,13 @@ extension MetricsSnapshot {
                 usage.maxDescriptors = 1024
                 return usage
             })
-        return MetricsSnapshot(
+        var snapshot = MetricsSnapshot(
             at: exampleTime, collectors: [Collector(group: lab, id: CollectorID(unchecked: "main"), health: .example)],
             devices: [walker], server: server)
+        snapshot.gateways["lab/main"] = GatewayHealth(
+            status: .online, at: exampleTime - 2_000_000, devices: 3, accepted: 70, refused: 5, outboxBytes: 4096,
+            dropped: 1, version: "0.1.0", started: exampleTime - 60_000_000, memory: 20_000_000)
+        return snapshot
     }
 
     static let lab = GroupID(unchecked: "lab")

@@ -190,4 +190,34 @@ struct GatewayTests {
             try await expectEventually(gateway.text) { try system.rows(of: "location") == 50 }
         }
     }
+
+    @Test("a gateway reports its health, the doctor and the metrics show it, and collectors do not reject it")
+    func health() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let client = try await system.connect(["lockstep/+/$gateway/+"])
+            let gateway = try system.startGateway(["--accept", "any", "--group", "family", "--id", "home"])
+            let topic = "lockstep/family/$gateway/home"
+            await client.expectMessage { $0.topic == topic && $0.text.contains(#""status":"online""#) }
+            try await system.publish([location(Int(Date().timeIntervalSince1970)), "{"], on: "owntracks/a/b")
+            await client.expectMessage {
+                $0.topic == topic && $0.text.contains(#""devices":1,"accepted":1,"refused":1"#)
+            }
+            let doctor = try await RunningProgram.run(
+                Programs.built("lockstep"), ["doctor", "--broker", system.broker.url, "--seconds", "1"])
+            #expect(doctor.text.contains("gateway family/home"), "\(doctor.text)")
+            let server = try system.start("lockstep-serve", ["--broker", system.broker.url, "--listen", "0"])
+            #expect(await server.waitForOutput("server started"))
+            let port = try #require(server.text.firstMatch(of: /127\.0\.0\.1:([0-9]+)/)?.1)
+            try await expectEventually(server.text) {
+                let text = try await RunningProgram.run("/usr/bin/curl", ["-s", "http://127.0.0.1:\(port)/metrics"])
+                    .text
+                return text.contains(#"lockstep_gateway_messages_accepted_total{group="family",gateway="home"} 1"#)
+            }
+            await gateway.stop(SIGKILL)
+            await client.expectMessage { $0.topic == topic && $0.text.contains(#""status":"offline""#) }
+            #expect(try system.rows(of: "rejected") == 0)
+        }
+    }
 }

@@ -66,8 +66,11 @@ struct ForeignTopicTests {
         try await withSecureBroker { broker in
             let observer = try await broker.connect(as: "operator")
             let gateway = try await broker.connect(as: "gateway", ["lockstep/lab/+/ack", "owntracks/#"])
-            let allowed = ["presence", "motion/accelerometer", "steps", "battery", "x/owntracks/report", "location"].map
-            { "lockstep/family/alice/" + $0 }
+            let allowed =
+                ["lockstep/family/$gateway/main"]
+                + ["presence", "motion/accelerometer", "steps", "battery", "x/owntracks/report", "location"].map {
+                    "lockstep/family/alice/" + $0
+                }
             let forbidden = ["state", "ack", "command", "clock/pong"].map { "lockstep/family/alice/" + $0 }
             for topic in forbidden + ["owntracks/alice/phone", "lockstep/lab/$collector/main"] + allowed {
                 #expect(await gateway.publish(topic, "x"))

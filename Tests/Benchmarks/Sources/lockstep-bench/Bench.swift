@@ -7,7 +7,7 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures all sides of a comparison in turn. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case attitude, agent, codec, live, scale, outage, latency, query, writes
+        case attitude, agent, codec, gateway, live, scale, outage, latency, query, writes
         case serveLive = "serve-live"
         case outboxWrites = "outbox-writes"
         case servePoints = "serve-points"
@@ -15,6 +15,7 @@ struct Bench: ParsableCommand {
         case ingestBatches = "ingest-batches"
         case ingestSmall = "ingest-small"
         case ingestReplay = "ingest-replay"
+        case ingestClickHouse = "ingest-clickhouse"
     }
 
     @Argument(help: "Names of benchmarks (default: all).")
@@ -89,6 +90,7 @@ struct Bench: ParsableCommand {
         case .agent:
             [AgentBenchmark(programs: programs, recordings: recordings, rounds: rounds, length: length).run]
         case .serveLive: [ServeLiveBenchmark(programs: programs, rounds: rounds, length: length).run]
+        case .gateway: [GatewayBenchmark(programs: programs, rounds: rounds, length: length).run]
         case .outboxWrites: try OutboxWritesBenchmark(recordings: recordings, length: length).parts
         case .wireSize: [WireSizeBenchmark(batches: try walks()).run]
         case .codec: [CodecBenchmark(batches: try walks(), rounds: rounds).run]
@@ -99,6 +101,7 @@ struct Bench: ParsableCommand {
         case .ingestBatches: [ingest.batches]
         case .ingestSmall: [ingest.small]
         case .ingestReplay: [ingest.replay]
+        case .ingestClickHouse: [ClickHouseBenchmark(programs: programs, rounds: rounds, length: length).run]
         // Reports its results itself, run by run.
         case .writes: [writeBytes]
         case .servePoints: [ServePointsBenchmark(store: try QueryStore(rows: rows, in: cache), rounds: rounds).run]

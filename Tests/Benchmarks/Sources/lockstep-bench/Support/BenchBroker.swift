@@ -45,10 +45,10 @@ struct BenchBroker {
     }
 
     /// Creates a session for `client`, for which the broker queues all messages that are published from now on.
-    func keepMessages(for client: String) throws {
+    func keepMessages(for client: String, of filter: String = "lockstep/#") throws {
         try Launched.run(
             "mosquitto_sub",
-            ["-p", "\(port)", "-V", "mqttv5", "-i", client, "-c", "-x", "3600", "-q", "1", "-t", "lockstep/#", "-E"])
+            ["-p", "\(port)", "-V", "mqttv5", "-i", client, "-c", "-x", "3600", "-q", "1", "-t", filter, "-E"])
     }
 }
 

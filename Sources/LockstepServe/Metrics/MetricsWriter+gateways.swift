@@ -1,0 +1,52 @@
+import LockstepModel
+import LockstepWire
+
+extension MetricsWriter {
+    /// Writes the metrics of all gateways.
+    /// - Parameter unsorted: the last reports, by `group/id`.
+    mutating func write(gateways unsorted: [String: GatewayHealth]) {
+        let gateways = unsorted.sorted { $0.key < $1.key }
+        metric("lockstep_gateway_status", .gauge, "1 for the present status of a gateway, 0 for the others.") {
+            for (name, health) in gateways {
+                for status in GatewayHealth.Status.allCases {
+                    $0.flag(health.status == status, Self.labels(name) + [("status", status.rawValue)])
+                }
+            }
+        }
+        metric("lockstep_gateway_report_timestamp_seconds", .gauge, "Time of the last health report.") {
+            for (name, health) in gateways { $0.sample(health.at.seconds, Self.labels(name)) }
+        }
+        count("lockstep_gateway_devices", .gauge, "Known devices.", of: gateways) { $0.devices }
+        count(
+            "lockstep_gateway_messages_accepted_total", .counter, "Foreign messages accepted since the start.",
+            of: gateways
+        ) { $0.accepted }
+        count(
+            "lockstep_gateway_messages_refused_total", .counter, "Foreign messages refused since the start.",
+            of: gateways
+        ) { $0.refused }
+        count("lockstep_gateway_outbox_bytes", .gauge, "Size of the batches in the outbox.", of: gateways) {
+            $0.outboxBytes
+        }
+        count(
+            "lockstep_gateway_samples_dropped_total", .counter, "Samples dropped because the outbox was full.",
+            of: gateways
+        ) { $0.dropped }
+        count("lockstep_gateway_resident_memory_bytes", .gauge, "Resident memory.", of: gateways) { $0.memory }
+    }
+
+    private mutating func count(
+        _ name: String, _ kind: Kind, _ help: String, of gateways: [(key: String, value: GatewayHealth)],
+        _ value: (GatewayHealth) -> Int?
+    ) {
+        metric(name, kind, help) {
+            // A last will has no counts, only zeros.
+            for (name, health) in gateways where health.started != nil { $0.count(value(health), Self.labels(name)) }
+        }
+    }
+
+    private static func labels(_ name: String) -> Labels {
+        let parts = name.split(separator: "/", maxSplits: 1)
+        return [("group", String(parts.first ?? "")), ("gateway", String(parts.last ?? ""))]
+    }
+}

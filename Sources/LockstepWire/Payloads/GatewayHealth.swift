@@ -1,0 +1,86 @@
+public import FoundationEssentials
+public import LockstepModel
+
+/// A gateway's health report, retained on `{root}/{group}/$gateway/{id}`. The gateway's last will has the same form.
+public struct GatewayHealth: Hashable, Sendable, Codable {
+    /// The operating status of a gateway.
+    public enum Status: String, Sendable, Codable, CaseIterable {
+        /// Connected, and accepting messages.
+        case online
+        /// Connected, but temporarily unable to accept anything: see ``GatewayHealth/problem``.
+        case stalled
+        /// Stopped, or disconnected if the report is the last will.
+        case offline
+    }
+
+    /// The operating status.
+    public var status: Status
+    /// The time of the report.
+    public var at: Timestamp
+    /// The reason why the gateway cannot accept messages, such as a full disk, or nil if it can.
+    public var problem: String?
+    /// The number of known devices.
+    public var devices: Int
+    /// The number of foreign messages accepted since the start.
+    public var accepted: Int
+    /// The number of foreign messages refused since the start.
+    public var refused: Int
+    /// The size of the batches in the outbox in bytes.
+    public var outboxBytes: Int
+    /// The number of samples dropped because of the size limit of the outbox.
+    public var dropped: Int
+    /// The version of the program, or nil if the gateway does not report it.
+    public var version: String?
+    /// The start time on the gateway's clock, or nil in the last will.
+    public var started: Timestamp?
+    /// The current resident memory in bytes, or nil if unknown.
+    public var memory: Int?
+
+    enum CodingKeys: String, CodingKey {
+        case status, at, problem, devices, accepted, refused, dropped, version, started, memory
+        case outboxBytes = "outbox_bytes"
+    }
+
+    /// Creates a report.
+    public init(
+        status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, accepted: Int = 0, refused: Int = 0,
+        outboxBytes: Int = 0, dropped: Int = 0, version: String? = nil, started: Timestamp? = nil, memory: Int? = nil
+    ) {
+        self.status = status
+        self.at = at
+        self.problem = problem
+        self.devices = devices
+        self.accepted = accepted
+        self.refused = refused
+        self.outboxBytes = outboxBytes
+        self.dropped = dropped
+        self.version = version
+        self.started = started
+        self.memory = memory
+    }
+
+    /// Returns the report as JSON.
+    public func encoded() -> [UInt8] {
+        var object = JSONObjectWriter()
+        object.member("status", status.rawValue)
+        object.member("at", at.microseconds)
+        object.member("problem", ifPresent: problem)
+        object.member("devices", Int64(devices))
+        object.member("accepted", Int64(accepted))
+        object.member("refused", Int64(refused))
+        object.member("outbox_bytes", Int64(outboxBytes))
+        object.member("dropped", Int64(dropped))
+        object.member("version", ifPresent: version)
+        object.member("started", ifPresent: started?.microseconds)
+        object.member("memory", ifPresent: memory.map(Int64.init))
+        return object.finish()
+    }
+
+    /// Decodes a report from JSON.
+    /// - Throws: ``PayloadError`` with the reason.
+    public static func decode(_ payload: Data) throws(PayloadError) -> GatewayHealth {
+        do { return try JSONDecoder().decode(GatewayHealth.self, from: payload) } catch {
+            throw PayloadError(decoding: error)
+        }
+    }
+}
