@@ -283,9 +283,11 @@ let package = Package(
             name: "PageTests",
             dependencies: [
                 "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
+                "lockstep-gateway",
             ],
             exclude: [
-                "accessibility.js", "browser.py", "run.py", "scenarios.py", "screenshots.py", "system.py", "unit",
+                "accessibility.js", "browser.py", "join_gateway.py", "join_scenarios.py", "join_server.py", "phone.py",
+                "run.py", "run_join.py", "scenarios.py", "screenshots.py", "system.py", "tiles.py", "unit",
             ]),
         // The examples and tables in docs/.
         .testTarget(

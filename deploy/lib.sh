@@ -14,7 +14,7 @@ scratch=${LOCKSTEP_SCRATCH:-$root/.build}
 build_packages=(libmosquitto-dev libsqlite3-dev libyaml-dev libsodium-dev libcurl4-openssl-dev pkg-config)
 broker_packages=(mosquitto mosquitto-clients socat sqlite3)
 # The browser that tests the page, with the fonts and libraries that it shows.
-page_test_packages=(chromium fonts-inter libjs-leaflet python3-websocket)
+page_test_packages=(chromium fonts-inter libjs-leaflet python3-websocket zbar-tools)
 
 # On Debian, servers such as mosquitto are not in the PATH of ordinary users.
 PATH=$PATH:/usr/sbin:/sbin

@@ -28,9 +28,24 @@ struct PageTests {
         #expect(status == 0, "\(text)")
     }
 
-    private func run(_ arguments: [String], within limit: Duration) async throws -> (status: Int32, text: String) {
+    @Test(
+        "the page for a phone's browser sends each sample once, through a real gateway",
+        .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+    func join() async throws {
+        let folder = URL(fileURLWithPath: Programs.built("lockstep-gateway")).deletingLastPathComponent().path
+        let (status, text) = try await run(["--programs", folder], script: "run_join.py", within: .seconds(600))
+        print(text)
+        let lines = text.split(separator: "\n").filter { $0.hasPrefix("ok ") || $0.hasPrefix("FAILED ") }
+        #expect(!lines.isEmpty, "no test ran: \(text)")
+        for line in lines where line.hasPrefix("FAILED ") { Issue.record("\(line)") }
+        #expect(status == 0, "\(text)")
+    }
+
+    private func run(
+        _ arguments: [String], script: String = "run.py", within limit: Duration
+    ) async throws -> (status: Int32, text: String) {
         let python = try #require(Programs.installed("python3"))
         return try await RunningProgram.run(
-            python, [Programs.source("Tests/PageTests/run.py")] + arguments, within: limit)
+            python, [Programs.source("Tests/PageTests/\(script)")] + arguments, within: limit)
     }
 }

@@ -15,8 +15,10 @@ import websocket
 class Browser:
     """A Chromium process with a profile of its own. Use it as a context manager."""
 
-    def __init__(self, program=None):
-        self.profile = tempfile.mkdtemp(prefix="lockstep-page-")
+    def __init__(self, program=None, options=(), profile=None):
+        more = options
+        self.keeps_profile = profile is not None
+        self.profile = profile or tempfile.mkdtemp(prefix="lockstep-page-")
         program = program or os.environ.get("CHROMIUM") or shutil.which("chromium") or "chromium"
         options = [
             "--headless=new", "--remote-debugging-port=0", f"--user-data-dir={self.profile}", "--no-first-run",
@@ -25,9 +27,14 @@ class Browser:
         ]
         if os.geteuid() == 0:
             options.append("--no-sandbox")
+        try:
+            os.remove(os.path.join(self.profile, "DevToolsActivePort"))
+        except FileNotFoundError:
+            pass
         self.process = subprocess.Popen(
-            [program, *options, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            [program, *options, *more, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
+        self.own = None
         self.port = self._port(time.monotonic() + 60)
 
     def _port(self, deadline):
@@ -41,6 +48,25 @@ class Browser:
             except (OSError, ValueError):
                 time.sleep(0.05)
         raise TimeoutError("Chromium did not open its DevTools port within 60 s")
+
+    def call(self, method, **params):
+        """Sends a command to the browser itself."""
+        if self.own is None:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/version", timeout=30) as reply:
+                self.own = Page(json.load(reply)["webSocketDebuggerUrl"])
+        return self.own.call(method, **params)
+
+    def context(self):
+        """Creates a browser context with storage of its own, and returns its id."""
+        return self.call("Target.createBrowserContext")["browserContextId"]
+
+    def dispose(self, context):
+        self.call("Target.disposeBrowserContext", browserContextId=context)
+
+    def tab(self, context):
+        """Opens a tab in a context, and returns the address of its DevTools."""
+        target = self.call("Target.createTarget", url="about:blank", **({"browserContextId": context} if context else {}))["targetId"]
+        return f"ws://127.0.0.1:{self.port}/devtools/page/{target}"
 
     def page(self, width=1440, height=900, scale=1, mobile=False, dark=False, reduced_motion=False):
         """Opens a tab of this size."""
@@ -61,6 +87,11 @@ class Browser:
         ])
         return page
 
+    def kill(self):
+        """Ends the browser as a crash does."""
+        self.process.kill()
+        self.process.wait()
+
     def __enter__(self):
         return self
 
@@ -71,7 +102,8 @@ class Browser:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        shutil.rmtree(self.profile, ignore_errors=True)
+        if not self.keeps_profile:
+            shutil.rmtree(self.profile, ignore_errors=True)
 
 
 class Page:
@@ -111,6 +143,17 @@ class Page:
         self.events.append(message)
         if len(self.events) > 20000:
             del self.events[:10000]
+
+    def event(self, method, timeout=15):
+        """Waits for an event, takes it from the list of events, and returns its parameters."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            for message in self.events:
+                if message.get("method") == method:
+                    self.events.remove(message)
+                    return message["params"]
+            self.drain(0.05)
+        raise AssertionError(f"no event {method} within {timeout} s")
 
     def drain(self, seconds=0.05):
         """Reads events for some time."""

@@ -5,7 +5,9 @@ import pathlib
 import signal
 import time
 
+from browser import Browser
 from system import System
+from tiles import TileServer
 
 HERE = pathlib.Path(__file__).resolve().parent
 VIEWS = ["#/", "#/map", "#/device/lab/left", "#/bouncer/lab/left", "#/system"]
@@ -144,6 +146,58 @@ def the_page_reconnects(system, browser):
     page.expect("document.getElementById('banner').hidden", 10)
     page.expect("document.querySelector('.cell-age').textContent === 'now'", 20, "a new sample")
     no_errors(page, EXPECTED)
+    page.close()
+
+
+def a_failed_first_connection_is_soon_repeated(system, browser):
+    """The first connection of a fresh browser is reset, or is never answered: rows come within seconds."""
+    notes = []
+    for fault, limit in (("reset", 2), ("silence", 6)):
+        with Browser() as fresh:
+            page = fresh.page()
+            page.call("Fetch.enable", patterns=[{"urlPattern": "*/api/v1/fleet*"}])
+            page.open(f"{system.url}/#/")
+            first = page.event("Fetch.requestPaused")
+            began = time.monotonic()
+            if fault == "reset":
+                page.call("Fetch.failRequest", requestId=first["requestId"], errorReason="ConnectionReset")
+            second = page.event("Fetch.requestPaused", 20)
+            page.call("Fetch.continueRequest", requestId=second["requestId"])
+            page.expect(f"document.querySelectorAll('.fleet-row[data-key]').length === {len(system.devices)}", 20)
+            notes.append(f"after {fault} {time.monotonic() - began:.1f} s")
+            assert time.monotonic() - began < limit, f"rows after {time.monotonic() - began:.1f} s"
+            no_errors(page, EXPECTED)
+    return ", ".join(notes)
+
+
+def tiles_come_from_the_named_server(system, browser):
+    """With `--tiles` the map requests tiles of that server only, and names it; without, it requests none."""
+    with TileServer() as tiles, System(system.programs, [("lab/left", "simulate:1")], ["--tiles", tiles.address]) as mapped:
+        page = browser.page()
+        open_view(page, mapped, "#/map", "document.querySelectorAll('.leaflet-tile-loaded').length > 0")
+        page.expect(f"{text('.leaflet-control-attribution')} === 'Tiles: 127.0.0.1'", what="the name of the tile server")
+        page.expect("document.querySelector('.leaflet-tile-loaded').naturalWidth === 256", what="an image in a tile")
+        foreign = [url for url in page.requests if not url.startswith((mapped.url, "data:", "about:"))]
+        assert foreign and all(url.startswith(tiles.origin + "/") for url in foreign), f"requests: {foreign[:5]}"
+        assert tiles.paths and all(len(path.split("/")) == 4 for path in tiles.paths), f"paths: {tiles.paths[:5]}"
+        assert not any(referrer for referrer in tiles.referrers), "tiles are requested with the address of the page"
+        no_errors(page)
+        page.close()
+    with System(system.programs, [("lab/left", "simulate:1")], ["--tiles", "https://tile.openstreetmap.org/{z}/{x}/{y}.png"]) as mapped:
+        page = browser.page()
+        # No request leaves the browser.
+        page.call("Fetch.enable", patterns=[{"urlPattern": "https://*"}])
+        page.open(f"{mapped.url}/#/map")
+        request = page.event("Fetch.requestPaused", 30)["request"]
+        assert request["url"].startswith("https://tile.openstreetmap.org/"), request["url"]
+        assert request["headers"].get("Referer") == mapped.url + "/", f"OpenStreetMap refuses the referrer {request['headers'].get('Referer')}"
+        page.expect(f"{text('.leaflet-control-attribution')} === '© OpenStreetMap contributors'")
+        page.close()
+    page = browser.page()
+    open_view(page, system, "#/map", "document.querySelector('.map-item')")
+    page.drain(1)
+    assert not page.evaluate("document.querySelector('.leaflet-tile, .leaflet-control-attribution')"), "tiles without an address of tiles"
+    same_origin(page, system)
     page.close()
 
 
@@ -342,5 +396,5 @@ def a_token_is_asked_for(system, browser):
 
 ALL = [fleet_shows_every_device, device_shows_every_card, plots_show_the_past, live_values_arrive_in_time, a_lease_is_counted_down,
        bouncer_keeps_its_score, bouncer_pauses_with_the_device, views_are_accessible, everything_is_reachable_by_keyboard,
-       nothing_shifts, charts_are_smooth, a_token_is_asked_for,
+       nothing_shifts, charts_are_smooth, a_failed_first_connection_is_soon_repeated, tiles_come_from_the_named_server, a_token_is_asked_for,
        a_thousand_devices_are_usable, a_lost_device_is_shown_first, the_page_reconnects]

@@ -10,7 +10,7 @@ struct StreamQuery: Hashable, Sendable {
         case samples
         /// Averages of spans of this length in µs.
         case averages(Int64)
-        /// The least and greatest values of at most this number of buckets.
+        /// The minimum and maximum values of at most this number of buckets.
         case envelope(Int)
         /// Every n-th sample, so that there are at most this number.
         case thinned(Int)

@@ -1,5 +1,5 @@
 import { startGame, stepGame, SIDE, BALL, BUMPERS, random } from "../../../Sources/LockstepServe/Page/assets/pure/bounce.js";
-import { distance, distanceFilter, graticule, isStale, segments, trackLength } from "../../../Sources/LockstepServe/Page/assets/pure/geo.js";
+import { distance, distanceFilter, graticule, isStale, segments, tileAttribution, trackLength } from "../../../Sources/LockstepServe/Page/assets/pure/geo.js";
 import { distanceIn, midnight, paceIn, quantities } from "../../../Sources/LockstepServe/Page/assets/pure/walk.js";
 import { check, equal, near, test } from "./harness.js";
 
@@ -94,4 +94,12 @@ test("random numbers are reproducible and spread", () => {
         check(value >= 0 && value < 1);
     }
     near(sum / 1000, 0.5, 0.05);
+});
+
+test("OpenStreetMap is named only for its own tile servers", () => {
+    equal(tileAttribution("https://tile.openstreetmap.org/{z}/{x}/{y}.png"), "© OpenStreetMap contributors");
+    equal(tileAttribution("https://{s}.tile.openstreetmap.de/{z}/{x}/{y}.png"), "© OpenStreetMap contributors");
+    equal(tileAttribution("http://127.0.0.1:8000/{z}/{x}/{y}.png"), "Tiles: 127.0.0.1");
+    equal(tileAttribution("https://{s}.maps.example.org/{z}/{x}/{y}.png"), "Tiles: maps.example.org");
+    equal(tileAttribution("https://notopenstreetmap.org/{z}/{x}/{y}.png"), "Tiles: notopenstreetmap.org");
 });

@@ -117,7 +117,7 @@ export function show(main, { group, device }) {
     function pauseReason(current) {
         if (isPausedByHand) return { title: "Paused", text: "Continue when you are ready." };
         if (player === KEYBOARD) return null;
-        if (!current) return fleet.hasLoaded ? { title: "Device not known", text: "Choose another device." } : { title: "Connecting", text: "" };
+        if (!current) return fleet.hasLoaded ? { title: "Unknown device", text: "Choose another device." } : { title: "Connecting", text: "" };
         if (!isActive(current)) return { title: `The device is ${current.state ?? "in an unknown state"}`, text: `${current.reason ? `Reason: ${reasonText(current.reason)}. ` : ""}The game continues when the device is active again.` };
         if (!stream) return { title: "No motion sensor", text: "This device has no accelerometer. Choose another one, or play with the arrow keys." };
         if (!gravity()) return { title: "Waiting for samples", text: "The game starts with the first live samples." };

@@ -1,7 +1,10 @@
 /** A stream of server-sent events that reconnects with exponential backoff and pauses while the page is hidden. */
 
-const FIRST_DELAY = 500;
-const LONGEST_DELAY = 15_000;
+const FIRST_DELAY = 250;
+/** A server that is back is noticed within two seconds. */
+const LONGEST_DELAY = 1_600;
+/** A connection that is not answered, for example because a proxy holds it, is given up. */
+const ANSWER = 3_000;
 /** The server sends something at least every 15 s. */
 const SILENCE = 40_000;
 
@@ -24,24 +27,26 @@ export function openEvents(url, handlers, onstatus = () => {}) {
         if (isClosed || document.hidden) return;
         onstatus("connecting");
         source = new EventSource(url);
+        watch(ANSWER);
         source.onopen = () => {
             delay = FIRST_DELAY;
             onstatus("open");
-            watch();
+            watch(SILENCE);
         };
         source.onerror = retry;
         for (const [name, handler] of Object.entries(handlers)) {
             source.addEventListener(name, (event) => {
-                watch();
+                watch(SILENCE);
                 handler(JSON.parse(event.data), event.lastEventId);
             });
         }
         source.addEventListener("end", retry);
     }
 
-    function watch() {
+    /** @param {number} limit */
+    function watch(limit) {
         clearTimeout(watchdog);
-        watchdog = setTimeout(retry, SILENCE);
+        watchdog = setTimeout(retry, limit);
     }
 
     function stop() {

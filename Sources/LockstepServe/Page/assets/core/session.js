@@ -48,8 +48,8 @@ class Session extends EventTarget {
             this.#open(field, problem, button);
         } }, h("label", null, "Token", field), problem, button);
         const dialog = h("dialog", { "aria-labelledby": "token-title", oncancel: (event) => event.preventDefault() },
-            h("h2", { id: "token-title" }, "A token is needed"),
-            h("p", { class: "muted" }, "This server shows its devices only to holders of a token. Ask the operator of this server for a token."),
+            h("h2", { id: "token-title" }, "Token required"),
+            h("p", { class: "muted" }, "This server requires a token. Ask its operator for one."),
             form);
         this.#dialog = dialog;
         document.body.append(dialog);

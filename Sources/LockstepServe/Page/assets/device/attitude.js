@@ -24,7 +24,7 @@ export function attitudeCard({ group, device }, live, hasMotion) {
         const value = h("dd", { class: "num" }, UNKNOWN);
         return { value, element: h("div", null, h("dt", null, label), value) };
     });
-    const wait = h("div", { class: "overlay" }, emptyState({ symbol: "cube", title: "No live samples", text: "The solid turns as soon as the device sends its attitude." }));
+    const wait = h("div", { class: "overlay" }, emptyState({ symbol: "cube", title: "No live samples", text: "The model turns as soon as the device sends its attitude." }));
     body.append(canvas, h("dl", { class: "angles" }, ...angles.map((angle) => angle.element)), wait);
     const fitted = fitCanvas(canvas, () => {});
     const visible = watchVisible(element);

@@ -15,7 +15,7 @@ const DURATIONS = [["60", "1 min"], ["300", "5 min"], ["900", "15 min"], ["3600"
 export function controlCard({ group, device }, streams) {
     const { element, body, note } = card({ title: "Control", id: "control", className: "card-control" });
     if (!session.canOperate) {
-        body.append(emptyState({ symbol: "lock", title: "This session may only read", text: "To change rates and phases, open a session with a token that has the right to operate." }));
+        body.append(emptyState({ symbol: "lock", title: "This session may only read", text: "To change rates and phases, sign in with a token that has the right to operate." }));
         return { element };
     }
     const client = clientName();
@@ -26,7 +26,7 @@ export function controlCard({ group, device }, streams) {
     const stream = h("select", { "aria-label": "Stream" }, ...[...streams].sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0)).map((entry) => h("option", { value: entry.stream }, entry.stream)));
     const hz = h("input", { class: "field num", type: "number", "aria-label": "Rate in Hz", min: "0.001", max: "10000", step: "any", value: "200", required: true });
     const span = h("select", { "aria-label": "Duration" }, ...DURATIONS.map(([value, text]) => h("option", { value, selected: value === "300" }, text)));
-    const leaseButton = h("button", { class: "button primary", type: "submit" }, "Lease");
+    const leaseButton = h("button", { class: "button primary", type: "submit" }, "Start lease");
     const form = h("form", { class: "lease-form", onsubmit: (event) => {
         event.preventDefault();
         send({ client, rate: { stream: stream.value, hz: Number(hz.value), lease_s: Number(span.value) } }, leaseButton, (reply) => `${reply.rate.stream} runs at ${rate(reply.rate.hz === "source" ? null : reply.rate.hz)}`);

@@ -14,11 +14,11 @@ export function deviceHeader({ group, device }) {
     const state = stateBadge();
     const since = h("span", { class: "state-since num" });
     const problems = h("div", { class: "device-problems" });
-    const figures = ["Last sample", "Rate", "Battery", "Missing", "Held", "Position"].map((label) => {
+    const figures = ["Last sample", "Rate", "Battery", "Missing", "Orientation", "Position"].map((label) => {
         const value = h("dd", { class: "num" }, UNKNOWN);
         return { label, value, element: h("div", { class: "figure" }, h("dt", null, label), value) };
     });
-    const [last, hz, battery, gaps, held, place] = figures;
+    const [last, hz, battery, gaps, posture, place] = figures;
     const element = h("header", { class: "device-head" },
         h("nav", { class: "crumbs", "aria-label": "Path" }, h("a", { href: "#/", class: "crumb" }, icon("back"), "Fleet"), h("span", { class: "muted" }, group)),
         h("div", { class: "device-title" }, h("h1", null, device), h("span", { class: "device-state" }, state.element, since), problems,
@@ -31,7 +31,7 @@ export function deviceHeader({ group, device }) {
         /** The details that the fleet does not have. */
         setStreams(streams) {
             const orientation = streams.find(({ stream }) => stream === "orientation")?.newest?.values?.value;
-            setText(held.value, orientation ? words(String(orientation)) : UNKNOWN);
+            setText(posture.value, orientation ? words(String(orientation)) : UNKNOWN);
         },
         /** @param {import("../core/api.js").Device} value */
         update(value) {

@@ -25,7 +25,7 @@ export function pedometerCard({ group, device }, live, hasSteps) {
         own.hidden = value !== "own";
         load();
     } });
-    const from = h("input", { class: "field", type: "datetime-local", "aria-label": "Beginning", onchange: () => load() });
+    const from = h("input", { class: "field", type: "datetime-local", "aria-label": "Start", onchange: () => load() });
     const to = h("input", { class: "field", type: "datetime-local", "aria-label": "End", onchange: () => load() });
     const own = h("div", { class: "walk-own", hidden: true }, from, h("span", { class: "muted" }, "to"), to);
     const list = h("dl", { class: "walk" });
@@ -51,7 +51,7 @@ export function pedometerCard({ group, device }, live, hasSteps) {
         const query = interval();
         if (!(query.to > query.from)) {
             list.replaceChildren();
-            setText(foot, "The end must be after the beginning.");
+            setText(foot, "The end must be after the start.");
             return;
         }
         try {
@@ -74,7 +74,7 @@ export function pedometerCard({ group, device }, live, hasSteps) {
         const next = known.map(({ key }) => key).join();
         if (next !== shape || !known.length) {
             shape = next;
-            list.replaceChildren(...(known.length ? known.map(({ key, label }) => h("div", { class: `walk-item walk-${key}` }, h("dt", null, label), h("dd", null, h("span", { class: "walk-value num" }), h("span", { class: "walk-unit" })))) : [h("div", { class: "walk-none muted" }, "No steps in this time")]));
+            list.replaceChildren(...(known.length ? known.map(({ key, label }) => h("div", { class: `walk-item walk-${key}` }, h("dt", null, label), h("dd", null, h("span", { class: "walk-value num" }), h("span", { class: "walk-unit" })))) : [h("div", { class: "walk-none muted" }, "No steps in this period")]));
         }
         known.forEach(({ value, unit }, i) => {
             setText(list.children[i].querySelector(".walk-value"), value);

@@ -60,7 +60,7 @@ export function timelineCard({ group, device }) {
         if (next !== signature) {
             signature = next;
             if (!list.some(({ state }) => state)) {
-                bar.replaceChildren(h("div", { class: "bar-empty" }, "No state has been reported in this time"));
+                bar.replaceChildren(h("div", { class: "bar-empty" }, "No state has been reported in this period"));
                 table.replaceChildren(h("tr", null, h("td", { colspan: 4, class: "muted" }, "None")));
             } else {
                 bar.replaceChildren(...list.map((part) => segment(part)));
@@ -80,7 +80,7 @@ export function timelineCard({ group, device }) {
         setText(note, parts.map(([state, share]) => `${stateWord(state)} ${share > 0.995 && share < 1 ? "> 99" : share < 0.01 ? "< 1" : Math.round(share * 100)} %`).join(" · "));
     }
 
-    /** The present state is older than the range. */
+    /** The current state is older than the range. */
     function fallback() {
         return current?.state && current.since ? [{ state: current.state, previous: null, reason: current.reason, since: current.since }] : [];
     }
@@ -138,7 +138,7 @@ export function timelineCard({ group, device }) {
 }
 
 function describe({ state, reason, from, to, open }, time) {
-    if (state === null) return "State not known";
+    if (state === null) return "State unknown";
     const why = reason ? `: ${reasonText(reason)}` : "";
     return `${stateWord(state)}${why}, from ${nearTime(from, time)}${open ? " until now" : ` to ${nearTime(to, time)}`}, ${duration((to - from) / 1e6)}`;
 }
@@ -146,5 +146,5 @@ function describe({ state, reason, from, to, open }, time) {
 function row({ state, reason, from, to, open }, time) {
     return h("tr", null, h("td", { class: "num" }, nearTime(from, time)),
         h("td", null, h("span", { class: "state", data: { state } }, h("span", { class: "state-dot", "aria-hidden": "true" }), stateWord(state))),
-        h("td", null, reasonText(reason) || "–"), h("td", { class: "num" }, open ? "lasts" : duration((to - from) / 1e6)));
+        h("td", null, reasonText(reason) || "–"), h("td", { class: "num" }, open ? "ongoing" : duration((to - from) / 1e6)));
 }

@@ -59,7 +59,7 @@ export function trackCard({ group, device }, live, hasLocation) {
         map.setView([0, 0], 2);
         layer = L.layerGroup().addTo(map);
         draw(true);
-    }).catch(() => say("The map library is missing", "The server finds no Leaflet: install the Debian package libjs-leaflet on it."));
+    }).catch(() => say("Map not available", "Leaflet is not installed on the server: install the Debian package libjs-leaflet there."));
 
     async function load() {
         const time = now();
@@ -93,7 +93,7 @@ export function trackCard({ group, device }, live, hasLocation) {
     function draw(fits) {
         const last = fixes[fixes.length - 1];
         if (isLoaded && !last) {
-            say("No position in this time", lastReport ? "The receiver is searching: its last report had no fix." : "Choose a longer time, or check the location source of the device.");
+            say("No position in this period", lastReport ? "The receiver is searching: its last report had no fix." : "Choose a longer time, or check the location source of the device.");
             setText(caption, "");
             return;
         }
@@ -157,10 +157,10 @@ function captionOf(fix, report, length) {
     const parts = [position(fix.lat, fix.lon, 6)];
     if (fix.hacc) parts.push(`± ${fixed(fix.hacc, fix.hacc < 10 ? 1 : 0)} m`);
     if (fix.speed !== null && fix.speed !== undefined) parts.push(Object.values(speedIn(fix.speed, units)).join(" "));
-    if (fix.alt !== null && fix.alt !== undefined) parts.push(`${fixed(fix.alt)} m high`);
+    if (fix.alt !== null && fix.alt !== undefined) parts.push(`${fixed(fix.alt)} m altitude`);
     parts.push(`track ${Object.values(distanceIn(length, units)).join(" ")}`);
     if (isStale(fix)) parts.push(`stale: fix is ${age((time - fix.at) / 1e6)} old`);
     else if (time - fix.t > OLD) parts.push(`last fix ${age((time - fix.t) / 1e6)} ago`);
-    if (report && !hasPosition(report)) parts.push("no fix at present");
+    if (report && !hasPosition(report)) parts.push("no fix at the moment");
     return parts.join(" · ");
 }

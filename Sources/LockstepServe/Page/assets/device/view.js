@@ -126,6 +126,6 @@ function firstPlots(streams) {
 
 function failure(error) {
     const fleetLink = h("a", { class: "button", href: "#/" }, "Show the fleet");
-    if (error.status === 404) return emptyState({ symbol: "search", title: "This device is not known", text: "No sample, state or report of it has arrived. Check its group and its name.", action: fleetLink });
+    if (error.status === 404) return emptyState({ symbol: "search", title: "Unknown device", text: "Nothing has been received from this device. Check the group and the name.", action: fleetLink });
     return emptyState({ symbol: "warning", title: error.status === 0 ? "The server does not answer" : error.title, text: error.detail || "The page tries again every ten seconds.", action: fleetLink });
 }

@@ -1,6 +1,7 @@
 /** Leaflet, loaded when the first map is shown, and maps in the look of the page. */
 
 import { session } from "../core/session.js";
+import { isOpenStreetMap, tileAttribution } from "../pure/geo.js";
 import { prefersReducedMotion, token } from "../core/theme.js";
 import { graticuleLayer } from "./graticule.js";
 
@@ -16,7 +17,7 @@ export function loadLeaflet() {
 }
 
 /**
- * Returns a map with tiles if the server names some, else with a graticule.
+ * Returns a map. It has tiles if the server names some, else a graticule.
  * @param {any} L @param {HTMLElement} element
  */
 export function createMap(L, element) {
@@ -25,13 +26,22 @@ export function createMap(L, element) {
         zoomAnimation: !isStill, fadeAnimation: !isStill, inertia: !isStill });
     L.control.zoom({ position: "topright", zoomInTitle: "Zoom in", zoomOutTitle: "Zoom out" }).addTo(map);
     L.control.scale({ position: "bottomleft", imperial: false, maxWidth: 120 }).addTo(map);
-    const tiles = session.system?.tiles;
+    // A map that is shown first may be made before the server has named its tiles.
+    if (session.system) addBase(L, map);
+    else session.addEventListener("system", () => map.getPane("mapPane") && addBase(L, map), { once: true });
+    return map;
+}
+
+function addBase(L, map) {
+    const tiles = session.system.tiles;
     if (tiles) {
         L.control.attribution({ prefix: false }).addTo(map);
-        L.tileLayer(tiles, { maxZoom: 21, maxNativeZoom: 19, attribution: "© OpenStreetMap contributors" }).addTo(map);
+        const layer = L.tileLayer(tiles, { maxZoom: 21, maxNativeZoom: 19, attribution: tileAttribution(tiles) });
+        // OpenStreetMap refuses requests that do not name the site; its path stays private.
+        if (isOpenStreetMap(tiles)) layer.on("tileloadstart", ({ tile }) => { tile.referrerPolicy = "origin"; });
+        layer.addTo(map);
     }
     graticuleLayer(L, { isBase: !tiles }).addTo(map);
-    return map;
 }
 
 /** Colours of a map, which Leaflet's canvas cannot read from the style sheet. */

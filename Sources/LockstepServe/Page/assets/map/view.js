@@ -40,7 +40,7 @@ export function show(main) {
         map = createMap(L, element);
         map.setView([0, 0], 2);
         update();
-    }).catch(() => fail("The map library is missing", "The server finds no Leaflet: install the Debian package libjs-leaflet on it."));
+    }).catch(() => fail("Map not available", "Leaflet is not installed on the server: install the Debian package libjs-leaflet there."));
 
     function fail(title, text) {
         notice.hidden = false;

@@ -151,7 +151,7 @@ export class Chart {
             this.#future(c, area, view);
             c.restore();
         }
-        this.#note(this.past.problem ?? (series && !extent && !this.past.isLoading ? "No samples in this time" : series ? null : "Loading"));
+        this.#note(this.past.problem ?? (series && !extent && !this.past.isLoading ? "No samples in this period" : series ? null : "Loading"));
         this.element.toggleAttribute("data-loading", this.past.isLoading);
         if (cursor !== null) this.#cursor(c, area, view, cursor);
         this.#pastValues(series, cursor);

@@ -90,3 +90,21 @@ export function graticule(low, high, count) {
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k += 1) lines.push(k * step);
     return { lines, step, decimals: Math.max(0, Math.min(6, Math.ceil(-Math.log10(step) - 1e-9))) };
 }
+
+/**
+ * Returns whom a map has to name for its tiles: the licence of OpenStreetMap's own servers asks for its contributors; of
+ * other servers only the host is known.
+ * @param {string} tiles address with placeholders
+ */
+export function tileAttribution(tiles) {
+    return isOpenStreetMap(tiles) ? "© OpenStreetMap contributors" : `Tiles: ${hostOf(tiles)}`;
+}
+
+/** Whether tiles come from OpenStreetMap's own servers. @param {string} tiles address with placeholders */
+export function isOpenStreetMap(tiles) {
+    return /(^|\.)openstreetmap\.(org|de|fr)$/.test(hostOf(tiles));
+}
+
+function hostOf(tiles) {
+    return (/^https?:\/\/([^/?#]+)/.exec(tiles)?.[1] ?? "").replace(/^.*@/, "").replace(/^\{[a-z]+\}\./, "").replace(/:\d+$/, "").toLowerCase();
+}

@@ -8,7 +8,7 @@
  */
 
 export const SORTS = {
-    problems: "What is wrong first",
+    problems: "Problems first",
     name: "Name",
     age: "Last sample",
     rate: "Rate",

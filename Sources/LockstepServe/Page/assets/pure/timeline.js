@@ -7,7 +7,7 @@
  *
  * @typedef {object} Interval
  * @property {string|null} state null before the first known state
- * @property {string|null} reason @property {number} from @property {number} to @property {boolean} open whether it lasts
+ * @property {string|null} reason @property {number} from @property {number} to @property {boolean} open whether it is ongoing
  */
 
 /**

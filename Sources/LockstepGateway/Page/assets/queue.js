@@ -1,0 +1,110 @@
+/** Batches in the browser's database until the gateway has acknowledged them. */
+
+const NAME = "lockstep-join";
+
+/** @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
+function result(request) {
+    return new Promise((resolve, reject) => {
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => reject(request.error);
+    });
+}
+
+/** @param {IDBTransaction} transaction @returns {Promise<void>} */
+function completion(transaction) {
+    return new Promise((resolve, reject) => {
+        transaction.oncomplete = () => resolve();
+        transaction.onabort = transaction.onerror = () => reject(transaction.error ?? new DOMException("aborted", "AbortError"));
+    });
+}
+
+/** @returns {Promise<Queue>} */
+export async function openQueue() {
+    const request = indexedDB.open(NAME, 1);
+    request.onupgradeneeded = () => {
+        request.result.createObjectStore("batches", { autoIncrement: true });
+        request.result.createObjectStore("refused", { autoIncrement: true });
+        request.result.createObjectStore("settings");
+    };
+    return new Queue(await result(request));
+}
+
+/** @typedef {{group: string, device: string, epoch: string, seq: number, made: number, state: string, reason?: string, streams: {stream: string, samples: any[][]}[]}} Batch */
+
+export class Queue {
+    #database;
+
+    /** @param {IDBDatabase} database */
+    constructor(database) {
+        this.#database = database;
+    }
+
+    /** Resolves when the batch is on disk. The write is issued at once, so that it also survives the end of the page. @param {Batch} batch */
+    add(batch) {
+        const transaction = this.#database.transaction("batches", "readwrite", { durability: "strict" });
+        const done = completion(transaction);
+        transaction.objectStore("batches").add(batch);
+        transaction.commit?.();
+        return done;
+    }
+
+    /** The oldest batch and its key, or null. @returns {Promise<{key: IDBValidKey, batch: Batch}|null>} */
+    async first() {
+        const cursor = await result(this.#database.transaction("batches").objectStore("batches").openCursor());
+        return cursor && { key: cursor.key, batch: cursor.value };
+    }
+
+    /** @param {IDBValidKey} key */
+    remove(key) {
+        const transaction = this.#database.transaction("batches", "readwrite", { durability: "strict" });
+        transaction.objectStore("batches").delete(key);
+        return completion(transaction);
+    }
+
+    /** Moves a batch out of the way that the gateway will never store. */
+    refuse(key, batch, detail) {
+        const transaction = this.#database.transaction(["batches", "refused"], "readwrite", { durability: "strict" });
+        transaction.objectStore("refused").add({ batch, detail, at: Date.now() });
+        transaction.objectStore("batches").delete(key);
+        return completion(transaction);
+    }
+
+    /** Puts all refused batches at the end of the queue, with new numbers: the gateway may have passed theirs. @param {string} epoch */
+    async retryRefused(epoch) {
+        const transaction = this.#database.transaction(["batches", "refused"], "readwrite", { durability: "strict" });
+        const refused = transaction.objectStore("refused");
+        const all = await result(refused.getAll());
+        all.forEach(({ batch }, i) => transaction.objectStore("batches").add({ ...batch, epoch, seq: i + 1 }));
+        refused.clear();
+        await completion(transaction);
+    }
+
+    /** Deletes all batches of a store. @param {"batches"|"refused"} store */
+    async clear(store) {
+        const transaction = this.#database.transaction(store, "readwrite");
+        transaction.objectStore(store).clear();
+        await completion(transaction);
+    }
+
+    /** @returns {Promise<{waiting: number, oldest: number|null, refused: number, detail: string|null}>} */
+    async summary() {
+        const transaction = this.#database.transaction(["batches", "refused"]);
+        const [waiting, first, refused, last] = await Promise.all([
+            result(transaction.objectStore("batches").count()), result(transaction.objectStore("batches").openCursor()),
+            result(transaction.objectStore("refused").count()), result(transaction.objectStore("refused").openCursor(null, "prev")),
+        ]);
+        return { waiting, oldest: first?.value.made ?? null, refused, detail: last?.value.detail ?? null };
+    }
+
+    /** @param {string} name @returns {Promise<any>} */
+    setting(name) {
+        return result(this.#database.transaction("settings").objectStore("settings").get(name));
+    }
+
+    /** @param {Record<string, any>} values */
+    async set(values) {
+        const transaction = this.#database.transaction("settings", "readwrite");
+        for (const [name, value] of Object.entries(values)) transaction.objectStore("settings").put(value, name);
+        await completion(transaction);
+    }
+}
