@@ -31,6 +31,16 @@ public struct ClockMap: Sendable {
             .sorted { ($0[0].segment, $0[0].time) < ($1[0].segment, $1[0].time) }
     }
 
+    /// The lowest and highest possible offset of all estimates: the device's time minus the collector's, in µs.
+    public var offsets: ClosedRange<Int64> {
+        var (low, high) = (Int64.max, Int64.min)
+        for point in segments.joined() {
+            low = min(low, point.offset - point.bound)
+            high = max(high, point.offset + point.bound)
+        }
+        return min(low, high)...max(low, high)
+    }
+
     /// Converts a time of the device.
     public func convert(_ time: Timestamp) -> Conversion {
         var best: (distance: Int64, segment: Int)?

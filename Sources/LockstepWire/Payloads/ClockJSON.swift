@@ -45,12 +45,12 @@ public enum ClockJSON {
             let wire = try JSONDecoder().decode(Pong.self, from: payload)
             let limit: Int64 = 1 << 53
             guard (0..<limit).contains(wire.received), (0..<limit).contains(wire.sent),
-                (-limit..<limit).contains(wire.shift), (0..<limit).contains(wire.max_error ?? 0),
+                (-limit..<limit).contains(wire.shift), (0..<limit).contains(wire.maxError ?? 0),
                 wire.boot.utf8.count <= 64
             else { throw PayloadError("a value of the time exchange is out of range") }
             return ClockPong(
                 number: wire.n, collector: try CollectorID(validating: wire.collector), boot: wire.boot,
-                received: wire.received, sent: wire.sent, shift: wire.shift, maxError: wire.max_error)
+                received: wire.received, sent: wire.sent, shift: wire.shift, maxError: wire.maxError)
         } catch let error as IdentifierError {
             throw PayloadError(error.description)
         } catch {
@@ -67,6 +67,11 @@ public enum ClockJSON {
         var received: Int64
         var sent: Int64
         var shift: Int64
-        var max_error: Int64?
+        var maxError: Int64?
+
+        enum CodingKeys: String, CodingKey {
+            case n, collector, boot, received, sent, shift
+            case maxError = "max_error"
+        }
     }
 }

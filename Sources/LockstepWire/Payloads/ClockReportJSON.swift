@@ -9,12 +9,22 @@ struct ClockReportJSON: Decodable {
         var offset: Int64
         var skew: Int64
         var bound: Int64
-        var skew_bound: Int64
+        var skewBound: Int64
+
+        enum CodingKeys: String, CodingKey {
+            case collector, t, segment, offset, skew, bound
+            case skewBound = "skew_bound"
+        }
     }
 
     private var synchronised: Bool?
-    private var max_error: Int64?
+    private var maxError: Int64?
     private var points: [Point]?
+
+    private enum CodingKeys: String, CodingKey {
+        case synchronised, points
+        case maxError = "max_error"
+    }
 
     static func encode(_ report: ClockReport, into object: inout JSONObjectWriter) {
         object.member("clock") { clock in
@@ -38,18 +48,18 @@ struct ClockReportJSON: Decodable {
     /// Returns the report.
     /// - Throws: ``PayloadError`` or `IdentifierError` for invalid values.
     func report() throws -> ClockReport {
-        guard (0..<1 << 53).contains(max_error ?? 0) else {
-            throw PayloadError("'max_error' is \(max_error ?? 0): it must be a time in µs")
+        guard (0..<1 << 53).contains(maxError ?? 0) else {
+            throw PayloadError("'max_error' is \(maxError ?? 0): it must be a time in µs")
         }
         let points = try (points ?? []).prefix(ClockReport.maxPoints).map { point in
             let decoded = ClockPoint(
                 collector: try CollectorID(validating: point.collector), time: Timestamp(microseconds: point.t),
                 segment: Timestamp(microseconds: point.segment), offset: point.offset, skew: point.skew,
-                bound: point.bound, skewBound: point.skew_bound)
+                bound: point.bound, skewBound: point.skewBound)
             guard decoded.isValid else { throw PayloadError("a point of 'clock' has a value that is out of range") }
             return decoded
         }
-        return ClockReport(isSynchronised: synchronised, maxError: max_error, points: points)
+        return ClockReport(isSynchronised: synchronised, maxError: maxError, points: points)
     }
 }
 
