@@ -72,9 +72,7 @@ struct DeviceClockNow {
     init(device: DeviceAddress, point: ClockPoint, now: Timestamp) {
         self.device = device
         self.point = point
-        let interval = max(0, now - (point.time - point.offset))
-        (offset, bound) = point.extrapolated(by: interval)
-        age = Double(interval) / 1e6
+        (offset, bound, age) = point.at(collectorTime: now)
     }
 
     /// The clock as a JSON object.

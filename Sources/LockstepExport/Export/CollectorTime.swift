@@ -54,6 +54,11 @@ public struct CollectorTime: Sendable {
         )
     }
 
+    /// Converts a single time of a device.
+    public func time(_ time: Timestamp, of device: DeviceAddress) -> Timestamp {
+        maps[device]?.convert(time).time ?? time
+    }
+
     /// Starts another pass over the same rows.
     public mutating func restart() { series = [:] }
 

@@ -44,6 +44,15 @@ public struct ClockPoint: Hashable, Sendable {
     }
 }
 
+extension ClockPoint {
+    /// The offset, its bound and the age of the estimate in s, at a time on the collector's clock.
+    public func at(collectorTime now: Timestamp) -> (offset: Double, bound: Double, age: Double) {
+        let interval = max(0, now - (time - offset))
+        let (offset, bound) = extrapolated(by: interval)
+        return (offset, bound, Double(interval) / 1e6)
+    }
+}
+
 /// The largest assumed change of a quartz oscillator's frequency.
 ///
 /// The frequency follows the temperature: a quartz 10 K from its turnover temperature changes by about 1 ppm per K, and

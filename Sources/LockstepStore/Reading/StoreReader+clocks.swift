@@ -43,22 +43,33 @@ extension StoreReader {
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func newestClocks() throws(StoreError) -> [(device: DeviceAddress, point: ClockPoint)] {
         try reading {
-            // The newest one by the collector's clock, because the device's clock may have been set back.
-            let select = try database.prepare(
-                """
-                SELECT collector, t, segment, offset, skew, bound, skew_bound, max(t - offset) FROM clocks
-                WHERE device_id = ?
-                """)
+            let select = try newestClockStatement()
             var clocks: [(device: DeviceAddress, point: ClockPoint)] = []
             for device in try numberedDevices() {
-                select.reset()
-                try select.bind(device.id, at: 1)
-                if try select.step(), select.text(at: 0) != nil {
-                    clocks.append((device.address, clockPoint(select, at: 0)))
-                }
+                if let point = try newestClock(select, of: device.id) { clocks.append((device.address, point)) }
             }
             return clocks
         }
+    }
+
+    /// Returns the newest estimate of a device's clock, or nil if there is none.
+    func newestClock(of device: Int64) throws(SQLiteError) -> ClockPoint? {
+        try newestClock(try newestClockStatement(), of: device)
+    }
+
+    /// The newest one by the collector's clock, because the device's clock may have been set back.
+    private func newestClockStatement() throws(SQLiteError) -> SQLiteStatement {
+        try database.prepare(
+            """
+            SELECT collector, t, segment, offset, skew, bound, skew_bound, max(t - offset) FROM clocks
+            WHERE device_id = ?
+            """)
+    }
+
+    private func newestClock(_ select: SQLiteStatement, of device: Int64) throws(SQLiteError) -> ClockPoint? {
+        select.reset()
+        try select.bind(device, at: 1)
+        return try select.step() && select.text(at: 0) != nil ? clockPoint(select, at: 0) : nil
     }
 }
 

@@ -6,7 +6,7 @@ struct ClockTable {
     static let create = """
         CREATE TABLE clocks (
             -- Estimates of devices' clocks, linear in between. See docs/clock.md and the view v_clocks.
-            device_id INTEGER NOT NULL REFERENCES devices,
+            device_id INTEGER NOT NULL REFERENCES merged_devices,
             collector TEXT NOT NULL, -- id of the collector whose clock is the reference
             epoch TEXT NOT NULL, -- epoch of the agent's outbox
             t INTEGER NOT NULL, -- time of the estimate on the device's time line, in µs since 1970-01-01 UTC
