@@ -174,7 +174,7 @@ let package = Package(
         .executableTarget(
             name: "lockstep",
             dependencies: [
-                "LockstepModel", "LockstepClock", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
                 "LockstepExport",
                 "LockstepAgent", "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors",
                 "LockstepCommandLine",
