@@ -28,6 +28,7 @@ let package = Package(
     name: "lockstep",
     products: [
         .library(name: "LockstepModel", targets: ["LockstepModel"]),
+        .library(name: "LockstepClock", targets: ["LockstepClock"]),
         .library(name: "LockstepWire", targets: ["LockstepWire"]),
         .library(name: "LockstepMQTT", targets: ["LockstepMQTT"]),
         .library(name: "LockstepStore", targets: ["LockstepStore"]),
@@ -71,9 +72,13 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
         // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
         .systemLibrary(name: "CEpoll"),
+        // adjtimex, for the discipline of the wall clock. Swift's Glibc module does not include it.
+        .systemLibrary(name: "CTimex"),
 
         // Basic types: samples, streams, timestamps, identifiers, life-cycle states.
         .target(name: "LockstepModel"),
+        // The comparison of two clocks: estimates with bounds, and the conversion of times.
+        .target(name: "LockstepClock", dependencies: ["CTimex", "LockstepModel"]),
         // MQTT topics and payload encodings.
         .target(name: "LockstepWire", dependencies: ["LockstepModel"]),
         // The MQTT client. The only module that calls libmosquitto.
@@ -85,7 +90,7 @@ let package = Package(
         // The sample store in a ClickHouse database. The only module that calls libcurl.
         .target(name: "LockstepClickHouse", dependencies: ["CCurl", "LockstepModel", "LockstepStore"]),
         // File formats of exported samples.
-        .target(name: "LockstepExport", dependencies: ["LockstepModel", "LockstepStore"]),
+        .target(name: "LockstepExport", dependencies: ["LockstepModel", "LockstepClock", "LockstepStore"]),
         // Algorithms without I/O: attitude, filters, gestures, steps.
         .target(name: "LockstepMotion", dependencies: ["LockstepModel"]),
         // Sensor sources, and the hub that shares them between consumers.
@@ -98,15 +103,15 @@ let package = Package(
         .target(
             name: "LockstepAgent",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepSensors",
+                "LockstepModel", "LockstepClock", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepSensors",
                 "LockstepSupervision", logging, serviceLifecycle,
             ]),
         // From broker to store: ingest, acknowledgement, life cycle.
         .target(
             name: "LockstepCollector",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision", logging,
-                serviceLifecycle,
+                "LockstepModel", "LockstepClock", "LockstepWire", "LockstepMQTT", "LockstepStore",
+                "LockstepSupervision", logging, serviceLifecycle,
             ]),
         // From foreign formats to the broker: translators, an outbox of many devices, delivery.
         .target(
@@ -191,6 +196,7 @@ let package = Package(
 
         .testTarget(
             name: "LockstepModelTests", dependencies: ["LockstepModel", "LockstepSensors", "SensorTestSupport"]),
+        .testTarget(name: "LockstepClockTests", dependencies: ["LockstepClock", "LockstepModel", "LockstepWire"]),
         .testTarget(
             name: "LockstepWireTests",
             dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire", "SensorTestSupport"]),

@@ -13,6 +13,8 @@ public struct IngestGroup: Sendable {
     public var lifecycles: [DeviceAddress: LifecycleSnapshot]
     /// The batches that agents report as dropped.
     public var dropped: [DroppedBatches]
+    /// The estimates of devices' clocks. An estimate that is already stored is ignored.
+    public var clocks: [DeviceClock] = []
     /// The new times of evidence for states that did not change, in order of receipt. The snapshot of a device in
     /// `lifecycles` is newer than its evidence here. A store may write them later.
     public var evidence: [DeviceEvidence] = []
@@ -37,7 +39,7 @@ public struct IngestGroup: Sendable {
     /// Whether the group is empty.
     public var isEmpty: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && lifecycles.isEmpty && dropped.isEmpty
-            && seen.isEmpty && evidence.isEmpty
+            && seen.isEmpty && evidence.isEmpty && clocks.isEmpty
     }
 
     /// Whether writing the group can be deferred, because it contains only heartbeats: no acknowledgement depends on
@@ -60,6 +62,23 @@ public struct IngestGroup: Sendable {
 
     /// The individual batches of all runs.
     package var batches: [ReceivedBatch] { runs.flatMap(\.received) }
+}
+
+/// An estimate of a device's clock.
+public struct DeviceClock: Sendable, Hashable {
+    /// The device.
+    public var device: DeviceAddress
+    /// The epoch of the device's outbox. It changes when the device's clock is stepped.
+    public var epoch: Epoch
+    /// The estimate.
+    public var point: ClockPoint
+
+    /// Creates the estimate of a device.
+    public init(device: DeviceAddress, epoch: Epoch, point: ClockPoint) {
+        self.device = device
+        self.epoch = epoch
+        self.point = point
+    }
 }
 
 /// A new time of evidence for the state of a device.

@@ -35,6 +35,9 @@ extension SQLiteStore {
             evidence[Int(id)] = snapshot.evidenceTime?.microseconds
             changes[changes.position(of: id, device)].snapshot = snapshot
         }
+        for clock in group.clocks {
+            try clocks.write(clock, of: devices.id(of: clock.device, in: database))
+        }
         try insertBatchNumbers(of: group, runs)
         try rejected.write(group.rejected)
     }

@@ -41,6 +41,7 @@ public final class SQLiteStore: SampleStore {
     var conflicts: ConflictTable
     let lifecycle: LifecycleTable
     let rejected: RejectedTable
+    let clocks: ClockTable
     /// The two logs. ``activeLog`` receives new rows.
     var logs: LogPair<LogWriter>
     var activeLog = LogNumber.first
@@ -100,6 +101,7 @@ public final class SQLiteStore: SampleStore {
             conflicts = try ConflictTable(limit: options.conflictLimit, in: database)
             lifecycle = try LifecycleTable(in: database)
             rejected = try RejectedTable(limit: options.rejectedLimit, in: database)
+            clocks = try ClockTable(in: database)
             let database = database
             logs = try LogPair { try LogWriter($0, in: database) }
             try recoverLogs()

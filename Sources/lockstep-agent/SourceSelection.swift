@@ -24,7 +24,15 @@ struct SourceSelection: ParsableArguments {
     @Option(help: "Root of character devices for iio (default: /dev).")
     var devRoot: String?
 
-    static let names = ["source", "speed", "stamp", "sysfs-root", "dev-root", "streams"]
+    @Option(
+        help: """
+            Delay by which the timestamps of a source are too late, as SOURCE=DURATION or SOURCE:STREAM=DURATION, such \
+            as gpsd=150ms or iio:motion/gyroscope=4ms; may be repeated. It does not apply to times that a source \
+            itself states.
+            """)
+    var delay: [String] = []
+
+    static let names = ["delay", "source", "speed", "stamp", "sysfs-root", "dev-root", "streams"]
 
     /// Returns the selected sources.
     /// - Parameters:
@@ -51,7 +59,8 @@ struct SourceSelection: ParsableArguments {
         if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
             throw CommandFailure("the source '\(twice)' is given twice")
         }
-        return sources
+        return try sources.delayed(
+            by: settings.values("delay", delay) { try DelayOption(parsing: $0, streams: settings.streams) })
     }
 }
 

@@ -23,6 +23,7 @@ struct QueryCommand: ParsableCommand {
               lockstep query steps --store sqlite:samples.db --device lab/left --csv > left.csv
               lockstep query location --store sqlite:samples.db --last
               lockstep query steps --store sqlite:samples.db --from -1d --every 1h
+              lockstep query accelerometer --store sqlite:samples.db --time collector --csv
             """)
 
     @Argument(help: "Name of a stream or of its table.")
@@ -53,6 +54,12 @@ struct QueryCommand: ParsableCommand {
     @Option(help: "Maximum number of rows.")
     var limit: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "Time line of the rows: device (as stored), or collector, with the column bound_us, the largest possible error."
+        ))
+    var time: TimeReference = .device
+
     @Flag(help: "Output format.")
     var format: RowFormat = .text
 
@@ -60,8 +67,8 @@ struct QueryCommand: ParsableCommand {
         if let limit, limit < 0 { throw CommandFailure("--limit must be at least 0") }
         let detail = try detail()
         let now = Moment.now().wall
-        let from = try from.map { try time($0, now: now) }
-        let to = try to.map { try time($0, now: now) }
+        let from = try from.map { try LockstepCommandLine.time($0, now: now) }
+        let to = try to.map { try LockstepCommandLine.time($0, now: now) }
         if let from, let to, from > to { throw CommandFailure("--from \(from) is after --to \(to)") }
         let reader = try options.reader()
         let catalog = try reader.catalog()
@@ -71,6 +78,10 @@ struct QueryCommand: ParsableCommand {
                     + catalog.streams.map(\.name).joined(separator: ", "))
         }
         let selections = try selections(reader)
+        if time == .collector {
+            return try printOnCollectorTime(
+                stream, detail, from: from, to: to, selections, try options.sqliteReader(for: "query --time collector"))
+        }
         var output = OutputBuffer()
         // After an error, print the rows read so far.
         defer { Terminal.output.write(output.bytes) }
@@ -93,6 +104,7 @@ struct QueryCommand: ParsableCommand {
 
     private func detail() throws -> QueryDetail {
         guard let every else { return last ? .last : .samples }
+        guard time == .device else { throw CommandFailure("--every is only for --time device") }
         guard !last else { throw CommandFailure("use either --last or --every, not both") }
         let length = try parseDuration(every)
         guard (1_000_000...86_400_000_000).contains(length) else {

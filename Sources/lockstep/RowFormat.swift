@@ -17,12 +17,14 @@ enum RowFormat: String, EnumerableFlag {
     }
 
     /// Creates a writer of this format.
-    /// - Parameter columns: the columns after device and time.
-    func writer(columns: [SensorStream.Column]) -> any RowWriter {
+    /// - Parameters:
+    ///   - columns: the columns after device and time.
+    ///   - extra: further columns, after these.
+    func writer(columns: [SensorStream.Column], extra: [ExportColumn] = []) -> any RowWriter {
         switch self {
-        case .text: TableWriter(columns: columns)
-        case .csv: CSVWriter(columns: columns.map(ExportColumn.init))
-        case .json: NDJSONWriter(columns: columns.map(ExportColumn.init))
+        case .text: TableWriter(columns: columns, extra: extra)
+        case .csv: CSVWriter(columns: columns.map(ExportColumn.init) + extra)
+        case .json: NDJSONWriter(columns: columns.map(ExportColumn.init) + extra)
         }
     }
 }

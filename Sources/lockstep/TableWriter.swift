@@ -21,15 +21,19 @@ struct TableWriter: RowWriter {
     }
 
     /// Creates a writer.
-    /// - Parameter columns: the columns after device and time.
-    init(columns: [SensorStream.Column]) {
-        self.columns = columns.map { column in
+    /// - Parameters:
+    ///   - columns: the columns after device and time.
+    ///   - extra: further columns, after these.
+    init(columns: [SensorStream.Column], extra: [ExportColumn] = []) {
+        let own = columns.map { column in
             let hasUnit = !column.unit.isEmpty && !column.isTime
             let title = hasUnit ? "\(column.name) (\(column.unit))" : column.name
             return Column(
                 kind: column.kind, isTime: column.isTime, title: title,
                 width: max(column.isTime ? Self.timeWidth + 2 : 14, title.count + 2))
         }
+        self.columns =
+            own + extra.map { Column(kind: $0.kind, isTime: false, title: $0.name, width: max(14, $0.name.count + 2)) }
     }
 
     /// Writes the header, with units.

@@ -8,7 +8,7 @@ extension FuzzTarget {
     /// Every decoder of external input.
     static let all: [FuzzTarget] =
         BatchEncoding.allCases.flatMap { encoding in SensorStream.builtIn.map { batch(of: $0, in: encoding) } } + [
-            presence, acknowledgement, state, request, reply, health, topic, recording, gpsd, settings,
+            presence, acknowledgement, pong, state, request, reply, health, topic, recording, gpsd, settings,
         ]
         + iio + gateway
 
@@ -45,6 +45,17 @@ extension FuzzTarget {
                 at: Timestamp(microseconds: 1_795_232_024_668_621), reason: "start", dropped: [3...4, 9...9],
                 droppedSamples: 12, sources: ["simulate:2": "running", "gpsd": "no fix"]),
             Presence(epoch: nil, session: nil, phase: .lost, at: nil),
+            Presence(
+                epoch: Epoch(unchecked: "72fb8639bfae3695"), session: 1, phase: .foreground, at: nil,
+                clock: ClockReport(
+                    isSynchronised: true, maxError: 850,
+                    points: [
+                        ClockPoint(
+                            collector: CollectorID(unchecked: "main"),
+                            time: Timestamp(microseconds: 1_795_232_024_668_621),
+                            segment: Timestamp(microseconds: 1_795_232_024_000_000), offset: -1234, skew: -17_150,
+                            bound: 180, skewBound: 2400)
+                    ])),
         ], encode: PresenceJSON.encode, decode: PresenceJSON.decode)
 
     private static let acknowledgement = codec(
@@ -53,6 +64,14 @@ extension FuzzTarget {
             Acknowledgement(
                 epoch: Epoch(unchecked: "72fb8639bfae3695"), through: 40, missing: [42...44, 50...50], highest: 60)
         ], encode: AcknowledgementJSON.encode, decode: AcknowledgementJSON.decode)
+
+    private static let pong = codec(
+        "pong",
+        [
+            ClockPong(
+                number: 7, collector: CollectorID(unchecked: "main"), boot: "6248e85b", received: 36_273_066_848,
+                sent: 36_273_066_921, shift: 1_795_574_884_512_645, maxError: 900)
+        ], encode: ClockJSON.encode, decode: ClockJSON.decodePong)
 
     private static let state = codec(
         "state",

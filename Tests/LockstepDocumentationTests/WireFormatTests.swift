@@ -14,7 +14,7 @@ struct WireFormatTests {
     @Test("every JSON and CBOR example says what it is")
     func kinds() {
         let known = [
-            "batch", "rejected", "series", "presence", "state", "ack", "request", "reply", "health",
+            "batch", "rejected", "series", "presence", "state", "ack", "request", "reply", "health", "ping", "pong",
         ]
         for block in page.blocks where ["json", "hex"].contains(block.language) {
             #expect(known.contains(block.arguments.first ?? ""), "line \(block.line)")
@@ -56,11 +56,13 @@ struct WireFormatTests {
         #expect(unpacked == values)
     }
 
-    @Test("a presence, state, ack, request, reply or health is decoded, and encoded to the same text")
+    @Test("a presence, state, ack, request, reply, health, ping or pong is decoded, and encoded to the same text")
     func otherPayloads() throws {
         let recode: [String: (Data) throws -> [UInt8]] = [
             "presence": { PresenceJSON.encode(try PresenceJSON.decode($0)) },
             "state": { StateJSON.encode(try StateJSON.decode($0)) },
+            "ping": { data in ClockJSON.encode(try data.withUnsafeBytes { try ClockJSON.decodePing($0) }) },
+            "pong": { ClockJSON.encode(try ClockJSON.decodePong($0)) },
             "request": { RequestJSON.encode(try RequestJSON.decode($0)) },
             "reply": { ReplyJSON.encode(try ReplyJSON.decode($0)) },
             "health": { try CollectorHealth.decode($0).encoded() },

@@ -47,6 +47,8 @@ public struct AgentConfiguration: Sendable {
     public var backlogRate = 262_144
     /// The interval between presence messages while nothing changes, in µs.
     public var heartbeat: Int64 = 30_000_000
+    /// Whether the agent compares its clock with those of the collectors.
+    public var comparesClock = true
 
     /// Creates a configuration with default values.
     public init(

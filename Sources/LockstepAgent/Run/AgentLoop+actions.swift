@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LockstepClock
 import LockstepMQTT
 import LockstepModel
 import LockstepSensors
@@ -30,6 +31,7 @@ extension AgentLoop {
         case .replaceEpoch(let ack): replaceEpoch(after: ack, at: moment)
         case .stopBacklog: outbox.didDisconnect()
         case .reconnect:
+            state.clock.didDisconnect()
             link.reconnect()
             outbox.didDisconnect()
         case .resume(let event): send(event, at: moment)
@@ -77,6 +79,7 @@ extension AgentLoop {
         do {
             try link.subscribe(to: configuration.root.topic(configuration.address, .ack), qos: .atMostOnce)
             try link.subscribe(to: configuration.root.topic(configuration.address, .command), qos: .atLeastOnce)
+            subscribeToClock()
         } catch {
             logger.error("cannot subscribe", metadata: ["error": "\(error)"])
         }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LockstepClock
 import LockstepMQTT
 import LockstepModel
 import LockstepSensors
@@ -16,7 +17,14 @@ final class AgentLoop {
     let outbox: Outbox
     let link: BrokerLink
     let presencePublisher: PresencePublisher
+    /// The topic of the answers of the time exchange.
+    private let pongTopic: String
     var state: AgentState
+    /// The id of the subscription to the answers of the time exchange.
+    var clockSubscription: Int32?
+    /// The state of the wall clock, and the time at which it was read, in µs of the boot clock.
+    var discipline: KernelDiscipline?
+    var disciplineReadAt: Int64 = 0
 
     /// - Throws: ``OutboxError`` if the outbox cannot be opened.
     init(
@@ -31,6 +39,7 @@ final class AgentLoop {
             path: configuration.outboxPath, limits: configuration.outboxLimits, encoding: configuration.encoding,
             keepsJournal: configuration.keepsJournal, streams: configuration.root.streams)
         state = AgentState(configuration, pending: outbox.pending(), at: now)
+        pongTopic = configuration.root.topic(configuration.address, .clockPong)
         let presencePublisher = PresencePublisher(configuration: configuration, outbox: outbox, logger: logger)
         self.presencePublisher = presencePublisher
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
@@ -79,6 +88,7 @@ final class AgentLoop {
         for item in inbox.drain() { send(.item(item), at: moment) }
         for event in link.read() { send(event) }
         for stage in AgentState.Stage.beforeWrite { send(.stage(stage), at: moment) }
+        exchangeTime()
         for event in link.write() { send(event) }
         send(.stage(.completion), at: moment)
     }
@@ -97,6 +107,7 @@ final class AgentLoop {
     }
 
     private func receive(_ message: IncomingMessage) {
+        if message.topic == pongTopic { return receivePong(message, at: .now()) }
         if message.topic == configuration.root.topic(configuration.address, .command) {
             // One byte above the limit is enough to recognise an oversized request.
             let payload = Data(message.payload.prefix(RequestJSON.maxBytes + 1))
@@ -112,6 +123,7 @@ final class AgentLoop {
     }
 
     private func send(_ event: BrokerLink.Event) {
+        if updateClock(event) { return }
         let packetLimit: Int? = if case .connected = event { link.maximumPacketSize } else { nil }
         send(.link(event, packetLimit: packetLimit))
     }

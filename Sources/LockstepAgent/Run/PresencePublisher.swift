@@ -38,7 +38,8 @@ final class PresencePublisher {
         let presence = Presence(
             epoch: outbox.epoch, after: outbox.previousEpoch, session: session, phase: report.phase, at: report.time,
             reason: report.reason, dropped: current.ranges,
-            droppedSamples: outbox.droppedSamples + report.unsavedDropped, sources: report.sources)
+            droppedSamples: outbox.droppedSamples + report.unsavedDropped, sources: report.sources,
+            clock: report.clock)
         var published: Int32?
         do {
             guard let id = try link.publish(message(presence)) else { return nil }
@@ -48,6 +49,7 @@ final class PresencePublisher {
                 var earlier = presence
                 earlier.epoch = epoch
                 earlier.after = nil
+                earlier.clock = nil
                 earlier.dropped = batches.ranges
                 var message = message(earlier)
                 message.isRetained = false

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LockstepClock
 import LockstepMQTT
 import LockstepModel
 import LockstepSensors
@@ -33,6 +34,8 @@ struct AgentState {
     // Clocks.
     var timeLine: TimeLine
     var suspend: SuspendDetector
+    /// The comparison with the clocks of the collectors.
+    var clock = ClockSession()
     var stamper = SampleStamper()
     /// Whether the clock was stepped and the outbox has not started a new epoch yet.
     var needsEpoch = false
@@ -163,7 +166,7 @@ struct AgentState {
         let deadline = min(
             boot + Self.maxTurnInterval, coalescer.nextDeadline ?? .max,
             isOutboxFailing ? .max : removalDeadline ?? .max,
-            leases.nextExpiry ?? .max)
+            leases.nextExpiry ?? .max, clock.nextDeadline ?? .max)
         return delivery.canSendBacklog && isConnected ? min(deadline, boot + Self.backlogInterval) : deadline
     }
 

@@ -13,6 +13,8 @@ struct PresenceState {
     var isChanged = false
     /// The number of samples dropped before they reached the outbox.
     var unsavedDropped: Int64 = 0
+    /// What the device knows of its clock.
+    var clock = ClockState()
 
     private let heartbeat: Int64
     private var reason = "start"
@@ -29,7 +31,9 @@ struct PresenceState {
 
     /// Returns the presence to publish.
     func report(at time: Timestamp) -> PresenceReport {
-        PresenceReport(phase: phase, reason: reason, sources: sources, unsavedDropped: unsavedDropped, time: time)
+        PresenceReport(
+            phase: phase, reason: reason, sources: sources, unsavedDropped: unsavedDropped, time: time,
+            clock: clock.report)
     }
 
     /// Sets the phase and its reason.
@@ -53,6 +57,7 @@ struct PresenceState {
         unacknowledged.insert(id)
         publishedAt = boot
         isChanged = false
+        clock.didPublish()
     }
 
     mutating func didAcknowledge(id: Int32) { unacknowledged.remove(id) }
@@ -83,4 +88,5 @@ struct PresenceReport: Hashable {
     /// The number of samples dropped before they reached the outbox.
     var unsavedDropped: Int64
     var time: Timestamp
+    var clock: ClockReport?
 }

@@ -18,11 +18,21 @@ extension Intake {
             group.dropped.append(
                 DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet(presence.dropped)))
         }
+        if let clock = presence.clock { ingest(clock, of: device, epoch: presence.epoch, at: moment) }
         // A last will comes from the broker, so it does not show that the device is alive.
         if presence.phase != .lost {
             group.seen[device] = moment.wall
             droppedSamples[device] = presence.droppedSamples > 0 ? presence.droppedSamples : nil
         }
         registry.handle(.presence(presence), of: device, at: moment, into: &group)
+    }
+
+    /// Adds the estimates of a device's clock against this collector's.
+    private mutating func ingest(_ report: ClockReport, of device: DeviceAddress, epoch: Epoch?, at moment: Moment) {
+        guard let epoch else { return }
+        for point in report.points where point.collector == collector ?? point.collector {
+            guard point.time - moment.wall <= maximumFuture else { continue }
+            group.clocks.append(DeviceClock(device: device, epoch: epoch, point: point))
+        }
     }
 }

@@ -16,6 +16,8 @@ struct Intake {
 
     /// The maximum number of devices.
     let maximumDevices: Int
+    /// The collector whose clock estimates are stored, or nil for those of all collectors.
+    var collector: CollectorID?
     var topics = TopicTable<Route>()
     var devices: [KnownDevice] = []
     /// The index of each device in `devices`.

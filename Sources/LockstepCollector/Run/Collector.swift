@@ -49,7 +49,10 @@ public final class Collector: Service {
                             let loop = try CollectorLoop(
                                 configuration, store: makeStore(), wakeup: wakeup, logger: logger,
                                 supervisor: supervisor, transitions: continuation)
+                            let clock = ClockResponder(configuration, logger: logger)
+                            if configuration.answersClock { clock.start() }
                             loop.run { isStopping.withLock { $0 } }
+                            clock.stop()
                         })
                 }
             }

@@ -35,6 +35,8 @@ public struct CollectorConfiguration: Sendable {
     public var version: String?
     /// The interval at which the collector publishes its health, in µs.
     public var healthInterval: Int64 = 10_000_000
+    /// Whether the collector answers the time requests of agents.
+    public var answersClock = true
 
     /// Creates a configuration with default values.
     public init(id: CollectorID, broker: BrokerAddress) {

@@ -47,6 +47,7 @@ final class CollectorLoop {
         intake = Intake(
             root: configuration.root, limits: configuration.limits, maximumFuture: configuration.maximumFuture,
             maximumDevices: configuration.maximumDevices, devices: known.keys)
+        intake.collector = configuration.id
         registry = LifecycleRegistry(known, timing: configuration.timing, at: .now())
         let report = HealthReport(configuration: configuration, logger: logger)
         self.report = report

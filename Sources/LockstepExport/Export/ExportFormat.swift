@@ -15,6 +15,8 @@ public enum ExportFormat: String, CaseIterable, Sendable {
     public var isBinary: Bool { self == .mcap }
     /// Whether the file contains positions only.
     public var needsPositions: Bool { self == .geojson || self == .gpx }
+    /// Whether each sample has named columns, so that a column can be added.
+    public var hasColumns: Bool { self == .csv || self == .ndjson }
     /// Whether the samples of several devices are sorted by time, instead of by device, then time.
     public var mergesDevices: Bool { self == .mcap }
 }

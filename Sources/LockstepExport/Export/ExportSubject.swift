@@ -33,14 +33,18 @@ public enum ExportSubject: Sendable, Hashable {
     ///   - format: one of ``formats``.
     ///   - gap: the interval between two fixes, in µs, from which on a track has a new segment.
     ///   - creator: the name and version of the program, for formats that contain it.
+    ///   - hasBound: whether each row ends with ``CollectorTime/boundColumn``, for formats with columns.
     /// - Precondition: the subject can be exported in this format.
-    public func writer(format: ExportFormat, gap: Int64, creator: String) -> any ExportWriter {
+    public func writer(
+        format: ExportFormat, gap: Int64, creator: String, hasBound: Bool = false
+    ) -> any ExportWriter {
         precondition(formats.contains(format), "this subject cannot be exported as \(format)")
-        let columns = streams[0].columns.map(ExportColumn.init)
+        let bound = hasBound ? [CollectorTime.boundColumn] : []
+        let columns = streams[0].columns.map(ExportColumn.init) + bound
         switch format {
-        case .csv where streams.count > 1: return MotionCSVWriter(streams: streams)
+        case .csv where streams.count > 1: return MotionCSVWriter(streams: streams, bound: bound)
         case .csv: return RowExport(rows: CSVWriter(columns: columns))
-        case .ndjson where streams.count > 1: return MotionNDJSONWriter(streams: streams)
+        case .ndjson where streams.count > 1: return MotionNDJSONWriter(streams: streams, bound: bound)
         case .ndjson: return RowExport(rows: NDJSONWriter(columns: columns))
         case .geojson: return GeoJSONWriter(gap: gap)
         case .gpx: return GPXWriter(gap: gap, creator: creator)

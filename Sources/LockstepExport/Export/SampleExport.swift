@@ -11,6 +11,8 @@ public struct SampleExport: Sendable {
     public let from: Timestamp?
     /// The end of the time range (exclusive), or nil for no limit.
     public let to: Timestamp?
+    /// The conversion to the collector's time line, or nil for the devices' own times.
+    public let collectorTime: CollectorTime?
 
     /// Up to this number of devices, the samples of all devices are merged by time, if the format does so. For more, each
     /// device needs memory for its statements.
@@ -26,12 +28,16 @@ public struct SampleExport: Sendable {
 
     /// Creates an export.
     /// - Precondition: the subject can be exported in this format.
-    public init(_ subject: ExportSubject, format: ExportFormat, from: Timestamp? = nil, to: Timestamp? = nil) {
+    public init(
+        _ subject: ExportSubject, format: ExportFormat, from: Timestamp? = nil, to: Timestamp? = nil,
+        collectorTime: CollectorTime? = nil
+    ) {
         precondition(subject.formats.contains(format), "this subject cannot be exported as \(format)")
         self.subject = subject
         self.format = format
         self.from = from
         self.to = to
+        self.collectorTime = collectorTime
     }
 
     /// The greatest number of devices in one file, or nil if there is no limit.
@@ -44,7 +50,13 @@ public struct SampleExport: Sendable {
     public func timeRanges(
         of devices: [DeviceAddress], in reader: StoreReader
     ) throws(StoreError) -> [DeviceAddress: ClosedRange<Timestamp>] {
-        try timeRanges(of: devices, in: reader, from: from, to: to)
+        guard let collectorTime else { return try timeRanges(of: devices, in: reader, from: from, to: to) }
+        var result: [DeviceAddress: ClosedRange<Timestamp>] = [:]
+        for device in devices {
+            let range = collectorTime.deviceRange(of: device)
+            result[device] = try timeRanges(of: [device], in: reader, from: range.from, to: range.to)[device]
+        }
+        return result
     }
 
     /// Returns the times of the oldest and newest sample of each device, ignoring the time range of the export.
@@ -84,23 +96,28 @@ public struct SampleExport: Sendable {
         write: ([UInt8]) throws -> Void, update: (Progress) throws -> Void = { _ in }
     ) throws -> Int {
         let devices = ranges.keys.sorted()
-        let isMerged = format.mergesDevices && devices.count <= Self.maxMergedDevices
+        // The order by time of several devices differs between their own clocks and the collector's.
+        let isMerged = format.mergesDevices && devices.count <= Self.maxMergedDevices && collectorTime == nil
         let sets = isMerged ? [devices] : devices.map { [$0] }
-        var writer = subject.writer(format: format, gap: gap, creator: creator)
+        var converter = collectorTime
+        var writer = subject.writer(
+            format: format, gap: gap, creator: creator, hasBound: converter != nil && format.hasColumns)
         var output = OutputBuffer()
         var progress = Progress()
         writer.begin(into: &output)
         for (index, set) in sets.enumerated() {
             let span = Self.span(of: set, in: ranges)
+            let (from, to) = converter?.deviceRange(of: set[0]) ?? (self.from, self.to)
             // All passes must see the same samples.
             try reader.snapshot {
                 var pass = 0
                 repeat {
                     pass += 1
+                    converter?.restart()
                     var untilUpdate = Self.updateInterval
                     try reader.merge(streams: subject.streams, devices: set, from: from, to: to) { row, stream in
-                        guard subject.contains(row) else { return }
-                        writer.write(row, stream: stream, into: &output)
+                        guard subject.contains(row), let converted = convert(row, stream, &converter) else { return }
+                        writer.write(converted, stream: stream, into: &output)
                         if pass == 1 { progress.samples += 1 }
                         if output.isFull, progress.samples > 0 { try Self.flush(&output, write) }
                         untilUpdate -= 1
@@ -122,6 +139,12 @@ public struct SampleExport: Sendable {
         progress.fraction = 1
         try update(progress)
         return progress.samples
+    }
+
+    private func convert(_ row: SampleRow, _ stream: Int, _ converter: inout CollectorTime?) -> SampleRow? {
+        guard converter != nil else { return row }
+        return converter?.convert(
+            row, stream: stream, columns: subject.streams[stream].columns, appendsBound: format.hasColumns)
     }
 
     /// The number of samples between two updates.

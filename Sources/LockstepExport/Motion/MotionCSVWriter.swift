@@ -14,11 +14,12 @@ struct MotionCSVWriter: ExportWriter {
     private var pending: SampleRow?
     private var values: [Double] = []
 
-    init(streams: [SensorStream]) {
+    init(streams: [SensorStream], bound: [ExportColumn] = []) {
         var columns: [ExportColumn] = []
         for stream in streams {
             offsets.append(columns.count)
-            columns += stream.columns.map { ExportColumn(name: "\(stream.table)_\($0.name)", kind: $0.kind) }
+            let all = stream.columns.map(ExportColumn.init) + bound
+            columns += all.map { ExportColumn(name: "\(stream.table)_\($0.name)", kind: $0.kind) }
         }
         rows = CSVWriter(columns: columns)
         empty = Array(repeating: .nan, count: columns.count)

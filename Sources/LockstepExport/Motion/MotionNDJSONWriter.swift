@@ -5,8 +5,8 @@ import LockstepStore
 struct MotionNDJSONWriter: ExportWriter {
     private var rows: [NDJSONWriter]
 
-    init(streams: [SensorStream]) {
-        rows = streams.map { NDJSONWriter(columns: $0.columns.map(ExportColumn.init), stream: $0.name) }
+    init(streams: [SensorStream], bound: [ExportColumn] = []) {
+        rows = streams.map { NDJSONWriter(columns: $0.columns.map(ExportColumn.init) + bound, stream: $0.name) }
     }
 
     func begin(into output: inout OutputBuffer) {}

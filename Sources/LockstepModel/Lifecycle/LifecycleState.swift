@@ -71,11 +71,14 @@ public struct Presence: Hashable, Sendable {
     public var droppedSamples: Int64
     /// The status text of each source, keyed by source name: `running`, `no fix`, `stale: …`.
     public var sources: [String: String]
+    /// What the device knows of its clock, or nil if it does not compare it.
+    public var clock: ClockReport?
 
     /// Creates a presence message.
     public init(
         epoch: Epoch?, after: Epoch? = nil, session: Int64?, phase: Phase, at: Timestamp?, reason: String? = nil,
-        dropped: [ClosedRange<Int64>] = [], droppedSamples: Int64 = 0, sources: [String: String] = [:]
+        dropped: [ClosedRange<Int64>] = [], droppedSamples: Int64 = 0, sources: [String: String] = [:],
+        clock: ClockReport? = nil
     ) {
         self.epoch = epoch
         self.after = after
@@ -86,5 +89,6 @@ public struct Presence: Hashable, Sendable {
         self.dropped = dropped
         self.droppedSamples = droppedSamples
         self.sources = sources
+        self.clock = clock
     }
 }

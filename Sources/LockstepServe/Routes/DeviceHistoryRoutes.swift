@@ -94,7 +94,15 @@ struct DeviceHistoryRoutes {
         let offset = health.flatMap { health in
             health.summary.lastSample.flatMap { sample in health.summary.lastSeen.map { sample - $0 } }
         }
-        object.member("clock") { $0.member("offset", orNull: offset) }
+        let estimate = health?.clock.map { ($0, $0.at(collectorTime: Moment.now().wall)) }
+        object.member("clock") { clock in
+            clock.member("offset", orNull: offset)
+            clock.member("collector", orNull: estimate?.0.collector.rawValue)
+            clock.member("offset_us", number: estimate?.1.offset.rounded())
+            clock.member("drift_ppm", number: estimate.map { Double($0.0.skew) / 1000 })
+            clock.member("bound_us", number: estimate?.1.bound.rounded(.up))
+            clock.member("age_s", number: estimate?.1.age)
+        }
         object.member("recent_conflicts", health?.recentConflicts ?? []) { writer, conflict in
             writer.object { object in
                 object.member("stream", conflict.stream)

@@ -81,6 +81,8 @@ struct RowStream: Sendable {
     private var remaining: Int
     private var position: Timestamp
     private var writer: WriterBox
+    /// The conversion to the collector's time line, once the first page has read it.
+    private var clock: CollectorTime?
     private var hasBegun = false
     /// The bytes to be sent.
     private(set) var bytes: [UInt8] = []
@@ -96,13 +98,15 @@ struct RowStream: Sendable {
 
     /// Reads the next bytes.
     mutating func advance(_ pages: RowPages, _ store: StorePool) async throws {
-        let (start, limit, box) = (position, remaining, writer)
-        let (page, used) = try await store.read { reader, cancellation in
-            var writer = box.writer
-            let page = try pages.page(from: start, limit: limit, writer: &writer, reader, cancellation)
-            return (page, WriterBox(writer: writer))
+        let (start, limit, box, known) = (position, remaining, writer, clock)
+        let (page, used, read) = try await store.read { reader, cancellation in
+            var (writer, clock) = (box.writer, known)
+            let page = try pages.page(
+                from: start, limit: limit, writer: &writer, clock: &clock, reader, cancellation)
+            return (page, WriterBox(writer: writer), clock)
         }
         writer = used
+        clock = read
         bytes = []
         if !hasBegun { bytes += edge { $0.begin(into: &$1) } }
         hasBegun = true
@@ -115,7 +119,8 @@ struct RowStream: Sendable {
         isComplete = true
         // The document must show that rows are missing, and where they start.
         if query.format == .json {
-            bytes += "],\"next\":\(page.next.map { "\($0.microseconds)" } ?? "null")}\n".utf8
+            let next = page.next.map { clock?.time($0, of: query.device) ?? $0 }
+            bytes += "],\"next\":\(next.map { "\($0.microseconds)" } ?? "null")}\n".utf8
         } else {
             bytes += edge { $0.end(into: &$1) }
         }

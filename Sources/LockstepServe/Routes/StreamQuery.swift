@@ -30,7 +30,7 @@ struct StreamQuery: Hashable, Sendable {
     }
 
     /// The names of the parameters.
-    static let parameters = ["from", "to", "every", "points", "limit", "format"]
+    static let parameters = ["from", "to", "every", "points", "limit", "format", "time"]
 
     let device: DeviceAddress
     let stream: SensorStream
@@ -39,6 +39,8 @@ struct StreamQuery: Hashable, Sendable {
     let kind: Kind
     let limit: Int?
     let format: Format
+    /// Whether times, and the time range, are on the collector's clock. Only samples can be.
+    let isOnCollectorTime: Bool
 
     /// Reads the parameters.
     /// - Throws: ``Problem`` for an invalid parameter, or a query that exceeds the limits.
@@ -60,6 +62,16 @@ struct StreamQuery: Hashable, Sendable {
                 }
                 return format
             } ?? .json
+        isOnCollectorTime =
+            try query.value("time") { text in
+                guard text == "device" || text == "collector" else {
+                    throw Problem.badRequest("time: '\(text.prefix(80))' is not one of device, collector")
+                }
+                return text == "collector"
+            } ?? false
+        if isOnCollectorTime, every != nil || points != nil {
+            throw .badRequest("'time=collector' is only for samples: leave out 'every' and 'points'")
+        }
         switch (every, points) {
         case (_?, _?): throw .badRequest("'every' and 'points' exclude each other: use one of them")
         case (let every?, nil): kind = .averages(every)
@@ -105,7 +117,8 @@ struct StreamQuery: Hashable, Sendable {
     var exportColumns: [ExportColumn] {
         let samples = ExportColumn(name: "samples", kind: .integer)
         switch kind {
-        case .samples, .thinned: return columns.map { ExportColumn($0) }
+        case .samples, .thinned:
+            return columns.map { ExportColumn($0) } + (isOnCollectorTime ? [CollectorTime.boundColumn] : [])
         case .averages: return [samples] + columns.map { ExportColumn(name: $0.name, kind: .real) }
         case .envelope:
             return [samples]
@@ -138,8 +151,13 @@ struct StreamQuery: Hashable, Sendable {
             ("group", JSONRowsWriter.string(device.group.rawValue)),
             ("device", JSONRowsWriter.string(device.device.rawValue)), ("stream", JSONRowsWriter.string(stream.name)),
             ("from", "\(from.microseconds)"), ("to", "\(to.microseconds)"), ("kind", JSONRowsWriter.string(name)),
-            ("step", step), ("columns", JSONRowsWriter.strings(columns.map(\.name))),
-            ("units", JSONRowsWriter.strings(columns.map(\.unit))),
+            ("step", step),
+            (
+                "columns",
+                JSONRowsWriter.strings(
+                    columns.map(\.name) + (isOnCollectorTime ? [CollectorTime.boundColumn.name] : []))
+            ),
+            ("units", JSONRowsWriter.strings(columns.map(\.unit) + (isOnCollectorTime ? ["µs"] : []))),
         ]
     }
 

@@ -24,14 +24,27 @@ struct RowPages: Sendable {
     ///   - start: the time of the first possible row.
     ///   - limit: the maximum number of rows.
     ///   - writer: writes the rows. It must be that of the previous pages.
+    ///   - clock: the conversion to the collector's time line, which the first page reads if the query needs it. Then
+    ///     `start` and the next page's start are on the device's time line, except for that of the first page.
     func page(
-        from start: Timestamp, limit: Int, writer: inout any RowWriter, _ reader: StoreReader,
-        _ cancellation: QueryCancellation
+        from start: Timestamp, limit: Int, writer: inout any RowWriter, clock: inout CollectorTime?,
+        _ reader: StoreReader, _ cancellation: QueryCancellation
     ) throws -> Page {
+        var start = start
+        if query.isOnCollectorTime, clock == nil {
+            let time = try CollectorTime(of: [query.device], from: query.from, to: query.to, in: reader)
+            start = time.deviceRange(of: query.device).from ?? start
+            clock = time
+        }
         var page = Page()
         var output = OutputBuffer()
         func write(_ time: Timestamp, _ values: [Double]) {
-            writer.write(SampleRow(device: query.device, time: time, values: values), into: &output)
+            var row = SampleRow(device: query.device, time: time, values: values)
+            if clock != nil {
+                guard let converted = clock?.convert(row, columns: query.columns) else { return }
+                row = converted
+            }
+            writer.write(row, into: &output)
             page.rows += 1
         }
         switch query.kind {
@@ -42,7 +55,8 @@ struct RowPages: Sendable {
             var last: Timestamp?
             let hasMore = try reader.run(
                 SampleQuery(
-                    device: query.device, stream: query.stream, detail: detail, from: start, to: query.to,
+                    device: query.device, stream: query.stream, detail: detail, from: start,
+                    to: clock.map { $0.deviceRange(of: query.device).to } ?? query.to,
                     limit: min(limit, Self.pageRows)), cancellation: cancellation
             ) { time, values in
                 // Averages end with the number of samples, which comes first here.

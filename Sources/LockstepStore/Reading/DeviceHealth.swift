@@ -21,6 +21,8 @@ public struct DeviceHealth: Sendable {
     public let summary: DeviceSummary
     /// The number of stored rejected messages of the device. A store keeps only the newest of all devices.
     public let rejected: Int64
+    /// The newest estimate of the device's clock, or nil if there is none.
+    public let clock: ClockPoint?
     /// The newest conflicts by time of receipt, the newest first.
     public let recentConflicts: [Conflict]
     /// The newest rejected messages, the newest first.
@@ -42,6 +44,7 @@ extension StoreReader {
             try count.bind("/\(device)/", at: 1)
             return DeviceHealth(
                 summary: summary, rejected: try count.step() ? count.int64(at: 0) : 0,
+                clock: try newestClock(of: id),
                 recentConflicts: try conflicts(of: id, limit: Int64(max(0, limit))),
                 recentRejections: try rejections(of: device, limit: Int64(max(0, limit))))
         }

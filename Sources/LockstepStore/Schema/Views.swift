@@ -61,6 +61,14 @@ let baseViews = [
             FROM conflicts JOIN merged_devices USING (device_id)
             """),
     View(
+        name: "v_clocks",
+        select: """
+            -- Estimates of devices' clocks: offset is the device's time minus the collector's.
+            SELECT group_name, device, collector, \(isoTime("clocks.t")) AS time, offset AS offset_us,
+                skew AS drift_ppm, bound AS bound_us, skew_bound AS drift_bound_ppm, epoch, segment, clocks.t AS t
+            FROM clocks JOIN merged_devices USING (device_id)
+            """),
+    View(
         name: "v_rejected",
         select: """
             -- Rejected messages. head is the beginning of the payload: text if it is JSON, otherwise hexadecimal.

@@ -41,6 +41,10 @@ extension CanonicalScanner {
             guard let sources = scanRestOfStringObject() else { return nil }
             presence.sources = sources
         }
+        if scan(#","clock":{"#) {
+            guard let clock = scanRestOfClock() else { return nil }
+            presence.clock = clock
+        }
         return scan(byte: "}") && isAtEnd ? presence : nil
     }
 

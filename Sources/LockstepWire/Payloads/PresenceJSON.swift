@@ -19,6 +19,7 @@ public enum PresenceJSON {
         if !presence.dropped.isEmpty { object.member("dropped", ranges: Array(presence.dropped.prefix(maxRanges))) }
         if presence.droppedSamples > 0 { object.member("dropped_samples", presence.droppedSamples) }
         if !presence.sources.isEmpty { object.member("sources", presence.sources) }
+        if let clock = presence.clock { ClockReportJSON.encode(clock, into: &object) }
         return object.finish()
     }
 
@@ -62,7 +63,8 @@ public enum PresenceJSON {
                 at: wire.at, reason: wire.reason.map { String($0.prefix(200)) },
                 // Sort the ranges here, because a `SequenceSet` inserts sorted ranges fastest.
                 dropped: (dropped ?? []).sorted { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) },
-                droppedSamples: wire.droppedSamples ?? 0, sources: wire.sources ?? [:])
+                droppedSamples: wire.droppedSamples ?? 0, sources: wire.sources ?? [:],
+                clock: try wire.clock?.report())
         } catch let error as IdentifierError {
             throw PayloadError(error.description)
         } catch {
@@ -80,9 +82,10 @@ public enum PresenceJSON {
         var dropped: [[Int64]]?
         var droppedSamples: Int64?
         var sources: [String: String]?
+        var clock: ClockReportJSON?
 
         enum CodingKeys: String, CodingKey {
-            case epoch, after, session, phase, at, reason, dropped, sources
+            case epoch, after, session, phase, at, reason, dropped, sources, clock
             case droppedSamples = "dropped_samples"
         }
     }

@@ -60,20 +60,26 @@ struct ExportCommand: ParsableCommand {
     @Option(help: "File to write (default: standard output).")
     var out: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Time line of the samples: device (as stored), or collector; csv and ndjson then have the column bound_us.")
+    )
+    var time: TimeReference = .device
+
     @Flag(help: "Replace the file of --out if it exists.")
     var force = false
 
     func run() throws {
         let now = Moment.now().wall
-        let from = try from.map { try time($0, now: now) }
-        let to = try to.map { try time($0, now: now) }
+        let from = try from.map { try LockstepCommandLine.time($0, now: now) }
+        let to = try to.map { try LockstepCommandLine.time($0, now: now) }
         if let from, let to, from > to { throw CommandFailure("--from \(from) is after --to \(to)") }
         let gap = try gap.map(parseDuration) ?? 300_000_000
         guard gap > 0 else { throw CommandFailure("--gap must be greater than 0") }
         if force, out == nil { throw CommandFailure("--force is only for --out") }
         let selection = try ExportSelection(
             subject: subject, format: format ?? Self.format(of: out), from: from, to: to, group: group,
-            devices: device, reader: try options.sqliteReader(for: "export"))
+            devices: device, time: time, reader: try options.sqliteReader(for: "export"))
         let destination = try destination(selection.export.format)
         do {
             try selection.run(gap: gap, to: destination)

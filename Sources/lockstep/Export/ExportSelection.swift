@@ -15,7 +15,7 @@ struct ExportSelection {
     /// - Throws: ``CommandFailure`` if a name is unknown or nothing is selected; `StoreError`.
     init(
         subject name: String, format: ExportFormat, from: Timestamp?, to: Timestamp?, group: GroupID?,
-        devices arguments: [DeviceArgument], reader: StoreReader
+        devices arguments: [DeviceArgument], time: TimeReference, reader: StoreReader
     ) throws {
         let subject = try Self.subject(name, in: reader.catalog())
         guard subject.formats.contains(format) else {
@@ -24,8 +24,10 @@ struct ExportSelection {
                     + subject.formats.map(\.rawValue).joined(separator: ", "))
         }
         self.reader = reader
-        export = SampleExport(subject, format: format, from: from, to: to)
         let devices = try Self.devices(arguments, group, reader)
+        let collectorTime =
+            time == .collector ? try CollectorTime(of: devices, from: from, to: to, in: reader) : nil
+        export = SampleExport(subject, format: format, from: from, to: to, collectorTime: collectorTime)
         ranges = try export.timeRanges(of: devices, in: reader)
         if ranges.isEmpty { throw Self.nothing(name, devices, export, reader) }
         if let most = export.maxDevices, ranges.count > most {
@@ -108,6 +110,7 @@ struct ExportSelection {
                 throw CommandFailure("no sample has a position: the receivers had no fix in this time range")
             }
             try destination.finish()
+            TimeReference.warn(export.collectorTime)
         } catch {
             destination.discard()
             throw error

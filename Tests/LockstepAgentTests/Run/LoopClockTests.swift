@@ -17,7 +17,7 @@ struct LoopClockTests {
         .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
     func suspend() async throws {
         try await withBroker { broker in
-            let client = TestClient(broker.address)
+            let client = TestClient(broker.address, filters: ["lockstep/+/+/presence"])
             #expect(await client.waitUntilListening())
             let loop = try makeLoop(broker: broker.address)
             var asleep: Int64 = 0

@@ -48,6 +48,25 @@ struct PresenceIntakeTests {
         #expect(next.transitions.isEmpty && !next.isDeferrable)
     }
 
+    @Test("the estimates against this collector's clock are kept, without those of the far future")
+    mutating func clock() {
+        let points = [("main", 10), ("second", 10), ("main", 1_000_000)].map { (collector: String, seconds: Double) in
+            ClockPoint(
+                collector: CollectorID(unchecked: collector), time: time(seconds), segment: time(1), offset: 5, skew: 0,
+                bound: 1, skewBound: 1)
+        }
+        let presence = Presence(
+            epoch: epoch, session: 1, phase: .foreground, at: time(10), clock: ClockReport(points: points))
+        intake.collector = CollectorID(unchecked: "main")
+        #expect(ingest(presence).clocks == [DeviceClock(device: device, epoch: epoch, point: points[0])])
+        intake.collector = CollectorID(unchecked: "third")
+        #expect(ingest(presence).clocks.isEmpty)
+        var anonymous = presence
+        anonymous.epoch = nil
+        intake.collector = nil
+        #expect(ingest(anonymous).clocks.isEmpty)
+    }
+
     @Test("a last will does not count as a message of the device")
     mutating func will() {
         let group = ingest(Presence(epoch: epoch, session: 1, phase: .lost, at: time(10)))

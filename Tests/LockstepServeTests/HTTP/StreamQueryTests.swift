@@ -33,6 +33,7 @@ struct StreamQueryTests {
         arguments: [
             "from=-32d", "from=-40d&format=csv", "every=1s&points=1", "points=0", "points=20001", "points=x",
             "every=1ms", "every=1s&from=-1d", "from=now&to=-1s", "limit=0", "format=xml", "from=-4000d&points=5",
+            "time=x", "time=collector&points=5", "time=collector&every=1s",
         ])
     func refusals(_ parameters: String) {
         do {

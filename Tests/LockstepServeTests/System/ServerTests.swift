@@ -24,6 +24,13 @@ struct ServerTests {
             let rows = try await server.get("\(path)?limit=2").json
             #expect(rows["kind"] as? String == "samples" && (rows["rows"] as? [[Any]])?.map(\.count) == [4, 4])
             #expect(rows["next"] is NSNumber)
+            try await expectEventually("an estimate of the clock") {
+                let health = try await server.get("/api/v1/devices/lab/arm/health").json["clock"] as? [String: Any]
+                return health?["bound_us"] is NSNumber && health?["collector"] as? String == "main"
+            }
+            let shared = try await server.get("\(path)?limit=2&time=collector").json
+            #expect((shared["columns"] as? [String])?.last == "bound_us" && shared["next"] is NSNumber)
+            #expect((shared["rows"] as? [[NSNumber]])?.map(\.count) == [5, 5], "\(shared)")
             let envelope = try await server.get("\(path)?points=1").json
             #expect(envelope["kind"] as? String == "envelope" && (envelope["rows"] as? [[Any]])?.first?.count == 8)
             let cut = try await server.get("\(path)?points=20000&limit=1").json

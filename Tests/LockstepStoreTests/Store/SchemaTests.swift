@@ -10,7 +10,9 @@ struct SchemaTests {
     func tables() throws {
         let store = try newStore().store
         let tables = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        let base = ["merged_devices", "states", "merged_batches", "dropped", "conflicts", "rejected", "streams"]
+        let base = [
+            "merged_devices", "states", "merged_batches", "dropped", "conflicts", "rejected", "streams", "clocks",
+        ]
         let logs =
             ["logs", "log_turns", "log_streams", "log_epochs"]
             + [1, 2].flatMap { log in ["narrow", "wide", "changes"].map { "log\(log)_\($0)" } }

@@ -1,0 +1,108 @@
+import Dispatch
+import LockstepClock
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+import Logging
+import Synchronization
+
+/// Answers the time requests of agents, on a thread and a connection of its own.
+///
+/// On the collector's connection, an answer would wait for the commit: nothing is sent before it. Here it is sent at
+/// once, whatever the store does.
+final class ClockResponder: Sendable {
+    /// The maximum number of packets that are read before the answers are sent.
+    private static let maxReads = 32
+    /// The interval at which the discipline of the wall clock is read.
+    private static let disciplineInterval = Duration.seconds(5)
+
+    private let configuration: CollectorConfiguration
+    private let logger: Logger
+    private let wakeup = Wakeup()
+    private let isStopping = Mutex(false)
+    private let queue = DispatchQueue(label: "lockstep.collector.clock", qos: .userInteractive)
+
+    init(_ configuration: CollectorConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Starts to answer.
+    func start() { queue.async { [self] in run() } }
+
+    /// Stops, and waits for the end of the connection.
+    func stop() {
+        isStopping.withLock { $0 = true }
+        wakeup.signal()
+        queue.sync {}
+    }
+
+    private func run() {
+        let configuration = configuration
+        let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
+            MQTTOptions(
+                address: configuration.broker, clientID: "lockstep-collector-\(configuration.id)-clock",
+                keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
+        }
+        let boot = BootIdentity.current()
+        var requests: [(ping: ClockPing, address: DeviceAddress, received: Int64)] = []
+        link.onMessage = { message in
+            let received = ClockReading.raw()
+            // Anyone may send requests, so unreadable ones are ignored.
+            guard !message.isRetained, message.payload.count <= 256,
+                case .device(let address, .clockPing) = try? configuration.root.parse(message.topic),
+                let ping = try? ClockJSON.decodePing(message.payload)
+            else { return }
+            requests.append((ping, address, received))
+        }
+        defer { link.onMessage = nil }
+        var discipline = KernelDiscipline.now()
+        var disciplineReadAt = ContinuousClock.now
+        while !isStopping.withLock({ $0 }) {
+            link.wait(until: .now + .seconds(1))
+            for event in link.read(limit: Self.maxReads) { handle(event, link) }
+            if !requests.isEmpty {
+                if ContinuousClock.now - disciplineReadAt >= Self.disciplineInterval {
+                    discipline = .now()
+                    disciplineReadAt = .now
+                }
+                let reading = ClockReading.now()
+                for request in requests {
+                    let pong = ClockPong(
+                        number: request.ping.number, collector: configuration.id, boot: boot,
+                        received: request.received, sent: ClockReading.raw(), shift: reading.wall - reading.raw,
+                        maxError: discipline.flatMap { $0.isSynchronised ? $0.maxError : nil })
+                    publish(pong, to: request.address, link)
+                }
+                requests.removeAll(keepingCapacity: true)
+            }
+            for event in link.write() { handle(event, link) }
+        }
+        link.stop(until: .now + .seconds(1))
+    }
+
+    private func publish(_ pong: ClockPong, to device: DeviceAddress, _ link: BrokerLink) {
+        do {
+            try link.publish(
+                MQTTMessage(
+                    topic: configuration.root.topic(device, .clockPong), payload: ClockJSON.encode(pong),
+                    qos: .atMostOnce))
+        } catch {
+            logger.error("publishing failed", metadata: ["channel": "clock/pong", "error": "\(error)"])
+        }
+    }
+
+    /// Subscribes after each connect. The collector's own connection reports problems of the broker.
+    private func handle(_ event: BrokerLink.Event, _ link: BrokerLink) {
+        guard case .connected = event else { return }
+        do {
+            let groups: [GroupID?] = configuration.groups.isEmpty ? [nil] : configuration.groups
+            for group in groups {
+                try link.subscribe(
+                    to: configuration.root.filter(group: group, channel: .clockPing), qos: .atMostOnce)
+            }
+        } catch {
+            logger.error("subscribing failed", metadata: ["error": "\(error)"])
+        }
+    }
+}

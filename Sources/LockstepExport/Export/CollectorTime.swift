@@ -1,0 +1,91 @@
+import LockstepClock
+public import LockstepModel
+public import LockstepStore
+
+/// Puts the rows of devices on the collector's time line, with the estimates of the devices' clocks in the store.
+///
+/// Columns that are times are converted as well. Within each stream of a device, times remain increasing. A device
+/// without estimates keeps its own times, and its bound is unknown.
+public struct CollectorTime: Sendable {
+    /// The name of the column of the bounds: the largest possible error of the time of a row, in µs.
+    public static let boundColumn = ExportColumn(name: "bound_us", kind: .integer)
+    /// The time in µs by which a range is extended, because samples may be far from the nearest estimate.
+    private static let margin: Int64 = 60_000_000
+
+    private struct Series: Hashable {
+        let device: DeviceAddress
+        let stream: Int
+    }
+
+    /// The start of the time range on the collector's clock (inclusive), or nil for no limit.
+    private let from: Timestamp?
+    /// The end of the time range on the collector's clock (exclusive), or nil for no limit.
+    private let to: Timestamp?
+    private var maps: [DeviceAddress: ClockMap] = [:]
+    private var series: [Series: MonotonicClockMap] = [:]
+    /// The devices without estimates, in order.
+    public private(set) var unknownDevices: [DeviceAddress] = []
+
+    /// Reads the estimates of devices.
+    /// - Parameters:
+    ///   - from: the start of the time range on the collector's clock (inclusive), or nil for no limit.
+    ///   - to: the end of the time range on the collector's clock (exclusive), or nil for no limit.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public init(
+        of devices: [DeviceAddress], from: Timestamp?, to: Timestamp?, in reader: StoreReader
+    ) throws(StoreError) {
+        self.from = from
+        self.to = to
+        for device in devices.sorted() {
+            if let map = ClockMap(try reader.clockPoints(of: device)) {
+                maps[device] = map
+            } else {
+                unknownDevices.append(device)
+            }
+        }
+    }
+
+    /// Returns the time range on the device's time line that contains all rows of the range.
+    public func deviceRange(of device: DeviceAddress) -> (from: Timestamp?, to: Timestamp?) {
+        let offsets = maps[device]?.offsets
+        guard let offsets else { return (from, to) }
+        return (
+            from.map { $0 + (offsets.lowerBound - Self.margin) }, to.map { $0 + (offsets.upperBound + Self.margin) }
+        )
+    }
+
+    /// Converts a single time of a device.
+    public func time(_ time: Timestamp, of device: DeviceAddress) -> Timestamp {
+        maps[device]?.convert(time).time ?? time
+    }
+
+    /// Starts another pass over the same rows.
+    public mutating func restart() { series = [:] }
+
+    /// Converts the next row of a stream of its device, and appends the bound to its values.
+    /// - Parameters:
+    ///   - stream: the index of the stream.
+    ///   - columns: the columns of the row.
+    ///   - appendsBound: whether the bound is appended to the values.
+    /// - Returns: nil if the row is outside the time range.
+    public mutating func convert(
+        _ row: SampleRow, stream: Int = 0, columns: [SensorStream.Column], appendsBound: Bool = true
+    ) -> SampleRow? {
+        var values = row.values
+        var time = row.time
+        var bound = Double.nan
+        if let map = maps[row.device] {
+            let key = Series(device: row.device, stream: stream)
+            let conversion = series[key, default: MonotonicClockMap(map)].convert(row.time)
+            (time, bound) = (conversion.time, Double(conversion.bound))
+            for (index, column) in columns.enumerated() where column.isTime && index < values.count {
+                guard let value = Int64(exactly: values[index]) else { continue }
+                values[index] = Double(map.convert(Timestamp(microseconds: value)).time.microseconds)
+            }
+        }
+        if let from, time < from { return nil }
+        if let to, time >= to { return nil }
+        if appendsBound { values.append(bound) }
+        return SampleRow(device: row.device, time: time, values: values)
+    }
+}

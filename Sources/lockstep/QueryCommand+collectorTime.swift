@@ -1,0 +1,51 @@
+import LockstepCommandLine
+import LockstepExport
+import LockstepModel
+import LockstepStore
+
+extension QueryCommand {
+    /// Ends a query when the limit is reached.
+    private struct LimitReached: Error {}
+
+    /// Prints rows on the collector's time line. The time range is on that time line as well.
+    func printOnCollectorTime(
+        _ stream: SensorStream, _ detail: QueryDetail, from: Timestamp?, to: Timestamp?,
+        _ selections: [(group: GroupID?, devices: [DeviceID])], _ reader: StoreReader
+    ) throws {
+        let devices = try reader.devices().map(\.address).filter { address in
+            selections.contains { selection in
+                address.group == selection.group ?? address.group
+                    && (selection.devices.isEmpty || selection.devices.contains(address.device))
+            }
+        }
+        var converter = try CollectorTime(of: devices, from: from, to: to, in: reader)
+        let columns = detail.columns(of: stream)
+        var output = OutputBuffer()
+        // After an error, print the rows read so far.
+        defer {
+            Terminal.output.write(output.bytes)
+            TimeReference.warn(converter)
+        }
+        var writer = format.writer(columns: columns, extra: [CollectorTime.boundColumn])
+        writer.begin(into: &output)
+        var remainingRows = limit ?? .max
+        for device in devices where remainingRows > 0 {
+            let range = converter.deviceRange(of: device)
+            do {
+                try reader.query(
+                    stream: stream, detail: detail, group: device.group, devices: [device.device], from: range.from,
+                    to: range.to
+                ) { row in
+                    guard let converted = converter.convert(row, columns: columns) else { return }
+                    writer.write(converted, into: &output)
+                    remainingRows -= 1
+                    if output.isFull {
+                        Terminal.output.write(output.bytes)
+                        output.removeAll()
+                    }
+                    if remainingRows <= 0 { throw LimitReached() }
+                }
+            } catch is LimitReached {}
+        }
+    }
+}

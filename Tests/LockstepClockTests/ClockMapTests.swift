@@ -1,0 +1,99 @@
+import LockstepClock
+import LockstepModel
+import Testing
+
+@Suite("The clock map")
+struct ClockMapTests {
+    private func point(
+        _ time: Int64, segment: Int64 = 0, offset: Int64, skew: Int64 = 0, bound: Int64 = 10, skewBound: Int64 = 0
+    ) -> ClockPoint {
+        ClockPoint(
+            collector: CollectorID(unchecked: "main"), time: Timestamp(microseconds: time),
+            segment: Timestamp(microseconds: segment), offset: offset, skew: skew, bound: bound, skewBound: skewBound)
+    }
+
+    private func time(_ microseconds: Int64) -> Timestamp { Timestamp(microseconds: microseconds) }
+
+    @Test("has no conversion without estimates") func empty() { #expect(ClockMap([]) == nil) }
+
+    @Test("is linear between two estimates")
+    func linear() throws {
+        let map = try #require(ClockMap([point(2_000_000, offset: 300, bound: 30), point(1_000_000, offset: 100)]))
+        #expect(map.convert(time(1_000_000)) == .init(time: time(999_900), bound: 10))
+        let middle = map.convert(time(1_500_000))
+        #expect(middle.time == time(1_499_800))
+        #expect((20...21).contains(middle.bound))
+    }
+
+    @Test("extrapolates with the skew, and the bound grows")
+    func extrapolation() throws {
+        let map = try #require(ClockMap([point(10_000_000, offset: 100, skew: 50_000, skewBound: 2000)]))
+        let later = map.convert(time(14_000_000))
+        #expect(later.time == time(14_000_000 - 300))
+        #expect((18...19).contains(later.bound))
+        #expect(map.convert(time(6_000_000)).time == time(6_000_000 + 100))
+    }
+
+    @Test("uses the segment that contains the time, and otherwise the nearest one")
+    func segments() throws {
+        let map = try #require(
+            ClockMap([
+                point(0, segment: 0, offset: 0), point(100, segment: 0, offset: 0),
+                point(1000, segment: 1000, offset: 500), point(2000, segment: 1000, offset: 500),
+            ]))
+        #expect(map.convert(time(90)).time == time(90))
+        #expect(map.convert(time(300)).time == time(300))
+        #expect(map.convert(time(900)).time == time(400))
+        #expect(map.convert(time(1500)).time == time(1000))
+    }
+
+    @Test("covers both possibilities when the device's clock was set back")
+    func overlap() throws {
+        let map = try #require(
+            ClockMap([
+                point(0, segment: 0, offset: 0), point(2000, segment: 0, offset: 0),
+                point(1000, segment: 1000, offset: -1000), point(3000, segment: 1000, offset: -1000),
+            ]))
+        let result = map.convert(time(1500))
+        #expect(result.time == time(2000))
+        #expect(result.bound >= 510)
+    }
+
+    @Test("increases even where segments overlap on the collector's clock")
+    func monotonic() throws {
+        let map = try #require(
+            ClockMap([
+                point(0, segment: 0, offset: 0), point(1000, segment: 0, offset: 0),
+                point(1001, segment: 1001, offset: 500), point(3000, segment: 1001, offset: 500),
+            ]))
+        var monotonic = MonotonicClockMap(map)
+        var last = Timestamp(microseconds: -1)
+        for step in Int64(0)..<30 {
+            let result = monotonic.convert(time(step * 100))
+            #expect(result.time > last)
+            let direct = map.convert(time(step * 100))
+            #expect(abs(result.time - direct.time) + direct.bound <= result.bound)
+            last = result.time
+        }
+    }
+
+    @Test("keeps every true time within its bound")
+    func truth() throws {
+        var path = SimulatedPath(seed: 21)
+        path.drift = 60
+        path.wander = (8, 2000)
+        path.delay = (4000, 1000)
+        path.jitter = 500
+        var device = SimulatedDevice(path)
+        device.run(seconds: 3000)
+        let map = try #require(ClockMap(device.points))
+        var monotonic = MonotonicClockMap(map)
+        for step in 20..<29_000 {
+            let truth = Double(step) * 100_000
+            let line = Int64((path.oscillator(truth) + Double(path.deviceWall)).rounded())
+            let result = monotonic.convert(Timestamp(microseconds: line))
+            let error = abs(Double(line - result.time.microseconds) - path.offset(truth))
+            #expect(error <= Double(result.bound) + 1)
+        }
+    }
+}
