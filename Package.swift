@@ -58,7 +58,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],
     targets: [
-        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev.
+        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev, libcurl4-openssl-dev.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
         // Parses settings files. A Swift YAML package would import all of Foundation and triple the size of each
@@ -66,6 +66,8 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         // Decrypts OwnTracks messages.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
+        // HTTP and SMTP, for notifications. A Swift HTTP client with TLS would double the size of the collector.
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
         // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
         .systemLibrary(name: "CEpoll"),
 
@@ -100,8 +102,8 @@ let package = Package(
         .target(
             name: "LockstepCollector",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepSupervision", logging,
-                serviceLifecycle,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepRules", "LockstepNotify",
+                "LockstepSupervision", logging, serviceLifecycle,
             ]),
         // From foreign formats to the broker: translators, an outbox of many devices, delivery.
         .target(
@@ -129,6 +131,16 @@ let package = Package(
                 hummingbirdTLS, nioCore, nioPosix, nioHTTPTypes, nioSSL, httpTypes, logging, serviceLifecycle,
             ],
             exclude: ["Page"]),
+        // Rules and their evaluation, without I/O.
+        .target(name: "LockstepRules", dependencies: ["LockstepModel", "LockstepMotion"]),
+        // Sends notifications by webhook, ntfy, e-mail and commands. The only module that calls libcurl.
+        .target(
+            name: "LockstepNotify",
+            dependencies: ["CCurl", "CSodium", "LockstepModel", "LockstepRules", "LockstepStore", "LockstepWire"]),
+        // Rules in YAML files.
+        .target(
+            name: "LockstepRuleFiles",
+            dependencies: ["LockstepModel", "LockstepMotion", "LockstepRules", "LockstepCommandLine"]),
         // Shared by the programs: settings, errors, terminal output.
         .target(
             name: "LockstepCommandLine",
@@ -146,8 +158,8 @@ let package = Package(
         .executableTarget(
             name: "lockstep-collector",
             dependencies: [
-                "LockstepCollector", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging,
-                serviceLifecycle,
+                "LockstepCollector", "LockstepCommandLine", "LockstepRules", "LockstepRuleFiles",
+                "LockstepSupervision", argumentParser, logging, serviceLifecycle, unixSignals,
             ]),
         .executableTarget(
             name: "lockstep-gateway",
@@ -217,6 +229,12 @@ let package = Package(
             name: "LockstepLiveTests",
             dependencies: [
                 "LockstepLive", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire", logging,
+            ]),
+        .testTarget(
+            name: "LockstepRulesTests",
+            dependencies: [
+                "LockstepCommandLine", "LockstepModel", "LockstepMotion", "LockstepRuleFiles", "LockstepRules",
+                "LockstepSensors", "SensorTestSupport",
             ]),
         .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
         .testTarget(

@@ -2,6 +2,7 @@ import ArgumentParser
 import LockstepCollector
 import LockstepCommandLine
 import LockstepModel
+import LockstepRuleFiles
 import LockstepStore
 import LockstepSupervision
 import LockstepWire
@@ -21,6 +22,7 @@ struct CollectorCommand: AsyncParsableCommand {
             file, and a comma-separated text in the environment.
 
             SIGNALS
+              SIGHUP            read the rules again; a faulty file is refused
               SIGTERM, SIGINT   commit, publish the status 'offline', and exit; a
                                 second signal exits at once
 
@@ -85,16 +87,25 @@ struct CollectorCommand: AsyncParsableCommand {
             """)
     var sync: String?
 
+    @Option(help: "YAML file with rules, see docs/rules.md (default: none).")
+    var rules: String?
+
     static let names =
         BrokerOptions.names + LogOptions.names + [
             "store", "id", "group", "root", "silence", "settle", "max-payload", "max-samples", "max-devices",
-            "max-future", "keep-rejected", "keep-conflicts", "sync", "streams",
+            "max-future", "keep-rejected", "keep-conflicts", "sync", "streams", "rules",
         ]
 
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config)
-        let configuration = try collectorConfiguration(settings)
+        var configuration = try collectorConfiguration(settings)
         let path = try storePath(settings)
+        configuration.storeFolder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        if let file = try settings.value("rules", rules, parse: { $0 }) {
+            // A faulty file is refused at the start, too.
+            _ = try readRules(file, streams: settings.streams)
+            configuration.loadRules = { try readRules(file, streams: settings.streams) }
+        }
         let storeOptions = try storeOptions(settings)
         let logger = try log.makeLogger("lockstep-collector", settings)
         let collector = Collector(configuration, logger: logger, supervisor: Supervisor()) {
@@ -105,6 +116,11 @@ struct CollectorCommand: AsyncParsableCommand {
                 throw CommandFailure("\(place): \(error)")
             }
         }
+        // Without rules, SIGHUP ends the collector as usual.
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
+        if configuration.loadRules != nil {
+            services.append(.init(service: await ReloadSignals { collector.reloadRules() }))
+        }
         let group = ServiceGroup(
             configuration: .init(
                 services: [
@@ -112,7 +128,7 @@ struct CollectorCommand: AsyncParsableCommand {
                         service: collector, successTerminationBehavior: .gracefullyShutdownGroup,
                         failureTerminationBehavior: .gracefullyShutdownGroup),
                     .init(service: await TerminationSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
-                ],
+                ] + services,
                 logger: .quiet))
         try await group.run()
     }

@@ -15,8 +15,10 @@ extension CollectorLoop {
                     "session": sessionPresent ? "resumed" : "new",
                 ])
             announcedDevices = registry.devices
+            notifications.didConnect(at: Moment.now().boot)
             perform(machine.handle(.connected(devices: announcedDevices.count), at: .now))
         case .disconnected(let error, _):
+            notifications.didDisconnect()
             perform(machine.handle(.disconnected(isTakenOver: error.code == .takenOver), at: .now), error: error)
         case .failed(let error, _):
             perform(machine.handle(.failed(error.code), at: .now), error: error)
@@ -24,6 +26,7 @@ extension CollectorLoop {
             if !isGranted { handle(.subscriptionRefused) }
         case .published(let id, let refusal):
             handle(.acknowledged(id: id))
+            notifications.didPublish(id: id, refusal: refusal.map { "\($0)" })
             guard let refusal else { return }
             logger.error(
                 "message refused by broker",
