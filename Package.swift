@@ -178,7 +178,7 @@ let package = Package(
             dependencies: [
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepAgent",
                 "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors", "LockstepCommandLine",
-                argumentParser,
+                "LockstepRules", "LockstepRuleFiles", argumentParser,
             ]),
 
         .testTarget(
@@ -233,8 +233,8 @@ let package = Package(
         .testTarget(
             name: "LockstepRulesTests",
             dependencies: [
-                "LockstepCommandLine", "LockstepModel", "LockstepMotion", "LockstepRuleFiles", "LockstepRules",
-                "LockstepSensors", "SensorTestSupport",
+                "LockstepCommandLine", "LockstepModel", "LockstepMotion", "LockstepNotify", "LockstepRuleFiles",
+                "LockstepRules", "LockstepSensors", "LockstepStore", "SensorTestSupport",
             ]),
         .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
         .testTarget(

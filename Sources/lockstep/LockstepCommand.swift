@@ -23,7 +23,7 @@ struct LockstepCommand: ParsableCommand {
         subcommands: [
             DevicesCommand.self, WatchCommand.self, QueryCommand.self, ExportCommand.self, VerifyCommand.self,
             CommandCommand.self, DoctorCommand.self, AnalyzeCommand.self, SimulateCommand.self,
-            ServeCommand.self,
+            ServeCommand.self, RulesCommand.self, DeliveriesCommand.self,
         ])
 
     static func main() {

@@ -1,3 +1,4 @@
+import Foundation
 import LockstepModel
 import LockstepMotion
 import LockstepRules

@@ -18,7 +18,10 @@ import Testing
     func quietBlocks() throws {
         var one = try Bench(Self.high)
         var all = try Bench(Self.high)
-        let values: [Double] = (0..<500).map { 10 + 4 * Double(($0 * 7919) % 13 - 6) / 6 }
+        let values = (0..<500).map { (index: Int) -> Double in
+            let step = Double((index * 7919) % 13 - 6)
+            return 10 + 4 * step / 6
+        }
         for (index, value) in values.enumerated() { one.pressure((Double(index), value)) }
         for start in stride(from: 0, to: 500, by: 20) {
             all.send(.pressure, (start..<start + 20).map { (monday + Double($0), [values[$0]]) })

@@ -38,17 +38,7 @@ extension RuleEngine {
         guard hasTimeConditions else { return }
         for (number, device) in devices.enumerated() {
             guard let device else { continue }
-            for index in device.states where isStateDue(device, index, at: moment) {
-                guard case .state(_, let lasting) = ruleSet.rules[index].condition, var slot = device.slots[index],
-                    let since = slot.live.since
-                else { continue }
-                slot.live.isActive = true
-                let key = Key(device: number, rule: index)
-                notify(
-                    ruleSet.rules[index], &slot.live, key, time: since + lasting, value: nil, at: moment.wall,
-                    into: &events)
-                set(slot, key)
-            }
+            advanceStates(of: number, at: moment, into: &events)
             for index in device.silences where isSilent(device, index, at: moment, since: listeningSince) {
                 guard var slot = device.slots[index] else { continue }
                 slot.live.isActive = true
@@ -58,6 +48,22 @@ extension RuleEngine {
                     at: moment.wall, into: &events)
                 set(slot, key)
             }
+        }
+    }
+
+    /// Completes the states of a device that have lasted long enough.
+    mutating func advanceStates(of number: Int, at moment: Moment, into events: inout [RuleEvent]) {
+        guard let device = devices[number] else { return }
+        for index in device.states where isStateDue(device, index, at: moment) {
+            guard case .state(_, let lasting) = ruleSet.rules[index].condition, var slot = device.slots[index],
+                let since = slot.live.since
+            else { continue }
+            slot.live.isActive = true
+            let key = Key(device: number, rule: index)
+            notify(
+                ruleSet.rules[index], &slot.live, key, time: since + lasting, value: nil, at: moment.wall,
+                into: &events)
+            set(slot, key)
         }
     }
 
