@@ -158,7 +158,7 @@ let package = Package(
         .executableTarget(
             name: "lockstep-collector",
             dependencies: [
-                "LockstepCollector", "LockstepCommandLine", "LockstepRules", "LockstepRuleFiles",
+                "LockstepCollector", "LockstepCommandLine", "LockstepRuleFiles",
                 "LockstepSupervision", argumentParser, logging, serviceLifecycle, unixSignals,
             ]),
         .executableTarget(

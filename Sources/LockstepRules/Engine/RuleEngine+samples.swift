@@ -43,13 +43,12 @@ extension RuleEngine {
         if block.times[first] <= newest {
             split = rows.firstIndex { block.times[$0] > newest } ?? rows.endIndex
         }
-        var extremes: [(column: Int, min: Double, max: Double)] = []
-        for rule in rules {
-            if split == rows.startIndex, newest != .min,
-                isQuiet(rule, block, rows, device: device, gap: block.times[first] - newest, &extremes)
-            {
-                continue
-            }
+        var due = rules
+        if split == rows.startIndex, newest != .min {
+            let range = known.quiet[stream] ?? quietRange(of: stream, device: device)
+            if block.times[first] - newest <= range.maximumGap, range.contains(block, rows) { due = range.others }
+        }
+        for rule in due {
             let key = Key(device: device, rule: rule)
             guard var slot = devices[device]?.slots[rule] else { continue }
             if split > rows.startIndex {
@@ -71,32 +70,15 @@ extension RuleEngine {
         }
     }
 
-    /// Returns whether samples change nothing for a rule: the value stays on its side of the limit.
-    private func isQuiet(
-        _ index: Int, _ block: SampleBlock, _ rows: some RandomAccessCollection<Int>, device: Int, gap: Int64,
-        _ extremes: inout [(column: Int, min: Double, max: Double)]
-    ) -> Bool {
-        guard case .value(let condition) = ruleSet.rules[index].condition, condition.aggregate == nil,
-            gap <= ruleSet.rules[index].lateAfter, let state = devices[device]?.slots[index]?.live
-        else { return false }
-        let range: (column: Int, min: Double, max: Double)
-        if let found = extremes.first(where: { $0.column == condition.column }) {
-            range = found
-        } else {
-            // A comparison with NaN is false, so unknown values count as neither.
-            var (low, high) = (Double.infinity, -Double.infinity)
-            let values = block.columns[condition.column]
-            for row in rows {
-                let value = values[row]
-                if value < low { low = value }
-                if value > high { high = value }
-            }
-            range = (condition.column, low, high)
-            extremes.append(range)
+    /// Computes and keeps the values that change nothing.
+    private mutating func quietRange(of stream: SensorStream, device: Int) -> QuietRange {
+        var range = QuietRange()
+        for index in devices[device]?.byStream[stream] ?? [] {
+            let state = devices[device]?.slots[index]?.live ?? RuleState()
+            range.add(ruleSet.rules[index], index, state)
         }
-        if state.isActive { return condition.isAbove ? range.min > condition.clear : range.max < condition.clear }
-        guard state.since == nil else { return false }
-        return condition.isAbove ? range.max <= condition.limit : range.min >= condition.limit
+        devices[device]?.quiet[stream] = range
+        return range
     }
 
     private mutating func evaluate(

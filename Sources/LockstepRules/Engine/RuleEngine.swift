@@ -40,6 +40,8 @@ public struct RuleEngine: Sendable {
         var slots: [Int: RuleSlot] = [:]
         /// The time of the newest sample of each stream of interest, in µs since 1970.
         var newest: [SensorStream: Int64] = [:]
+        /// The values of each stream that change nothing, until a state changes.
+        var quiet: [SensorStream: QuietRange] = [:]
         /// When the last new sample of a stream arrived, in µs of the boot clock. The key nil is for any stream.
         var heard: [SensorStream?: Int64] = [:]
     }
@@ -140,7 +142,7 @@ public struct RuleEngine: Sendable {
     /// Reverts the changes of the transaction.
     public mutating func rollBack() {
         for (key, slot) in undo {
-            if key.device < 0 { machine[key.rule] = slot } else { devices[key.device]?.slots[key.rule] = slot }
+            write(slot, key)
             detectors[key] = nil
             windows[key] = nil
         }
@@ -175,7 +177,16 @@ public struct RuleEngine: Sendable {
         let before = key.device < 0 ? machine[key.rule] : devices[key.device]?.slots[key.rule]
         guard let before, before != slot else { return }
         if undo[key] == nil { undo[key] = before }
-        if key.device < 0 { machine[key.rule] = slot } else { devices[key.device]?.slots[key.rule] = slot }
+        write(slot, key)
+    }
+
+    private mutating func write(_ slot: RuleSlot, _ key: Key) {
+        guard key.device >= 0 else {
+            machine[key.rule] = slot
+            return
+        }
+        devices[key.device]?.slots[key.rule] = slot
+        devices[key.device]?.quiet.removeAll(keepingCapacity: true)
     }
 
     mutating func setNewest(_ time: Int64, _ stream: SensorStream, before: Int64, device: Int) {

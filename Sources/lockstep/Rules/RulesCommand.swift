@@ -1,6 +1,7 @@
 import ArgumentParser
 import LockstepCommandLine
 import LockstepModel
+import LockstepMotion
 import LockstepRuleFiles
 import LockstepRules
 

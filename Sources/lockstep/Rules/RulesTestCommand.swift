@@ -1,11 +1,9 @@
 import ArgumentParser
-import Dispatch
 import LockstepCommandLine
 import LockstepModel
 import LockstepRules
 import LockstepSensors
 import LockstepStore
-import Synchronization
 
 struct RulesTestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -82,40 +80,10 @@ struct RulesTestCommand: ParsableCommand {
         let settings = try Settings(names: ["streams"], file: storeOptions.config, ignoresUnknownKeys: true)
         let source = try ReplaySource(
             file: String(text.dropFirst(7)), speed: .maximum, stamping: .own, streams: settings.streams)
-        let address = device?.address ?? DeviceAddress(group: .standard, device: try DeviceID(validating: "replay"))
+        let fallback = DeviceAddress(group: .standard, device: try DeviceID(validating: "replay"))
+        let address = device?.address ?? fallback
         let sink = RehearsalSink(Rehearsal(try options.rules(settings.streams)), address)
-        let isDone = DispatchSemaphore(value: 0)
-        let problem = Mutex<(any Error)?>(nil)
-        Task.detached {
-            do { try await source.run(into: sink) } catch { problem.withLock { $0 = error } }
-            isDone.signal()
-        }
-        isDone.wait()
-        if let error = problem.withLock({ $0 }) { throw error }
-        return sink.events()
-    }
-}
-
-/// Passes the samples of a recording to rules.
-private final class RehearsalSink: SampleSink {
-    private let state: Mutex<(rehearsal: Rehearsal, last: Int64)>
-    private let address: DeviceAddress
-
-    init(_ rehearsal: Rehearsal, _ address: DeviceAddress) {
-        state = Mutex((rehearsal, 0))
-        self.address = address
-    }
-
-    func accept(_ samples: SampleBlock, clock: SampleClock) async {
-        state.withLock { state in
-            state.rehearsal.add(samples, of: address)
-            state.last = max(state.last, samples.times.last ?? 0)
-        }
-    }
-
-    func report(_ status: SourceStatus, from source: String) {}
-
-    func events() -> [RuleEvent] {
-        state.withLock { $0.rehearsal.events(until: Timestamp(microseconds: $0.last)) }
+        try sink.run(source)
+        return sink.events
     }
 }
