@@ -31,6 +31,7 @@ let package = Package(
         .library(name: "LockstepWire", targets: ["LockstepWire"]),
         .library(name: "LockstepMQTT", targets: ["LockstepMQTT"]),
         .library(name: "LockstepStore", targets: ["LockstepStore"]),
+        .library(name: "LockstepClickHouse", targets: ["LockstepClickHouse"]),
         .library(name: "LockstepExport", targets: ["LockstepExport"]),
         .library(name: "LockstepMotion", targets: ["LockstepMotion"]),
         .library(name: "LockstepSensors", targets: ["LockstepSensors"]),
@@ -66,7 +67,8 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         // Decrypts OwnTracks messages.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
-        // HTTP and SMTP, for notifications. A Swift HTTP client with TLS would double the size of the collector.
+        // HTTP and SMTP: requests to a ClickHouse server, and notifications. A Swift HTTP client with TLS would double the
+        // size of the collector.
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
         // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
         .systemLibrary(name: "CEpoll"),
@@ -81,6 +83,8 @@ let package = Package(
         .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
         // The sample store, which holds each sample once.
         .target(name: "LockstepStore", dependencies: ["LockstepModel", "LockstepSQLite"]),
+        // The sample store in a ClickHouse database.
+        .target(name: "LockstepClickHouse", dependencies: ["CCurl", "LockstepModel", "LockstepStore"]),
         // File formats of exported samples.
         .target(name: "LockstepExport", dependencies: ["LockstepModel", "LockstepStore"]),
         // Algorithms without I/O: attitude, filters, gestures, steps.
@@ -133,7 +137,7 @@ let package = Package(
             exclude: ["Page"]),
         // Rules and their evaluation, without I/O.
         .target(name: "LockstepRules", dependencies: ["LockstepModel", "LockstepMotion"]),
-        // Sends notifications by webhook, ntfy, e-mail and commands. The only module that calls libcurl.
+        // Sends notifications by webhook, ntfy, e-mail and commands.
         .target(
             name: "LockstepNotify",
             dependencies: ["CCurl", "CSodium", "LockstepModel", "LockstepRules", "LockstepStore", "LockstepWire"]),
@@ -158,7 +162,7 @@ let package = Package(
         .executableTarget(
             name: "lockstep-collector",
             dependencies: [
-                "LockstepCollector", "LockstepCommandLine", "LockstepRuleFiles",
+                "LockstepClickHouse", "LockstepCollector", "LockstepCommandLine", "LockstepRuleFiles",
                 "LockstepSupervision", argumentParser, logging, serviceLifecycle, unixSignals,
             ]),
         .executableTarget(
@@ -176,9 +180,9 @@ let package = Package(
         .executableTarget(
             name: "lockstep",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepAgent",
-                "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors", "LockstepCommandLine",
-                "LockstepRules", "LockstepRuleFiles", argumentParser,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
+                "LockstepExport", "LockstepAgent", "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors",
+                "LockstepCommandLine", "LockstepRules", "LockstepRuleFiles", argumentParser,
             ]),
 
         .testTarget(
@@ -206,6 +210,9 @@ let package = Package(
             ]
         ),
         .testTarget(name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite"]),
+        .testTarget(
+            name: "LockstepClickHouseTests",
+            dependencies: ["LockstepClickHouse", "LockstepModel", "LockstepStore", "LockstepTestSupport"]),
         .testTarget(name: "LockstepExportTests", dependencies: ["LockstepExport", "LockstepModel", "LockstepStore"]),
         .testTarget(
             name: "LockstepAgentTests",

@@ -1,28 +1,31 @@
 #include <curl/curl.h>
 
-// Swift cannot call functions with variable arguments.
-static inline CURLcode lockstep_set_long(CURL *handle, CURLoption option, long value) {
+// Swift cannot call functions with a variable number of arguments.
+
+static inline CURLcode curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
 }
 
-static inline CURLcode lockstep_set_text(CURL *handle, CURLoption option, const char *value) {
+static inline CURLcode curl_set_size(CURL *handle, CURLoption option, curl_off_t value) {
     return curl_easy_setopt(handle, option, value);
 }
 
-static inline CURLcode lockstep_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+static inline CURLcode curl_set_pointer(CURL *handle, CURLoption option, const void *value) {
     return curl_easy_setopt(handle, option, value);
 }
 
-typedef size_t (*lockstep_transfer)(char *bytes, size_t size, size_t count, void *context);
-
-static inline CURLcode lockstep_set_function(CURL *handle, CURLoption option, lockstep_transfer value) {
-    return curl_easy_setopt(handle, option, value);
+static inline CURLcode curl_set_writer(
+    CURL *handle, size_t (*writer)(char *bytes, size_t size, size_t count, void *context), void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, writer);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_WRITEDATA, context) : code;
 }
 
-static inline CURLcode lockstep_set_pointer(CURL *handle, CURLoption option, void *value) {
-    return curl_easy_setopt(handle, option, value);
+static inline CURLcode curl_get_status(CURL *handle, long *status) {
+    return curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, status);
 }
 
-static inline CURLcode lockstep_get_long(CURL *handle, CURLINFO info, long *value) {
-    return curl_easy_getinfo(handle, info, value);
+static inline CURLcode curl_set_reader(
+    CURL *handle, size_t (*reader)(char *bytes, size_t size, size_t count, void *context), void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_READFUNCTION, reader);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_READDATA, context) : code;
 }

@@ -20,21 +20,20 @@ struct Transfer {
     /// Posts a body.
     static func post(_ body: [UInt8], to url: String, headers: [String]) -> Outcome {
         perform(url) { handle in
-            _ = lockstep_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
+            _ = curl_set_pointer(handle, CURLOPT_PROTOCOLS_STR, "http,https")
             var list: UnsafeMutablePointer<curl_slist>?
             // Without this, libcurl waits for "100 Continue" before it sends a large body.
             for header in headers + ["Expect:"] { list = curl_slist_append(list, header) }
             defer { curl_slist_free_all(list) }
-            _ = lockstep_set_list(handle, CURLOPT_HTTPHEADER, list)
-            _ = lockstep_set_long(handle, CURLOPT_POST, 1)
-            _ = lockstep_set_long(handle, CURLOPT_POSTFIELDSIZE, body.count)
+            _ = curl_set_pointer(handle, CURLOPT_HTTPHEADER, list)
+            _ = curl_set_long(handle, CURLOPT_POST, 1)
+            _ = curl_set_long(handle, CURLOPT_POSTFIELDSIZE, body.count)
             return body.withUnsafeBytes { bytes in
-                _ = lockstep_set_pointer(
-                    handle, CURLOPT_POSTFIELDS, UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+                _ = curl_set_pointer(handle, CURLOPT_POSTFIELDS, bytes.baseAddress)
                 let code = curl_easy_perform(handle)
                 guard code == CURLE_OK else { return .failed(String(cString: curl_easy_strerror(code))) }
                 var status = 0
-                _ = lockstep_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
+                _ = curl_get_status(handle, &status)
                 return judge(status)
             }
         }
@@ -54,30 +53,33 @@ struct Transfer {
         -> Outcome
     {
         perform(url) { handle in
-            _ = lockstep_set_text(handle, CURLOPT_PROTOCOLS_STR, "smtp,smtps")
+            _ = curl_set_pointer(handle, CURLOPT_PROTOCOLS_STR, "smtp,smtps")
             // A password is sent over TLS only.
             let level = password == nil ? CURLUSESSL_TRY : CURLUSESSL_ALL
-            _ = lockstep_set_long(handle, CURLOPT_USE_SSL, Int(level.rawValue))
-            if let user { _ = lockstep_set_text(handle, CURLOPT_USERNAME, user) }
-            if let password { _ = lockstep_set_text(handle, CURLOPT_PASSWORD, password) }
-            _ = lockstep_set_text(handle, CURLOPT_MAIL_FROM, "<\(from)>")
+            _ = curl_set_long(handle, CURLOPT_USE_SSL, Int(level.rawValue))
+            if let user { _ = curl_set_pointer(handle, CURLOPT_USERNAME, user) }
+            if let password { _ = curl_set_pointer(handle, CURLOPT_PASSWORD, password) }
+            _ = curl_set_pointer(handle, CURLOPT_MAIL_FROM, "<\(from)>")
             var list: UnsafeMutablePointer<curl_slist>?
             for recipient in to { list = curl_slist_append(list, "<\(recipient)>") }
             defer { curl_slist_free_all(list) }
-            _ = lockstep_set_list(handle, CURLOPT_MAIL_RCPT, list)
-            _ = lockstep_set_long(handle, CURLOPT_UPLOAD, 1)
+            _ = curl_set_pointer(handle, CURLOPT_MAIL_RCPT, list)
+            _ = curl_set_long(handle, CURLOPT_UPLOAD, 1)
             var upload = Upload(rest: text[...])
             return withUnsafeMutablePointer(to: &upload) { pointer in
-                _ = lockstep_set_pointer(handle, CURLOPT_READDATA, pointer)
-                _ = lockstep_set_function(handle, CURLOPT_READFUNCTION) { target, size, count, context in
-                    guard let target, let upload = context?.assumingMemoryBound(to: Upload.self) else { return 0 }
-                    let part = upload.pointee.rest.prefix(size * count)
-                    upload.pointee.rest = upload.pointee.rest.dropFirst(part.count)
-                    part.withUnsafeBytes { bytes in
-                        if let base = bytes.baseAddress { memcpy(target, base, bytes.count) }
+                let reader:
+                    @convention(c) (
+                        UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?
+                    ) -> Int = { target, size, count, context in
+                        guard let target, let upload = context?.assumingMemoryBound(to: Upload.self) else { return 0 }
+                        let part = upload.pointee.rest.prefix(size * count)
+                        upload.pointee.rest = upload.pointee.rest.dropFirst(part.count)
+                        part.withUnsafeBytes { bytes in
+                            if let base = bytes.baseAddress { memcpy(target, base, bytes.count) }
+                        }
+                        return part.count
                     }
-                    return part.count
-                }
+                _ = curl_set_reader(handle, reader, pointer)
                 let code = curl_easy_perform(handle)
                 return code == CURLE_OK ? .success : .failed(String(cString: curl_easy_strerror(code)))
             }
@@ -91,11 +93,11 @@ struct Transfer {
     private static func perform(_ url: String, _ body: (UnsafeMutableRawPointer) -> Outcome) -> Outcome {
         guard isReady, let handle = curl_easy_init() else { return .failed("libcurl cannot start") }
         defer { curl_easy_cleanup(handle) }
-        _ = lockstep_set_text(handle, CURLOPT_URL, url)
-        _ = lockstep_set_long(handle, CURLOPT_TIMEOUT, timeout)
-        _ = lockstep_set_long(handle, CURLOPT_NOSIGNAL, 1)
+        _ = curl_set_pointer(handle, CURLOPT_URL, url)
+        _ = curl_set_long(handle, CURLOPT_TIMEOUT, timeout)
+        _ = curl_set_long(handle, CURLOPT_NOSIGNAL, 1)
         // The answer is not needed.
-        _ = lockstep_set_function(handle, CURLOPT_WRITEFUNCTION) { _, size, count, _ in size * count }
+        _ = curl_set_writer(handle, { _, size, count, _ in size * count }, nil)
         return body(handle)
     }
 }

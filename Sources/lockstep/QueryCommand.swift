@@ -64,11 +64,12 @@ struct QueryCommand: ParsableCommand {
         let from = try from.map { try time($0, now: now) }
         let to = try to.map { try time($0, now: now) }
         if let from, let to, from > to { throw CommandFailure("--from \(from) is after --to \(to)") }
-        let reader = try options.reader()
         if self.stream == "events" {
+            let reader = try options.sqliteReader(for: "query events")
             try EventQuery(group: group, devices: device, from: from, to: to, limit: limit, format: format).run(reader)
             return
         }
+        let reader = try options.reader()
         let catalog = try reader.catalog()
         guard let stream = catalog.stream(named: self.stream) else {
             throw CommandFailure(
@@ -108,7 +109,7 @@ struct QueryCommand: ParsableCommand {
 
     /// Returns the groups to read, in order, each with the devices to read; no devices stand for all devices.
     /// - Throws: ``CommandFailure`` for an unknown device or group, instead of an empty result.
-    private func selections(_ reader: StoreReader) throws -> [(group: GroupID?, devices: [DeviceID])] {
+    private func selections(_ reader: any StoreReading) throws -> [(group: GroupID?, devices: [DeviceID])] {
         guard !device.isEmpty || group != nil else { return [(nil, [])] }
         let known = try reader.devices().map(\.address)
         if let group { try checkGroup(group, among: known) }

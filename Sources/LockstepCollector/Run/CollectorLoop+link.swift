@@ -1,5 +1,6 @@
 import LockstepMQTT
 import LockstepModel
+import LockstepStore
 import LockstepWire
 import Logging
 
@@ -88,6 +89,7 @@ extension CollectorLoop {
         case .success(let result):
             pending.clearTrialGroup()
             report.count(result, rejected: [])
+            settleRules(result.deliveries)
             return handle(.triedCommit(succeeded: true))
         case .failure(let error):
             report.stall("\(error)")

@@ -49,7 +49,7 @@ struct RulesTestCommand: ParsableCommand {
     }
 
     private func read(from: Timestamp?, to: Timestamp?, now: Timestamp) throws -> [RuleEvent] {
-        let reader = try storeOptions.reader()
+        let reader = try storeOptions.sqliteReader(for: "rules test")
         let catalog = try reader.catalog()
         let end = min(to ?? now, now)
         var rehearsal = Rehearsal(try options.rules(catalog))

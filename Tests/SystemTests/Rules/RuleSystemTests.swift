@@ -117,7 +117,7 @@ struct RuleSystemTests {
             try await expectEventually { try reader.events().count == 1 }
             _ = try rules(system, rule("20"))
             collector.signal(SIGHUP)
-            try await expectEventually { collector.text.components(separatedBy: "rules loaded").count == 3 }
+            await expectEventually { collector.text.components(separatedBy: "rules loaded").count == 3 }
             #expect(await client.publish(Self.topic, batch(2, at: 10, [5, 11, 21], start: start)))
             try await expectEventually { try reader.events().count == 2 }
             #expect(try reader.events().last?.event.value == 21)
@@ -150,7 +150,7 @@ struct RuleSystemTests {
             try await expectEventually { try reader.events().count == 1 }
             #expect(try reader.events().map(\.event.isLate) == [true])
             #expect(try reader.events().map(\.event.rule) == ["high"])
-            try await expectEventually {
+            await expectEventually {
                 (try? String(contentsOfFile: system.folder + "/told", encoding: .utf8))
                     == "left at 11; late?\n$(id) high\n"
             }
