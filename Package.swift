@@ -68,7 +68,8 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         // Decrypts OwnTracks messages.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
-        // HTTP requests to a ClickHouse server.
+        // HTTP and SMTP: requests to a ClickHouse server, and notifications. A Swift HTTP client with TLS would double the
+        // size of the collector.
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
         // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
         .systemLibrary(name: "CEpoll"),
@@ -87,7 +88,7 @@ let package = Package(
         .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
         // The sample store, which holds each sample once.
         .target(name: "LockstepStore", dependencies: ["LockstepModel", "LockstepSQLite"]),
-        // The sample store in a ClickHouse database. The only module that calls libcurl.
+        // The sample store in a ClickHouse database.
         .target(name: "LockstepClickHouse", dependencies: ["CCurl", "LockstepModel", "LockstepStore"]),
         // File formats of exported samples.
         .target(name: "LockstepExport", dependencies: ["LockstepModel", "LockstepClock", "LockstepStore"]),
@@ -110,7 +111,8 @@ let package = Package(
         .target(
             name: "LockstepCollector",
             dependencies: [
-                "LockstepModel", "LockstepClock", "LockstepWire", "LockstepMQTT", "LockstepStore",
+                "LockstepModel", "LockstepClock", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepRules",
+                "LockstepNotify",
                 "LockstepSupervision", logging, serviceLifecycle,
             ]),
         // From foreign formats to the broker: translators, an outbox of many devices, delivery.
@@ -152,6 +154,16 @@ let package = Package(
                 hummingbirdCore, nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
             ],
             exclude: ["Page"]),
+        // Rules and their evaluation, without I/O.
+        .target(name: "LockstepRules", dependencies: ["LockstepModel", "LockstepMotion"]),
+        // Sends notifications by webhook, ntfy, e-mail and commands.
+        .target(
+            name: "LockstepNotify",
+            dependencies: ["CCurl", "CSodium", "LockstepModel", "LockstepRules", "LockstepStore", "LockstepWire"]),
+        // Rules in YAML files.
+        .target(
+            name: "LockstepRuleFiles",
+            dependencies: ["LockstepModel", "LockstepMotion", "LockstepRules", "LockstepCommandLine"]),
         // Shared by the programs: settings, errors, terminal output.
         .target(
             name: "LockstepCommandLine",
@@ -169,8 +181,8 @@ let package = Package(
         .executableTarget(
             name: "lockstep-collector",
             dependencies: [
-                "LockstepClickHouse", "LockstepCollector", "LockstepCommandLine", "LockstepSupervision",
-                argumentParser, logging, serviceLifecycle,
+                "LockstepClickHouse", "LockstepCollector", "LockstepCommandLine", "LockstepRuleFiles",
+                "LockstepSupervision", argumentParser, logging, serviceLifecycle, unixSignals,
             ]),
         .executableTarget(
             name: "lockstep-gateway",
@@ -188,10 +200,8 @@ let package = Package(
             name: "lockstep",
             dependencies: [
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
-                "LockstepExport",
-                "LockstepAgent", "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors",
-                "LockstepCommandLine",
-                argumentParser,
+                "LockstepExport", "LockstepAgent", "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors",
+                "LockstepCommandLine", "LockstepRules", "LockstepRuleFiles", argumentParser,
             ]),
 
         .testTarget(
@@ -246,6 +256,12 @@ let package = Package(
             name: "LockstepLiveTests",
             dependencies: [
                 "LockstepLive", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire", logging,
+            ]),
+        .testTarget(
+            name: "LockstepRulesTests",
+            dependencies: [
+                "LockstepCommandLine", "LockstepModel", "LockstepMotion", "LockstepNotify", "LockstepRuleFiles",
+                "LockstepRules", "LockstepSensors", "LockstepStore", "SensorTestSupport",
             ]),
         .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
         .testTarget(

@@ -23,3 +23,9 @@ static inline CURLcode curl_set_writer(
 static inline CURLcode curl_get_status(CURL *handle, long *status) {
     return curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, status);
 }
+
+static inline CURLcode curl_set_reader(
+    CURL *handle, size_t (*reader)(char *bytes, size_t size, size_t count, void *context), void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_READFUNCTION, reader);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_READDATA, context) : code;
+}

@@ -21,6 +21,25 @@ public struct IngestGroup: Sendable {
     /// The time of the last message from each device, not counting batches, on the collector's clock.
     public var seen: [DeviceAddress: Timestamp]
 
+    /// A time to advance rules to, or nil.
+    public var tick: Tick?
+    /// The results of attempts to deliver notifications.
+    public var deliveries: [DeliveryUpdate] = []
+
+    /// A time to which an observer advances.
+    public struct Tick: Sendable, Hashable {
+        /// The current time.
+        public var moment: Moment
+        /// The start of the connection to the broker, in µs of the boot clock.
+        public var listeningSince: Int64
+
+        /// Creates a tick.
+        public init(at moment: Moment, listeningSince: Int64) {
+            self.moment = moment
+            self.listeningSince = listeningSince
+        }
+    }
+
     /// Creates a group from individual batches and other data.
     public init(
         batches: [ReceivedBatch] = [], rejected: [RejectedMessage] = [], transitions: [DeviceTransition] = [],
@@ -39,13 +58,14 @@ public struct IngestGroup: Sendable {
     /// Whether the group is empty.
     public var isEmpty: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && lifecycles.isEmpty && dropped.isEmpty
-            && seen.isEmpty && evidence.isEmpty && clocks.isEmpty
+            && seen.isEmpty && evidence.isEmpty && clocks.isEmpty && tick == nil && deliveries.isEmpty
     }
 
     /// Whether writing the group can be deferred, because it contains only heartbeats: no acknowledgement depends on
     /// them, and the next heartbeat repeats their content.
     public var isDeferrable: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && lifecycles.isEmpty
+            && tick == nil && deliveries.isEmpty
     }
 
     /// Appends a batch: to the last run if device and stream match, otherwise as a new run.

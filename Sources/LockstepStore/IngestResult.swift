@@ -48,6 +48,8 @@ public struct IngestResult: Sendable, Equatable {
     public var counts: [(device: DeviceAddress, counts: Counts)] = []
     /// The batch numbers of each device and epoch that the transaction contains, each once.
     public var scopes: [Scope] = []
+    /// The notifications that the transaction added.
+    public var deliveries: [EventDelivery] = []
 
     /// Creates an empty result.
     public init() {}

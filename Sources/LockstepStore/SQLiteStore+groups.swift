@@ -5,6 +5,7 @@ import LockstepSQLite
 
 extension SQLiteStore {
     func insert(_ group: IngestGroup) throws {
+        observer?.beginGroup(group)
         var runs = try resolve(group.runs)
         // Sort by table and device, which improves the hit rate of the page cache. Runs of one device and stream keep
         // their order.
@@ -40,6 +41,7 @@ extension SQLiteStore {
         }
         try insertBatchNumbers(of: group, runs)
         try rejected.write(group.rejected)
+        try observe(group)
     }
 
     /// A run of a group with its table and the id of its device.

@@ -8,7 +8,8 @@ extension SQLiteStore {
     /// - Parameter position: the position of the device in `changes`.
     func write(
         _ run: SampleRun, table: Int, device: Int64, changes position: Int
-    ) throws(SQLiteError) -> IngestResult.Counts {
+    ) throws -> IngestResult.Counts {
+        if observed[table] { try prepareObserver(run, table: table, device: device) }
         placement.add(run, table: table, device: device)
         let rowsInLog = logs[activeLog].index.devices[Int(device)]?.rows ?? 0
         let isDirect = placement.isDirect(run, rowsInLog: rowsInLog)
@@ -16,6 +17,9 @@ extension SQLiteStore {
         guard !run.samples.isEmpty, tables[table].logTarget != nil,
             !isDirect || logsMayContain(run.samples.times, of: table, device: device)
         else {
+            if observed[table] {
+                observe(try newRows(of: run, table: table, device: device), of: run, device: device)
+            }
             let counts = try tables[table].write(run, device: device, in: database, conflicts: &conflicts)
             changes[position].ledger.recordAll(run, counts)
             return counts
@@ -36,6 +40,7 @@ extension SQLiteStore {
             start = piece.upperBound
             guard let stored = try storedRows(run.samples.times[piece], of: table, device: device) else {
                 counts.stored += piece.count
+                if observed[table] { observe([piece], of: run, device: device) }
                 try append(piece, of: run, piece: piece, &batch, table: table, device: device, changes: position)
                 continue
             }
@@ -54,6 +59,7 @@ extension SQLiteStore {
                 }
             }
             counts.stored += new.count
+            if observed[table] { observe(new.ranges, of: run, device: device) }
             try append(new, of: run, piece: piece, &batch, table: table, device: device, changes: position)
         }
         changes[position].ledger.duplicates += Int64(counts.duplicates)
@@ -122,7 +128,7 @@ extension SQLiteStore {
         return try tables[table].stored(times, device: device, turns: turns)
     }
 
-    private func turns(
+    func turns(
         _ times: ClosedRange<Int64>, of table: Int, device: Int64
     ) -> [(log: LogNumber, turn: Int64)] {
         var turns: [(log: LogNumber, turn: Int64)] = []
@@ -132,6 +138,19 @@ extension SQLiteStore {
             }
         }
         return turns
+    }
+}
+
+extension [Int] {
+    /// The ranges of consecutive numbers of a sorted list.
+    var ranges: [Range<Int>] {
+        reduce(into: []) { ranges, number in
+            if let last = ranges.last, last.upperBound == number {
+                ranges[ranges.count - 1] = last.lowerBound..<number + 1
+            } else {
+                ranges.append(number..<number + 1)
+            }
+        }
     }
 }
 

@@ -42,6 +42,11 @@ public final class SQLiteStore: SampleStore {
     let lifecycle: LifecycleTable
     let rejected: RejectedTable
     let clocks: ClockTable
+    let events: EventTable
+    /// Evaluates new rows, or nil if nothing does.
+    var observer: (any IngestObserver)?
+    /// Whether the observer watches the table with this index.
+    var observed: [Bool] = []
     /// The two logs. ``activeLog`` receives new rows.
     var logs: LogPair<LogWriter>
     var activeLog = LogNumber.first
@@ -91,6 +96,7 @@ public final class SQLiteStore: SampleStore {
                 tables.append(table)
             }
             self.tables = tables
+            observed = tables.map { _ in false }
             tableIndexes = indexes
             devices = try DeviceTable(in: database)
             var scopes = ScopeTable()
@@ -102,6 +108,7 @@ public final class SQLiteStore: SampleStore {
             lifecycle = try LifecycleTable(in: database)
             rejected = try RejectedTable(limit: options.rejectedLimit, in: database)
             clocks = try ClockTable(in: database)
+            events = try EventTable(in: database)
             let database = database
             logs = try LogPair { try LogWriter($0, in: database) }
             try recoverLogs()
@@ -140,8 +147,10 @@ public final class SQLiteStore: SampleStore {
         do {
             for changes in changes.devices { try write(changes) }
             try dropped.flush()
-            let result = try result()
+            var result = try result()
+            result.deliveries = try writeOutcome()
             try database.execute("COMMIT")
+            observer?.didCommit()
             hasTriedCheckpoint = false
             hasMergeFailed = false
             devices.commit()
@@ -176,6 +185,7 @@ public final class SQLiteStore: SampleStore {
         // SQLite may already have rolled back, for example on a full disk. If this rollback fails, closing the
         // connection rolls back.
         if database.isInTransaction { try? database.execute("ROLLBACK") }
+        observer?.didRollBack()
         // Another device can get the id of a device that was not stored.
         for device in devices.added { evidence[Int(device)] = nil }
         devices.rollBack()

@@ -29,11 +29,35 @@ public protocol SampleStore: AnyObject {
     /// - Throws: an error of the store if the snapshots cannot be read.
     func lifecycles() throws -> [DeviceAddress: LifecycleSnapshot]
 
+    /// Sets the observer of the following transactions, or removes it.
+    func setObserver(_ observer: (any IngestObserver)?)
+
+    /// Returns the states that an observer has kept.
+    func observerStates() throws -> [ObserverState]
+
+    /// Returns the deliveries that are pending.
+    func pendingDeliveries() throws -> [EventDelivery]
+
+    /// Returns the ids of all devices, as the observer receives them.
+    func deviceIDs() throws -> [(address: DeviceAddress, id: Int64)]
+
     /// Writes what can be merged now and releases resources. The store is not used afterwards.
     func close()
 }
 
 extension SampleStore {
+    /// Does nothing by default: the store has no observer.
+    public func setObserver(_ observer: (any IngestObserver)?) {}
+
+    /// Returns nothing by default.
+    public func observerStates() -> [ObserverState] { [] }
+
+    /// Returns nothing by default.
+    public func pendingDeliveries() -> [EventDelivery] { [] }
+
+    /// Returns nothing by default.
+    public func deviceIDs() -> [(address: DeviceAddress, id: Int64)] { [] }
+
     /// Returns false: by default, no maintenance is needed.
     public var needsMaintenance: Bool { false }
 

@@ -22,6 +22,7 @@ struct CollectorCommand: AsyncParsableCommand {
             file, and a comma-separated text in the environment.
 
             SIGNALS
+              SIGHUP            read the rules again; a faulty file is refused
               SIGTERM, SIGINT   commit, publish the status 'offline', and exit; a
                                 second signal exits at once
 
@@ -98,23 +99,32 @@ struct CollectorCommand: AsyncParsableCommand {
             """)
     var sync: String?
 
+    @Option(help: "YAML file with rules, see docs/rules.md (default: none).")
+    var rules: String?
+
     static let names =
         BrokerOptions.names + LogOptions.names + [
             "store", "store-password-file", "store-password", "id", "group", "root", "silence", "settle", "max-payload",
             "max-samples", "max-devices",
-            "max-future", "keep-rejected", "keep-conflicts", "sync", "streams",
+            "max-future", "keep-rejected", "keep-conflicts", "sync", "streams", "rules",
         ]
 
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config)
-        let configuration = try collectorConfiguration(settings)
+        var configuration = try collectorConfiguration(settings)
         let makeStore = try storeFactory(settings)
+        try setRules(&configuration, settings)
         let logger = try log.makeLogger("lockstep-collector", settings)
         let collector = Collector(configuration, logger: logger, supervisor: Supervisor()) {
             do { return try makeStore() } catch let error as StoreError {
                 guard let place = error.stream.flatMap(settings.place(ofStream:)) else { throw error }
                 throw CommandFailure("\(place): \(error)")
             }
+        }
+        // Without rules, SIGHUP ends the collector as usual.
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
+        if configuration.loadRules != nil {
+            services.append(.init(service: await ReloadSignals { collector.reloadRules() }))
         }
         let group = ServiceGroup(
             configuration: .init(
@@ -123,7 +133,7 @@ struct CollectorCommand: AsyncParsableCommand {
                         service: collector, successTerminationBehavior: .gracefullyShutdownGroup,
                         failureTerminationBehavior: .gracefullyShutdownGroup),
                     .init(service: await TerminationSignals(), successTerminationBehavior: .gracefullyShutdownGroup),
-                ],
+                ] + services,
                 logger: .quiet))
         try await group.run()
     }

@@ -24,6 +24,7 @@ struct LockstepCommand: ParsableCommand {
             DevicesCommand.self, WatchCommand.self, QueryCommand.self, ExportCommand.self, VerifyCommand.self,
             ClockCommand.self, CommandCommand.self, DoctorCommand.self, AnalyzeCommand.self, SimulateCommand.self,
             ServeCommand.self,
+            RulesCommand.self, DeliveriesCommand.self,
         ])
 
     static func main() {

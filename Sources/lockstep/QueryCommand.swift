@@ -8,6 +8,7 @@ struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query", abstract: "Print the samples of one stream, sorted by device and time.",
         discussion: """
+            The name 'events' stands for the events of rules: their number, time, device, rule, value and text.
             Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")), and declared streams in the store, \
             such as x/co2. The name of a stream's table is also accepted.
             Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
@@ -70,6 +71,11 @@ struct QueryCommand: ParsableCommand {
         let from = try from.map { try LockstepCommandLine.time($0, now: now) }
         let to = try to.map { try LockstepCommandLine.time($0, now: now) }
         if let from, let to, from > to { throw CommandFailure("--from \(from) is after --to \(to)") }
+        if self.stream == "events" {
+            let reader = try options.sqliteReader(for: "query events")
+            try EventQuery(group: group, devices: device, from: from, to: to, limit: limit, format: format).run(reader)
+            return
+        }
         let reader = try options.reader()
         let catalog = try reader.catalog()
         guard let stream = catalog.stream(named: self.stream) else {

@@ -14,7 +14,7 @@ struct WireFormatTests {
     @Test("every JSON and CBOR example says what it is")
     func kinds() {
         let known = [
-            "batch", "rejected", "series", "presence", "state", "ack", "request", "reply", "health", "ping", "pong",
+            "batch", "rejected", "series", "presence", "state", "ack", "event", "request", "reply", "health", "ping", "pong",
         ]
         for block in page.blocks where ["json", "hex"].contains(block.language) {
             #expect(known.contains(block.arguments.first ?? ""), "line \(block.line)")
@@ -127,7 +127,7 @@ struct WireFormatTests {
     func channels() throws {
         let table = try #require(page.tables.first { $0.header.first == "Channel" })
         let listed = table.rows.flatMap { $0[0].split(separator: "`").map(String.init) }
-        let channels: [Channel] = [.presence, .state, .ack, .command, .commandReply, .clockPing, .clockPong]
+        let channels: [Channel] = [.presence, .state, .ack, .command, .commandReply, .event, .clockPing, .clockPong]
         for channel in channels { #expect(listed.contains(channel.name), "\(channel.name)") }
         let names = listed.filter { Channel(name: $0) != nil }
         #expect(names.count == channels.count + 1, "one stream stands for all: \(names)")

@@ -185,7 +185,7 @@ struct Intake {
                 Route(destination: .presence, address: address, stream: nil, reader: nil)
             // Messages of collectors and gateways and commands to agents are not stored.
             case .device(_, .state), .device(_, .ack), .device(_, .command), .device(_, .commandReply),
-                .device(_, .clockPing), .device(_, .clockPong), .collector, .gateway:
+                .device(_, .event), .device(_, .clockPing), .device(_, .clockPong), .collector, .gateway:
                 Route(destination: .ignored, address: nil, stream: nil, reader: nil)
             }
         // The table is limited because a client could invent topics.

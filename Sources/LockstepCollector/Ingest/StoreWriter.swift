@@ -1,5 +1,6 @@
 import Dispatch
 import LockstepModel
+import LockstepRules
 import LockstepStore
 import Synchronization
 
@@ -13,6 +14,8 @@ import Synchronization
 final class StoreWriter: Sendable {
     private struct State {
         let store: any SampleStore
+        /// The rules, or nil if there are none.
+        var rules: RuleObserver?
         /// The error of a failed group. Later groups are skipped until the commit, because they would open a new
         /// transaction.
         var failure: (any Error)?
@@ -52,6 +55,30 @@ final class StoreWriter: Sendable {
     func lifecycles() throws -> [DeviceAddress: LifecycleSnapshot] {
         try state.withLock { try $0.store.lifecycles() }
     }
+
+    /// Sets the rules of the following transactions.
+    /// - Parameter folder: the folder of the store.
+    /// - Throws: an error of the store.
+    func setRules(_ rules: RuleSet, folder: String) throws {
+        finish()
+        try state.withLock { state in
+            if let known = state.rules {
+                try known.replace(rules, store: state.store)
+            } else if !rules.rules.isEmpty {
+                state.rules = try RuleObserver(rules, store: state.store, folder: folder)
+            }
+            state.store.setObserver(state.rules.flatMap { $0.isEmpty ? nil : $0 })
+        }
+    }
+
+    /// Returns whether a tick of the rules has something to do. Returns false while the store is busy.
+    func isTickDue(_ tick: IngestGroup.Tick) -> Bool {
+        guard isIdle else { return false }
+        return state.withLockIfAvailable { $0.rules?.isTickDue(tick) ?? false } ?? false
+    }
+
+    /// Returns the notifications that earlier runs have left.
+    func pendingDeliveries() throws -> [EventDelivery] { try state.withLock { try $0.store.pendingDeliveries() } }
 
     /// Whether all queued groups are written.
     var isIdle: Bool { pending.load(ordering: .acquiring) == 0 }

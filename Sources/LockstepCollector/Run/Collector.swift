@@ -20,6 +20,7 @@ public final class Collector: Service {
     private let makeStore: @Sendable () throws -> sending any SampleStore
     private let wakeup = Wakeup()
     private let isStopping = Mutex(false)
+    private let mailbox = RuleMailbox()
     private let continuation: AsyncStream<DeviceTransition>.Continuation
 
     /// Creates a collector, which starts with ``run()``.
@@ -37,6 +38,12 @@ public final class Collector: Service {
         (transitions, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(10_000))
     }
 
+    /// Reads the rules again. If they have an error, it is logged and the old rules stay.
+    public func reloadRules() {
+        mailbox.withLock { $0.reloadsRules = true }
+        wakeup.signal()
+    }
+
     /// Runs until the surrounding task or service group shuts down.
     /// - Throws: the error of `makeStore`, such as ``/LockstepStore/StoreError``.
     public func run() async throws {
@@ -48,7 +55,7 @@ public final class Collector: Service {
                         with: Result {
                             let loop = try CollectorLoop(
                                 configuration, store: makeStore(), wakeup: wakeup, logger: logger,
-                                supervisor: supervisor, transitions: continuation)
+                                supervisor: supervisor, transitions: continuation, mailbox: mailbox)
                             let clock = ClockResponder(configuration, logger: logger)
                             if configuration.answersClock { clock.start() }
                             loop.run { isStopping.withLock { $0 } }

@@ -1,5 +1,6 @@
 public import LockstepMQTT
 public import LockstepModel
+public import LockstepRules
 public import LockstepWire
 
 /// The configuration of a ``Collector``.
@@ -26,6 +27,10 @@ public struct CollectorConfiguration: Sendable {
     public var maximumFuture: Int64 = 86_400_000_000
     /// The timeouts of the life cycles.
     public var timing = LifecycleMachine.Timing()
+    /// Reads the rules, at the start and for each ``Collector/reloadRules()``; nil for no rules.
+    public var loadRules: (@Sendable () throws -> RuleSet)?
+    /// The folder of the store, for rules on free space.
+    public var storeFolder = "."
     /// The limits of a turn.
     var turn = TurnLimits()
     /// The MQTT 5 receive maximum: how many unacknowledged messages the broker may send. The default covers two turns,

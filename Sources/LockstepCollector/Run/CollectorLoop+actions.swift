@@ -24,6 +24,7 @@ extension CollectorLoop {
         case .review(let advancingTime):
             moment = .now()
             if advancingTime { intake.tick(&registry, at: moment) }
+            advanceRules(isConnected: advancingTime)
             return .reviewed(intake.group.isEmpty ? .none : intake.group.isDeferrable ? .deferrable : .urgent)
         case .commit:
             writtenGroup = intake.takeGroup(&registry, at: moment)
@@ -82,6 +83,7 @@ extension CollectorLoop {
         let boot = Moment.now().boot
         for scope in result.scopes { schedule.schedule(scope, at: boot) }
         registry.commit()
+        settleRules(result.deliveries)
         for change in pending.transitions { announce(change) }
         pending.clear()
         // Nothing else refers to the runs now.
@@ -98,6 +100,7 @@ extension CollectorLoop {
         registry.rollback()
         pending.rollBack()
         intake.discardGroup()
+        notifications.rollBack()
         report.stall("\(error)")
     }
 
@@ -121,6 +124,7 @@ extension CollectorLoop {
         for (device, ack) in acknowledgements ? schedule.takeExpired(at: moment.boot) : [] {
             publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
         }
+        publishEvents()
         report.publishIfDue(counting: fleet, over: link, at: moment)
     }
 

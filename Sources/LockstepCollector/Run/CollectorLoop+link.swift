@@ -1,5 +1,6 @@
 import LockstepMQTT
 import LockstepModel
+import LockstepStore
 import LockstepWire
 import Logging
 
@@ -15,8 +16,10 @@ extension CollectorLoop {
                     "session": sessionPresent ? "resumed" : "new",
                 ])
             announcedDevices = registry.devices
+            notifications.didConnect(at: Moment.now().boot)
             perform(machine.handle(.connected(devices: announcedDevices.count), at: .now))
         case .disconnected(let error, _):
+            notifications.didDisconnect()
             perform(machine.handle(.disconnected(isTakenOver: error.code == .takenOver), at: .now), error: error)
         case .failed(let error, _):
             perform(machine.handle(.failed(error.code), at: .now), error: error)
@@ -24,6 +27,7 @@ extension CollectorLoop {
             if !isGranted { handle(.subscriptionRefused) }
         case .published(let id, let refusal):
             handle(.acknowledged(id: id))
+            notifications.didPublish(id: id, refusal: refusal.map { "\($0)" })
             guard let refusal else { return }
             logger.error(
                 "message refused by broker",
@@ -85,6 +89,7 @@ extension CollectorLoop {
         case .success(let result):
             pending.clearTrialGroup()
             report.count(result, rejected: [])
+            settleRules(result.deliveries)
             return handle(.triedCommit(succeeded: true))
         case .failure(let error):
             report.stall("\(error)")

@@ -1,5 +1,6 @@
 import LockstepMQTT
 import LockstepModel
+import LockstepNotify
 import LockstepStore
 import LockstepSupervision
 import LockstepWire
@@ -17,6 +18,9 @@ final class CollectorLoop {
     let report: HealthReport
     let transitions: AsyncStream<DeviceTransition>.Continuation
 
+    let mailbox: RuleMailbox
+    let wakeupForRules: Wakeup
+    var notifications = Notifications()
     var machine: TurnMachine
     var intake: Intake
     var registry: LifecycleRegistry
@@ -35,12 +39,14 @@ final class CollectorLoop {
 
     init(
         _ configuration: CollectorConfiguration, store: sending any SampleStore, wakeup: Wakeup, logger: Logger,
-        supervisor: Supervisor, transitions: AsyncStream<DeviceTransition>.Continuation
+        supervisor: Supervisor, transitions: AsyncStream<DeviceTransition>.Continuation, mailbox: RuleMailbox
     ) throws {
         self.configuration = configuration
         self.logger = logger
         self.supervisor = supervisor
         self.transitions = transitions
+        self.mailbox = mailbox
+        wakeupForRules = wakeup
         writer = StoreWriter(store)
         machine = TurnMachine(configuration.turn, at: .now)
         let known = try writer.lifecycles()
@@ -68,6 +74,7 @@ final class CollectorLoop {
             self.intake.ingest(message, &self.registry, at: self.moment)
         }
         defer { link.onMessage = nil }
+        startRules()
         // A collector that was killed may have left maintenance.
         writer.performMaintenance()
         while !isStopping() {
@@ -79,6 +86,7 @@ final class CollectorLoop {
         runTurn(startingWith: .stopping)
         report.publish(.offline, counting: fleet, over: link, at: .now())
         link.stop(until: .now + .seconds(3))
+        notifications.notifier?.stop()
         // The store must be closed when this returns, so that another process can open it.
         writer.close()
         logger.info("collector stopped")

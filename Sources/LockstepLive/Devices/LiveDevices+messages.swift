@@ -109,7 +109,7 @@ extension LiveDevices {
             let device = try index(of: address)
             return .samples(StreamKey(device: device, stream: devices[device].index(of: stream)), stream)
         case .commandReply: return .reply(address)
-        case .ack, .command, .clockPing, .clockPong: return .ignored
+        case .ack, .command, .event, .clockPing, .clockPong: return .ignored
         }
     }
 

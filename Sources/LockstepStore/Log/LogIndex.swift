@@ -55,6 +55,11 @@ struct LogIndex {
             if scopes.last != scope, !scopes.contains(scope) { scopes.append(scope) }
         }
 
+        /// Returns the time of the newest row of a table, or nil if there is none.
+        func newest(of table: Int) -> Int64? {
+            streams.first { $0.table == table }.flatMap { $0.segments.isEmpty ? nil : $0.newest }
+        }
+
         /// Calls `body` for the segments of a stream that may contain times of a range.
         func forEachSegment(of table: Int, overlapping times: ClosedRange<Int64>, _ body: (Segment) -> Void) {
             // Usually the range is newer than all segments.

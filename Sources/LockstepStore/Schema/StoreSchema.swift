@@ -19,6 +19,7 @@ enum StoreSchema {
         { database in try database.execute(StreamTable.create) },
         { database in try addLogs(to: database) },
         { database in try database.execute(ClockTable.create) },
+        { database in for table in eventTables { try database.execute(table) } },
     ])
 
     /// Migrates schema 3, in which each row was written to the table of its stream at once.
@@ -70,7 +71,7 @@ enum StoreSchema {
         try database.transaction {
             try StreamTable.register(streams.filter(\.isDeclared), in: database)
             let samples = try streams.map { try $0.samplesView(LogSchema.register($0, in: database)) }
-            let views = samples + streams.map(\.view) + ledgerViews + baseViews
+            let views = samples + streams.map(\.view) + ledgerViews + baseViews + eventViews
             // Drop outdated views first: SQLite refuses to alter a table while a view does not match it.
             for view in views { try dropIfChanged(view, in: database) }
             for stream in streams { try updateTable(of: stream, in: database) }

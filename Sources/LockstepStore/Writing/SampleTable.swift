@@ -80,6 +80,12 @@ struct SampleTable {
         return time <= found
     }
 
+    /// Returns the time of the newest row of a device in the table, in µs since 1970, or nil if it has none.
+    mutating func newestTime(of device: Int64) throws(SQLiteError) -> Int64? {
+        _ = try mayContain(.max, device: device)
+        return newest[Int(device)].flatMap { $0 == .min ? nil : $0 }
+    }
+
     /// Returns the stored rows of a device at some times, from the table and from the given turns of the logs.
     ///
     /// The result may also contain rows at other times.

@@ -14,6 +14,8 @@ public enum Channel: Hashable, Sendable {
     case command
     /// An agent's reply to a request.
     case commandReply
+    /// What the collector's rules notify about the device. Published by the collector.
+    case event
     /// Reserved for a time exchange between agent and collector.
     case clockPing, clockPong
 
@@ -26,6 +28,7 @@ public enum Channel: Hashable, Sendable {
         case .ack: "ack"
         case .command: "command"
         case .commandReply: "command/reply"
+        case .event: "event"
         case .clockPing: "clock/ping"
         case .clockPong: "clock/pong"
         }
@@ -43,7 +46,7 @@ public enum Channel: Hashable, Sendable {
     }
 
     private static let fixed: [String: Channel] = {
-        let channels: [Channel] = [.presence, .state, .ack, .command, .commandReply, .clockPing, .clockPong]
+        let channels: [Channel] = [.presence, .state, .ack, .command, .commandReply, .event, .clockPing, .clockPong]
         return Dictionary(uniqueKeysWithValues: channels.map { ($0.name, $0) })
     }()
 }

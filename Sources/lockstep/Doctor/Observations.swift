@@ -96,7 +96,7 @@ struct Observations {
             if batch.isLive, !isRetained, let last = batch.samples.times.last {
                 devices[address, default: Device()].latencies.append(now.microseconds - last)
             }
-        case .command, .commandReply, .clockPing, .clockPong: break
+        case .command, .commandReply, .event, .clockPing, .clockPong: break
         }
     }
 }

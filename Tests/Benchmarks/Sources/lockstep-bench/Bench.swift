@@ -7,7 +7,7 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures all sides of a comparison in turn. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case attitude, agent, codec, gateway, live, scale, outage, latency, query, writes
+        case attitude, agent, codec, gateway, live, scale, outage, latency, query, writes, rules
         case serveLive = "serve-live"
         case outboxWrites = "outbox-writes"
         case servePoints = "serve-points"
@@ -101,6 +101,7 @@ struct Bench: ParsableCommand {
         case .ingestBatches: [ingest.batches]
         case .ingestSmall: [ingest.small]
         case .ingestReplay: [ingest.replay]
+        case .rules: [ingest.rules]
         case .ingestClickHouse: [ClickHouseBenchmark(programs: programs, rounds: rounds, length: length).run]
         // Reports its results itself, run by run.
         case .writes: [writeBytes]

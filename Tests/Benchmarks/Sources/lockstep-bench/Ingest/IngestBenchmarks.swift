@@ -75,12 +75,46 @@ struct IngestBenchmarks {
         }
     }
 
+    /// Compares collectors with 100 rules, with one and with none, for batches of 100 samples from 100 devices.
+    func rules() throws -> [Comparison] {
+        try withFolder { folder in
+            let load = try IngestLoad(
+                devices: 100, messages: Int(15_000 * length), size: 100, in: folder, named: "load")
+            // The values of the load are from about -0.4 to 0.4.
+            let stored = { (number: Int) in "value: accelerometer.x, above: \(1 + number), clear: 0.5, for: 1s" }
+            let other = { (number: Int) in "value: pressure.pressure, above: \(1 + number)" }
+            return try compare(
+                "rules", Self.rowMetrics, rounds: rounds,
+                [
+                    Contender(name: "100 rules on a stored stream") {
+                        try ingest(load, rules: try ruleFile(100, in: folder, stored))
+                    },
+                    Contender(name: "100 rules on another stream") {
+                        try ingest(load, rules: try ruleFile(100, in: folder, other))
+                    },
+                    Contender(name: "1 rule on a stored stream") {
+                        try ingest(load, rules: try ruleFile(1, in: folder, stored))
+                    },
+                    Contender(name: "no rules") { try ingest(load) },
+                ])
+        }
+    }
+
+    private func ruleFile(_ count: Int, in folder: String, _ condition: (Int) -> String) throws -> String {
+        let lines = (0..<count).map { "  rule-\($0): {when: {\(condition($0))}}\n" }
+        let path = folder + "/rules.yaml"
+        try ("rules:\n" + lines.joined()).write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
     /// - Parameter earlier: Samples that are stored before the measurement.
-    private func ingest(_ load: IngestLoad, after earlier: IngestLoad? = nil) throws -> [Double] {
+    private func ingest(_ load: IngestLoad, after earlier: IngestLoad? = nil, rules: String? = nil) throws -> [Double] {
         try withFolder { folder in
             let broker = try BenchBroker(in: folder)
             defer { broker.stop() }
-            let run = IngestRun(programs: programs, sync: sync, broker: broker, store: folder + "/store.db")
+            let run = IngestRun(
+                programs: programs, sync: sync, broker: broker, store: folder + "/store.db",
+                options: rules.map { ["--rules", $0] } ?? [])
             if let earlier { _ = try run.run(earlier) }
             let effort = try run.run(load)
             return [effort.rate, effort.cpuEach]

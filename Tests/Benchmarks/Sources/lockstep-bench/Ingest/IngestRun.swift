@@ -9,6 +9,8 @@ struct IngestRun {
     let broker: BenchBroker
     /// The path of the store, which need not exist yet.
     let store: String
+    /// Further options of the collector.
+    var options: [String] = []
 
     private static let collector = "bench"
 
@@ -24,7 +26,7 @@ struct IngestRun {
             [
                 "--broker", broker.url, "--store", "sqlite:" + store, "--sync", sync, "--id", Self.collector,
                 "--log-level", "error",
-            ])
+            ] + options)
         defer { process.stop() }
         do {
             try Launched.run(

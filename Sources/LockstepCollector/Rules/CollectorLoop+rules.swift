@@ -1,0 +1,85 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepNotify
+import LockstepRules
+import LockstepStore
+import LockstepWire
+import Logging
+
+// Rules: reading them, advancing their time, and sending what they notify.
+
+extension CollectorLoop {
+    /// The interval at which rules are checked for conditions that time alone completes, in µs.
+    private static let tickInterval: Int64 = 1_000_000
+
+    /// Reads the rules and continues with the notifications of earlier runs.
+    func startRules() {
+        guard configuration.loadRules != nil else { return }
+        let (mailbox, wakeup) = (mailbox, wakeupForRules)
+        notifications.notifier = Notifier { update in
+            mailbox.withLock { $0.updates.append(update) }
+            wakeup.signal()
+        }
+        loadRules()
+        do {
+            notifications.add(try writer.pendingDeliveries())
+        } catch {
+            logger.error("cannot read pending notifications", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Reads the rules. If they have an error, the old ones stay.
+    private func loadRules() {
+        guard let load = configuration.loadRules else { return }
+        do {
+            let rules = try load()
+            try writer.setRules(rules, folder: configuration.storeFolder)
+            notifications.rules = rules
+            notifications.notifier?.setWays(rules.ways)
+            logger.info("rules loaded", metadata: ["rules": "\(rules.rules.count)"])
+        } catch {
+            logger.error(
+                "rules not loaded, the old rules stay",
+                metadata: ["error": "\(error)", "hint": "correct the file and send SIGHUP"])
+        }
+    }
+
+    /// Adds to the current group what rules need.
+    func advanceRules(isConnected: Bool) {
+        guard configuration.loadRules != nil else { return }
+        let content = mailbox.take()
+        notifications.add(content.updates)
+        if content.reloadsRules { loadRules() }
+        intake.group.deliveries += notifications.takeResults()
+        guard isConnected, moment.boot >= notifications.nextTick, let since = notifications.listeningSince else {
+            return
+        }
+        notifications.nextTick = moment.boot + Self.tickInterval
+        let tick = IngestGroup.Tick(at: moment, listeningSince: since)
+        if writer.isTickDue(tick) { intake.group.tick = tick }
+    }
+
+    /// Sends the notifications of a commit.
+    func settleRules(_ deliveries: [EventDelivery]) {
+        guard configuration.loadRules != nil else { return }
+        notifications.didCommit()
+        notifications.add(deliveries)
+    }
+
+    /// Publishes the notifications that wait for the broker.
+    func publishEvents() {
+        guard !notifications.unpublished.isEmpty else { return }
+        notifications.publish { delivery, isRetained in
+            guard let device = delivery.event.event.device else { return nil }
+            do {
+                return try link.publish(
+                    MQTTMessage(
+                        topic: configuration.root.topic(device, .event), payload: EventJSON.encode(delivery.event),
+                        qos: .atLeastOnce, isRetained: isRetained))
+            } catch {
+                logger.error("publishing failed", metadata: ["channel": "event", "error": "\(error)"])
+                return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import LockstepStore
+import Synchronization
+
+/// Requests and results of other threads for the collector's loop.
+final class RuleMailbox: Sendable {
+    struct Content {
+        /// Whether the rules are to be read again.
+        var reloadsRules = false
+        /// The results of attempts to deliver.
+        var updates: [DeliveryUpdate] = []
+    }
+
+    private let content = Mutex(Content())
+
+    func withLock<Result>(_ body: (inout sending Content) -> Result) -> Result { content.withLock { body(&$0) } }
+
+    /// Returns and removes the content.
+    func take() -> Content {
+        content.withLock { content in
+            defer { content = Content() }
+            return content
+        }
+    }
+}

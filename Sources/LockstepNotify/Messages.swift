@@ -1,0 +1,97 @@
+import CSodium
+import LockstepModel
+import LockstepRules
+import LockstepStore
+import LockstepWire
+
+/// Returns the lower-case hexadecimal HMAC-SHA256 of a body.
+package func signature(of body: [UInt8], secret: String) -> String {
+    var state = crypto_auth_hmacsha256_state()
+    let key = Array(secret.utf8)
+    var digest = [UInt8](repeating: 0, count: Int(crypto_auth_hmacsha256_bytes()))
+    crypto_auth_hmacsha256_init(&state, key, key.count)
+    crypto_auth_hmacsha256_update(&state, body, UInt64(body.count))
+    crypto_auth_hmacsha256_final(&state, &digest)
+    return digest.map { byte in
+        let text = String(byte, radix: 16)
+        return text.count == 1 ? "0" + text : text
+    }.joined()
+}
+
+/// Sends one notification by a way other than MQTT.
+func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
+    switch way {
+    case .mqtt: return .refused("MQTT is sent by the collector")
+    case .webhook(let url, let secret):
+        let body = EventJSON.encode(event)
+        var headers = ["Content-Type: application/json", "Lockstep-Event: \(event.id)"]
+        if let secret { headers.append("Lockstep-Signature: sha256=\(signature(of: body, secret: secret))") }
+        return Transfer.post(body, to: url, headers: headers)
+    case .ntfy(let url, let token, let priority):
+        var headers = ["Title: \(headerText(event.event.rule))", "Content-Type: text/plain; charset=utf-8"]
+        if let priority { headers.append("Priority: \(priority)") }
+        if let token { headers.append("Authorization: Bearer \(headerText(token))") }
+        return Transfer.post(Array(event.event.text.utf8), to: url, headers: headers)
+    case .mail(let mail):
+        return Transfer.mail(
+            mailText(event, mail), url: mail.url, from: mail.from, to: mail.to, user: mail.user,
+            password: mail.password)
+    case .command(let arguments):
+        return runCommand([arguments[0]] + arguments.dropFirst().map { fill($0, event) })
+    }
+}
+
+/// Replaces the placeholders in an argument.
+func fill(_ argument: String, _ event: StoredEvent) -> String {
+    // Not repeatedly: a text that contains a placeholder must not be filled again.
+    var result = ""
+    var rest = argument[...]
+    let values = [
+        "{message}": event.event.text, "{rule}": event.event.rule, "{id}": "\(event.id)",
+        "{device}": event.event.device?.description ?? "collector", "{time}": "\(event.event.time)",
+        "{value}": event.event.value.map { "\($0)" } ?? "",
+    ]
+    while let open = rest.firstIndex(of: "{") {
+        result += rest[..<open]
+        rest = rest[open...]
+        if let value = values.first(where: { rest.hasPrefix($0.key) }) {
+            result += value.value
+            rest = rest.dropFirst(value.key.count)
+        } else {
+            result.append(rest.removeFirst())
+        }
+    }
+    return (result + rest).replacing("\0", with: "")
+}
+
+/// Returns a text without characters that end a header.
+private func headerText(_ text: String) -> String {
+    String(decoding: text.utf8.filter { $0 >= 0x20 && $0 != 0x7F }, as: UTF8.self)
+}
+
+/// Returns an e-mail in UTF-8 with its headers (RFC 5322).
+func mailText(_ event: StoredEvent, _ mail: Way.Mail) -> [UInt8] {
+    let subject = "Lockstep: \(headerText(event.event.rule)) \(event.event.device?.description ?? "collector")"
+    let lines = event.event.text.split(omittingEmptySubsequences: false) { $0.isNewline }
+    let text =
+        [
+            "From: <\(mail.from)>", "To: \(mail.to.map { "<\($0)>" }.joined(separator: ", "))", "Subject: \(subject)",
+            "Message-ID: <lockstep-\(event.id)-\(event.event.time.microseconds)@\(domain(of: mail.from))>",
+            "Date: \(mailDate(event.event.at))", "MIME-Version: 1.0", "Content-Type: text/plain; charset=utf-8",
+            "Content-Transfer-Encoding: 8bit", "",
+        ] + lines.map(String.init)
+        + ["", "Time: \(event.event.time)\(event.event.isLate ? " (arrived late)" : "")", "Event: \(event.id)", ""]
+    return Array(text.joined(separator: "\r\n").utf8)
+}
+
+private func domain(of address: String) -> Substring {
+    address.lastIndex(of: "@").map { address[address.index(after: $0)...] } ?? "localhost"
+}
+
+/// Returns a time as mail headers have it: `25 Nov 2026 09:30:00 +0000`.
+private func mailDate(_ time: Timestamp) -> String {
+    let text = Array(time.description)
+    let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    let month = Int(String(text[5...6])).flatMap { names.indices.contains($0 - 1) ? names[$0 - 1] : nil } ?? "Jan"
+    return "\(String(text[8...9])) \(month) \(String(text[0...3])) \(String(text[11...18])) +0000"
+}

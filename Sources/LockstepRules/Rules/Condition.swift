@@ -1,0 +1,130 @@
+public import LockstepModel
+public import LockstepMotion
+
+/// What a rule watches.
+public enum Condition: Sendable, Hashable {
+    /// A device has one of these life-cycle states for at least a time in µs.
+    case state(Set<LifecycleState>, lasting: Int64)
+    /// A value of samples passes a limit.
+    case value(ValueCondition)
+    /// A device was shaken, found in its accelerometer samples.
+    case shake
+    /// A device is held in one of these orientations for at least a time in µs.
+    case orientation(Set<DeviceOrientation>, lasting: Int64)
+    /// A device has counted this number of steps in a day of a time zone.
+    case steps(Double, zone: TimeZoneRules)
+    /// A device enters, leaves or stays at a place.
+    case place(PlaceCondition)
+    /// A device, or one stream of it, sends nothing for a time in µs.
+    case silence(stream: SensorStream?, lasting: Int64)
+    /// Delivery or machine is not healthy.
+    case health(HealthCondition)
+
+    /// The stream whose samples are needed, or nil if there is none or it is any stream.
+    var stream: SensorStream? {
+        switch self {
+        case .state, .health: nil
+        case .value(let condition): condition.stream
+        case .shake: .accelerometer
+        case .orientation: .orientation
+        case .steps: .steps
+        case .place: .location
+        case .silence(let stream, _): stream
+        }
+    }
+}
+
+/// A limit of a value, with hysteresis and minimum duration.
+public struct ValueCondition: Sendable, Hashable {
+    /// A figure of the values in a time span.
+    public enum Aggregate: String, Sendable, Hashable, CaseIterable {
+        case mean, min, max, sum, count
+    }
+
+    /// The stream.
+    public var stream: SensorStream
+    /// The index of the column.
+    public var column: Int
+    /// The figure over a span in µs, or nil for single values.
+    public var aggregate: Aggregate?
+    /// The span of the aggregate, in µs.
+    public var window: Int64 = 0
+    /// Whether values above the limit count; otherwise those below.
+    public var isAbove: Bool
+    /// The limit at which the condition starts.
+    public var limit: Double
+    /// The limit at which it ends.
+    public var clear: Double
+    /// The time for which it must hold, in µs.
+    public var lasting: Int64 = 0
+
+    /// Creates a limit of single values.
+    public init(stream: SensorStream, column: Int, isAbove: Bool, limit: Double, clear: Double? = nil) {
+        self.stream = stream
+        self.column = column
+        self.isAbove = isAbove
+        self.limit = limit
+        self.clear = clear ?? limit
+    }
+
+    /// Whether a value is beyond the limit.
+    func starts(_ value: Double) -> Bool { isAbove ? value > limit : value < limit }
+    /// Whether a value is back within the limit.
+    func ends(_ value: Double) -> Bool { isAbove ? value <= clear : value >= clear }
+}
+
+/// A place, and what is watched about it.
+public struct PlaceCondition: Sendable, Hashable {
+    /// What is watched.
+    public enum Kind: Sendable, Hashable {
+        /// From outside to inside.
+        case enter
+        /// From inside to outside.
+        case leave
+        /// Inside for a time in µs.
+        case dwell(Int64)
+    }
+
+    /// The name of the place.
+    public var name: String
+    /// The area.
+    public var area: Area
+    /// What is watched.
+    public var kind: Kind
+    /// Fixes with a horizontal accuracy of more than this, in m, are ignored.
+    public var accuracy = 100.0
+    /// The distance outside the border, in m, up to which a device that was inside counts as inside.
+    public var hysteresis = 20.0
+
+    /// Creates a condition with the default accuracy and hysteresis.
+    public init(name: String, area: Area, kind: Kind) {
+        self.name = name
+        self.area = area
+        self.kind = kind
+    }
+
+    /// Returns whether a device is inside after a fix, or nil if the fix does not decide it.
+    /// - Parameters:
+    ///   - wasInside: the state before, or nil if it is unknown.
+    ///   - accuracy: the horizontal accuracy in m, or NaN if it is unknown.
+    func isInside(_ position: Coordinate, accuracy: Double, after wasInside: Bool?) -> Bool? {
+        guard position.isValid, !(accuracy > self.accuracy) else { return nil }
+        let distance = area.signedDistance(to: position)
+        if distance <= 0 { return true }
+        // The border of a device that was inside is further out, by the hysteresis or by what the fix may be wrong.
+        let margin = max(hysteresis, accuracy.isNaN ? 0 : accuracy)
+        return distance > margin ? false : wasInside
+    }
+}
+
+/// A condition of delivery or of a machine.
+public enum HealthCondition: Sendable, Hashable {
+    /// More than this number of batches of a device are missing.
+    case gaps(Int64)
+    /// A device's agent dropped more than this number of samples.
+    case drops(Int64)
+    /// Less than this share of the store's file system is free, 0 to 1.
+    case disk(Double)
+    /// A device's live samples differ from the collector's clock by more than this time in µs.
+    case clock(Int64)
+}

@@ -1,0 +1,55 @@
+/// The tables of events, as of their migration. Never change them: add a migration.
+let eventTables = [
+    """
+    CREATE TABLE events (
+        -- What rules have notified, each once. See also the view v_events.
+        event_id INTEGER PRIMARY KEY,
+        rule TEXT NOT NULL, -- name of the rule
+        device_id INTEGER NOT NULL, -- 0 for the collector's machine
+        t INTEGER NOT NULL, -- when it happened, in µs since 1970-01-01 UTC: the time of the sample
+        at INTEGER NOT NULL, -- when it was detected, on the collector's clock
+        value REAL, -- the value that completed the condition
+        text TEXT NOT NULL,
+        late INTEGER NOT NULL, -- 1 if the sample arrived late
+        acknowledged INTEGER, -- when a person acknowledged it
+        UNIQUE (rule, device_id, t)
+    )
+    """,
+    """
+    CREATE TABLE deliveries (
+        -- The notifications of events: one row for each way out.
+        delivery_id INTEGER PRIMARY KEY,
+        event_id INTEGER NOT NULL REFERENCES events,
+        way TEXT NOT NULL, -- name of the way in the rules
+        state TEXT NOT NULL, -- pending, sent, dead
+        attempts INTEGER NOT NULL DEFAULT 0, -- failed attempts
+        due INTEGER NOT NULL, -- time of the next attempt, or of the last one
+        error TEXT -- of the last failed attempt
+    )
+    """,
+    "CREATE INDEX deliveries_pending ON deliveries (delivery_id) WHERE state = 'pending'",
+    """
+    CREATE TABLE rule_states (
+        -- What each rule remembers of each device, for a restart of the collector.
+        rule TEXT NOT NULL,
+        device TEXT NOT NULL, -- GROUP/DEVICE, or empty for the collector's machine
+        state TEXT NOT NULL, -- as JSON
+        PRIMARY KEY (rule, device)
+    ) WITHOUT ROWID
+    """,
+]
+
+/// The view of events.
+let eventViews = [
+    View(
+        name: "v_events",
+        select: """
+            -- All events with their deliveries.
+            SELECT events.event_id AS event_id, \(isoTime("events.t")) AS time, rule,
+                ifnull(merged_devices.group_name || '/' || merged_devices.device, 'collector') AS device,
+                value, text, late, \(isoTime("events.at")) AS detected,
+                (SELECT group_concat(way || ' ' || state, ', ') FROM deliveries
+                    WHERE deliveries.event_id = events.event_id) AS deliveries
+            FROM events LEFT JOIN merged_devices USING (device_id)
+            """)
+]

@@ -1,0 +1,122 @@
+public import LockstepModel
+import LockstepSQLite
+
+// Passing new rows to the observer, and writing what it adds.
+
+extension SQLiteStore {
+    /// Sets the observer of the following transactions, or removes it.
+    public func setObserver(_ observer: (any IngestObserver)?) {
+        self.observer = observer
+        observed = tables.map { observer?.watches($0.stream) ?? false }
+    }
+
+    /// Returns the states that an observer has kept.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public func observerStates() throws -> [ObserverState] {
+        do { return try EventTable.states(in: database) } catch { throw StoreError(error, path: path) }
+    }
+
+    /// Returns the deliveries that are pending.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public func pendingDeliveries() throws -> [EventDelivery] {
+        do { return try EventTable.deliveries(.pending, in: database) } catch { throw StoreError(error, path: path) }
+    }
+
+    /// Returns the ids of all devices.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public func deviceIDs() throws -> [(address: DeviceAddress, id: Int64)] {
+        do {
+            let select = try database.prepare("SELECT group_name, device, device_id FROM merged_devices")
+            var devices: [(DeviceAddress, Int64)] = []
+            while try select.step() {
+                if let address = deviceAddress(select, at: 0) { devices.append((address, select.int64(at: 2))) }
+            }
+            return devices
+        } catch { throw StoreError(error, path: path) }
+    }
+
+    /// Prepares the observer for a run, and returns the ranges of rows that the table does not have yet.
+    func newRows(of run: SampleRun, table: Int, device: Int64) throws -> [Range<Int>] {
+        let times = run.samples.times
+        guard let first = times.min(), let last = times.max() else { return [] }
+        var stored: Set<Int64> = []
+        let turns = turns(first...last, of: table, device: device)
+        if try tables[table].mayContain(first, device: device) || !turns.isEmpty {
+            stored = Set(try tables[table].stored(times[...], device: device, turns: turns).keys)
+        }
+        let isIncreasing = zip(times, times.dropFirst()).allSatisfy { $0 < $1 }
+        if stored.isEmpty, isIncreasing { return [times.indices] }
+        var ranges: [Range<Int>] = []
+        for (index, time) in times.enumerated() where stored.insert(time).inserted {
+            if let open = ranges.last, open.upperBound == index, times[index - 1] < time {
+                ranges[ranges.count - 1] = open.lowerBound..<index + 1
+            } else {
+                ranges.append(index..<index + 1)
+            }
+        }
+        return ranges
+    }
+
+    /// Passes new rows of a run to the observer.
+    func observe(_ ranges: [Range<Int>], of run: SampleRun, device: Int64) {
+        for range in ranges { observer?.didWrite(range, of: run, device: device) }
+    }
+
+    /// Prepares the observer for the samples of a run.
+    func prepareObserver(_ run: SampleRun, table: Int, device: Int64) throws {
+        try observer?.willWrite(run.samples.stream, of: device, run.device) {
+            var newest = try tables[table].newestTime(of: device)
+            for number in LogNumber.allCases {
+                if let time = logs[number].index.devices[Int(device)]?.newest(of: table) {
+                    newest = max(newest ?? time, time)
+                }
+            }
+            return newest
+        }
+    }
+
+    /// Passes the rest of a group to the observer, and writes the results of deliveries.
+    func observe(_ group: IngestGroup) throws {
+        for update in group.deliveries { try events.write(update) }
+        guard let observer else { return }
+        for entry in group.transitions {
+            observer.didChange(
+                entry.transition, of: try devices.id(of: entry.device, in: database), entry.device)
+        }
+        if let tick = group.tick { try observer.tick(tick) { try deliveryFigures() } }
+    }
+
+    /// Writes the events and states of the observer.
+    /// - Returns: the new deliveries.
+    func writeOutcome() throws -> [EventDelivery] {
+        guard let observer else { return [] }
+        let outcome = observer.takeOutcome()
+        var deliveries: [EventDelivery] = []
+        for event in outcome.events {
+            let device = try event.device.map { try devices.id(of: $0, in: database) } ?? 0
+            deliveries += try events.write(event, device: device, in: database)
+        }
+        for state in outcome.states { try events.write(state) }
+        return deliveries
+    }
+
+    private func deliveryFigures() throws -> [DeliveryFigures] {
+        let select = try database.prepare(
+            """
+            SELECT device_id, group_name, device,
+                (SELECT ifnull(sum(batches), 0) FROM v_gaps
+                    WHERE v_gaps.group_name = merged_devices.group_name AND v_gaps.device = merged_devices.device),
+                (SELECT ifnull(sum(last - first + 1), 0) FROM dropped WHERE dropped.device_id = merged_devices.device_id)
+            FROM merged_devices
+            """)
+        var figures: [DeliveryFigures] = []
+        while try select.step() {
+            guard let address = deviceAddress(select, at: 1) else { continue }
+            figures.append(
+                DeliveryFigures(
+                    device: select.int64(at: 0), address: address, missing: select.int64(at: 3),
+                    dropped: select.int64(at: 4)))
+        }
+        return figures
+    }
+}

@@ -1,0 +1,107 @@
+import ArgumentParser
+import LockstepCommandLine
+import LockstepModel
+import LockstepMotion
+import LockstepRuleFiles
+import LockstepRules
+
+struct RulesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rules", abstract: "Check rules, list them, or test them on samples of the past.",
+        discussion: """
+            EXAMPLES
+              lockstep rules check rules.yaml
+              lockstep rules test rules.yaml --store sqlite:samples.db --from -1d
+              lockstep rules test rules.yaml --source replay:walk.csv
+            """,
+        subcommands: [RulesCheckCommand.self, RulesListCommand.self, RulesTestCommand.self])
+}
+
+/// The file of a command on rules.
+struct RuleFileOptions: ParsableArguments {
+    @Argument(help: "YAML file with rules, see docs/rules.md.")
+    var file: String
+
+    func rules(_ streams: StreamCatalog) throws -> RuleSet { try readRules(file, streams: streams) }
+}
+
+struct RulesCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Check a file with rules; the exit code is 0 if a collector would accept it.")
+
+    @OptionGroup var options: RuleFileOptions
+
+    @Option(help: "YAML file with settings, whose streams rules may name.")
+    var config: String?
+
+    func run() throws {
+        let settings = try Settings(names: ["streams"], file: config, ignoresUnknownKeys: true)
+        let rules = try options.rules(settings.streams)
+        Terminal.output.write("\(options.file): \(counted(rules.rules.count, "rule")), no errors\n")
+    }
+}
+
+struct RulesListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the rules of a file.")
+
+    @OptionGroup var options: RuleFileOptions
+
+    @Option(help: "YAML file with settings, whose streams rules may name.")
+    var config: String?
+
+    func run() throws {
+        let settings = try Settings(names: ["streams"], file: config, ignoresUnknownKeys: true)
+        var table = Table([.init("RULE"), .init("WHEN"), .init("DEVICES"), .init("TO"), .init("LATE")])
+        for rule in try options.rules(settings.streams).rules {
+            let devices = rule.groups.map { $0 + "/*" } + rule.devices
+            table.rows.append([
+                .init(rule.name, .bold), .init(rule.condition.summary),
+                .init(devices.isEmpty ? "all" : devices.joined(separator: ", ")),
+                .init(rule.ways.isEmpty ? "-" : rule.ways.joined(separator: ", ")), .init(rule.late.rawValue),
+            ])
+        }
+        Terminal.output.write(
+            table.rows.isEmpty ? "no rules\n" : table.lines(for: .output).joined(separator: "\n") + "\n")
+    }
+}
+
+extension Condition {
+    /// The condition in a few words.
+    fileprivate var summary: String {
+        switch self {
+        case .state(let states, let lasting):
+            "state \(states.map(\.rawValue).sorted().joined(separator: "|"))" + Self.duration(lasting)
+        case .value(let value):
+            (value.aggregate.map { "\($0.rawValue) over \(Self.seconds(value.window)) of " } ?? "")
+                + "\(value.stream).\(value.stream.columns[value.column].name) \(value.isAbove ? ">" : "<") \(value.limit)"
+                + Self.duration(value.lasting)
+        case .shake: "shake"
+        case .orientation(let orientations, let lasting):
+            "orientation \(orientations.map(\.rawValue).sorted().joined(separator: "|"))" + Self.duration(lasting)
+        case .steps(let goal, let zone): "\(Int(goal)) steps a day (\(zone.name))"
+        case .place(let place):
+            switch place.kind {
+            case .enter: "enter \(place.name)"
+            case .leave: "leave \(place.name)"
+            case .dwell(let lasting): "at \(place.name)" + Self.duration(lasting)
+            }
+        case .silence(let stream, let lasting): "no \(stream?.name ?? "data")" + Self.duration(lasting)
+        case .health(let health):
+            switch health {
+            case .gaps(let limit): "more than \(limit) missing batches"
+            case .drops(let limit): "more than \(limit) dropped batches"
+            case .disk(let share): "less than \(share * 100) % of the disk free"
+            case .clock(let offset): "clock off by more than \(Self.seconds(offset))"
+            }
+        }
+    }
+
+    private static func duration(_ microseconds: Int64) -> String {
+        microseconds > 0 ? " for \(seconds(microseconds))" : ""
+    }
+
+    private static func seconds(_ microseconds: Int64) -> String {
+        let value = Double(microseconds) / 1e6
+        return (Int64(exactly: value).map(String.init) ?? "\(value)") + " s"
+    }
+}

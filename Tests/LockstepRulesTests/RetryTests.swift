@@ -1,0 +1,94 @@
+import LockstepModel
+import LockstepRules
+import Testing
+
+@testable import LockstepNotify
+@testable import LockstepStore
+
+@Suite struct RetryTests {
+    private func delivery(_ attempts: Int = 0) -> EventDelivery {
+        let event = NewEvent(
+            rule: "high", device: left, time: Timestamp(microseconds: 0), at: Timestamp(microseconds: 0), value: 11,
+            text: "a, \"b\"", isLate: false, ways: ["desk"])
+        return EventDelivery(
+            id: 7, event: StoredEvent(id: 3, event: event, acknowledged: nil), way: "desk", state: .pending,
+            attempts: attempts, due: Timestamp(microseconds: 0), error: nil)
+    }
+
+    @Test("a receiver that is down for an hour gets 20 attempts, and one within 5 min after it is back")
+    func hour() {
+        var now = 0.0
+        var times = [0.0]
+        while now < 3900 {
+            let next = RetrySchedule.failure(
+                delivery(times.count - 1), "down", isFinal: false, at: Timestamp(microseconds: microseconds(now)))
+            #expect(next.state == .pending && next.attempts == times.count)
+            now = Double(next.due.microseconds) / 1e6
+            times.append(now)
+        }
+        #expect(times.count { $0 <= 3600 } == 20)
+        #expect(times.contains { $0 > 3600 && $0 <= 3900 })
+    }
+
+    @Test("a notification is given up after a day, or if the receiver refuses it")
+    func giveUp() {
+        let day = Timestamp(microseconds: 86_400_000_000)
+        #expect(RetrySchedule.failure(delivery(), "x", isFinal: false, at: day).state == .dead)
+        #expect(RetrySchedule.failure(delivery(), "x", isFinal: false, at: day - 1).state == .pending)
+        #expect(RetrySchedule.failure(delivery(), "x", isFinal: true, at: Timestamp(microseconds: 1)).state == .dead)
+        #expect(
+            Transfer.judge(204) == .success && Transfer.judge(422) == .refused("the server answered with status 422"))
+        #expect(Transfer.judge(503) == .failed("the server answered with status 503"))
+    }
+
+    @Test("the signature is the HMAC-SHA256 of RFC 4231, test case 2")
+    func hmac() {
+        #expect(
+            signature(of: Array("what do ya want for nothing?".utf8), secret: "Jefe")
+                == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+    }
+
+    @Test("an event is encoded as the wire format documents it")
+    func json() {
+        let event = NewEvent(
+            rule: "high", device: left, time: Timestamp(microseconds: 1_795_232_037_655_430),
+            at: Timestamp(microseconds: 1_795_232_037_855_112), value: 41.5, text: "lab/left: high (41.5)",
+            isLate: false, ways: [])
+        let text = String(
+            decoding: EventJSON.encode(StoredEvent(id: 7, event: event, acknowledged: nil)), as: UTF8.self)
+        #expect(
+            text
+                == #"{"id":7,"rule":"high","device":"lab/left","t":1795232037655430,"at":1795232037855112,"value":41.5,"#
+                + #""text":"lab/left: high (41.5)","late":false}"#)
+    }
+
+    @Test("placeholders in a text are not filled again, and a text cannot end an argument")
+    func arguments() {
+        var event = delivery().event.event
+        event.text = "{rule}\0x"
+        let stored = StoredEvent(id: 3, event: event, acknowledged: nil)
+        #expect(fill("<{message}> {id} {device} {unknown}", stored) == "<{rule}x> 3 lab/left {unknown}")
+    }
+
+    @Test("a command ends with its status, and is killed after its time")
+    func command() {
+        #expect(runCommand(["/bin/true"]) == .success)
+        #expect(runCommand(["/bin/false"]) == .failed("/bin/false ended with the status 1"))
+        #expect(runCommand(["/bin/sleep", "60"], within: .milliseconds(100)) != .success)
+        #expect(runCommand(["/no/program"]) == .failed("cannot run /no/program: No such file or directory"))
+    }
+
+    @Test("an e-mail has its headers, and a rule's text cannot add any")
+    func mail() {
+        var event = delivery().event.event
+        event.text = "first\nsecond"
+        event.rule = "a\r\nBcc: x"
+        let text = String(
+            decoding: mailText(
+                StoredEvent(id: 3, event: event, acknowledged: nil),
+                .init(url: "smtp://x", from: "a@example.org", to: ["b@example.org"])), as: UTF8.self)
+        #expect(text.contains("Subject: Lockstep: aBcc: x lab/left\r\n"))
+        #expect(text.contains("Date: 01 Jan 1970 00:00:00 +0000\r\n"))
+        #expect(text.contains("\r\n\r\nfirst\r\nsecond\r\n"))
+    }
+}

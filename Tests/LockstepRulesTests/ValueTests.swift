@@ -1,0 +1,134 @@
+import LockstepModel
+import LockstepRules
+import Testing
+
+@Suite struct ValueTests {
+    static let high = "rules: {high: {when: {value: pressure.pressure, above: 10, clear: 8}}}"
+
+    @Test("a value notifies when it passes the limit, and again only after it was back at the clear limit")
+    func hysteresis() throws {
+        var bench = try Bench(Self.high)
+        bench.pressure((0, 9), (1, 10), (2, 11), (3, 9), (4, 12), (5, 8), (6, 9), (7, 11))
+        #expect(bench.times == [2, 7])
+        #expect(bench.events.map(\.value) == [11, 11])
+        #expect(bench.events.first?.text == "lab/left: high (11)")
+    }
+
+    @Test("blocks that stay on one side of the limit are skipped without a change of the result")
+    func quietBlocks() throws {
+        var one = try Bench(Self.high)
+        var all = try Bench(Self.high)
+        let values = (0..<500).map { (index: Int) -> Double in
+            let step = Double((index * 7919) % 13 - 6)
+            return 10 + 4 * step / 6
+        }
+        for (index, value) in values.enumerated() { one.pressure((Double(index), value)) }
+        for start in stride(from: 0, to: 500, by: 20) {
+            all.send(.pressure, (start..<start + 20).map { (monday + Double($0), [values[$0]]) })
+        }
+        #expect(one.times == all.times)
+        #expect(one.times.count > 10)
+    }
+
+    @Test("a value below a limit notifies after the minimum duration, in the time of the samples")
+    func duration() throws {
+        var bench = try Bench("rules: {low: {when: {value: pressure.pressure, below: 5, for: 10s}}}")
+        bench.pressure((0, 4), (5, 4), (9, 6), (10, 4), (19, 4))
+        #expect(bench.times.isEmpty)
+        bench.pressure((20, 4), (21, 3))
+        #expect(bench.times == [20])
+    }
+
+    @Test("an unknown value neither starts nor ends a condition")
+    func unknown() throws {
+        var bench = try Bench("rules: {fast: {when: {speed: any, above: 36 km/h}}}")
+        bench.send(
+            .location,
+            [(monday, fix(north: 0, speed: 11)), (monday + 1, fix(north: 0)), (monday + 2, fix(north: 0, speed: 12))])
+        #expect(bench.times == [0])
+    }
+
+    @Test("an aggregate is compared after its span has passed")
+    func aggregates() throws {
+        var bench = try Bench(
+            "rules: {mean: {when: {value: pressure.pressure, above: 10, aggregate: mean, over: 20s}}}")
+        bench.send(.pressure, (0..<18).map { (monday + Double($0), [$0 == 3 ? 100 : 9]) })
+        #expect(bench.times.isEmpty)
+        bench.send(.pressure, (18..<22).map { (monday + Double($0), [9]) })
+        #expect(bench.times == [19])
+        #expect(bench.events.first?.value == (19 * 9 + 100) / 20)
+    }
+
+    @Test("a cool-down suppresses notifications within its time")
+    func cooldown() throws {
+        var bench = try Bench("rules: {high: {when: {value: pressure.pressure, above: 10}, cooldown: 60s}}")
+        bench.pressure((0, 11), (1, 9), (2, 11), (59, 9), (60, 11))
+        #expect(bench.times == [0, 60])
+    }
+
+    @Test("a schedule restricts notifications to its days and hours, in the time of the samples")
+    func schedule() throws {
+        let yaml = """
+            rules:
+              high:
+                when: {value: pressure.pressure, above: 10}
+                schedule: {days: [mon], from: "22:00", to: "06:00", zone: Europe/Berlin}
+            """
+        var bench = try Bench(yaml)
+        // 22:00 in Berlin is 21:00 UTC in winter.
+        for hour in [0.0, 20.9, 21, 28.9, 29.1, 45] { bench.pressure((hour * 3600, 11), (hour * 3600 + 1, 9)) }
+        #expect(bench.times.map { $0 / 3600 } == [21, 28.9])
+    }
+
+    @Test("a time zone has its summer time")
+    func summerTime() throws {
+        let yaml = """
+            rules:
+              high:
+                when: {value: pressure.pressure, above: 10}
+                schedule: {from: "12:00", to: "12:01", zone: Europe/Berlin}
+            """
+        var bench = try Bench(yaml)
+        let july = 1_782_864_000.0
+        for minutes in stride(from: 0.0, to: 1440, by: 1) {
+            bench.send(.pressure, [(july + minutes * 60, [11]), (july + minutes * 60 + 1, [9])])
+        }
+        #expect(bench.events.map(\.time.description) == ["2026-07-01T10:00:00.000000Z"])
+    }
+
+    @Test("steps are counted for each day of the zone, in any order, and notify once a day")
+    func steps() throws {
+        var bench = try Bench("rules: {goal: {when: {steps: 100}}}")
+        let row = { (time: Double, steps: Double) in (monday + time, [0, steps, .nan, .nan, .nan, .nan, .nan]) }
+        let columns = SensorStream.steps.columns.count
+        let cut = { (row: (Double, [Double])) in
+            (row.0, Array((row.1 + Array(repeating: .nan, count: 9)).prefix(columns)))
+        }
+        bench.send(.steps, [cut(row(10, 60))])
+        bench.send(.steps, [cut(row(5, 30))])
+        #expect(bench.times.isEmpty)
+        bench.send(.steps, [cut(row(20, 10)), cut(row(30, 50))])
+        bench.send(.steps, [cut(row(86_401, 99)), cut(row(86_402, 1))])
+        #expect(bench.times == [20, 86_402])
+    }
+
+    @Test("an orientation notifies once it has lasted")
+    func orientation() throws {
+        var bench = try Bench("rules: {down: {when: {orientation: faceDown, for: 5s}}}")
+        bench.send(.orientation, [(monday, [5]), (monday + 3, [4]), (monday + 10, [5]), (monday + 30, [0])])
+        #expect(bench.times == [30])
+    }
+
+    @Test("a shake is found in accelerometer samples")
+    func shake() throws {
+        var bench = try Bench("rules: {shaken: {when: {shake: any}}}")
+        let rows = (0..<300).map { index in
+            let time = Double(index) / 100
+            let swing = index > 100 && index < 250 ? 2.5 * (Double(index % 25) < 12.5 ? 1.0 : -1.0) : 0
+            return (monday + time, [swing, 0, -1])
+        }
+        bench.send(.accelerometer, rows)
+        #expect(bench.events.count == 1)
+        #expect((1...2).contains(bench.times.first ?? 0))
+    }
+}
