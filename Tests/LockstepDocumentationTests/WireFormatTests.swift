@@ -14,7 +14,8 @@ struct WireFormatTests {
     @Test("every JSON and CBOR example says what it is")
     func kinds() {
         let known = [
-            "batch", "rejected", "series", "presence", "state", "ack", "event", "request", "reply", "health", "ping", "pong",
+            "batch", "rejected", "series", "presence", "state", "ack", "event", "request", "reply", "health", "ping",
+            "pong",
         ]
         for block in page.blocks where ["json", "hex"].contains(block.language) {
             #expect(known.contains(block.arguments.first ?? ""), "line \(block.line)")
