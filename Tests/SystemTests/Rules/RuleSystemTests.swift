@@ -48,7 +48,8 @@ struct RuleSystemTests {
             let reader = try await system.reader()
             try await expectEventually { try reader.events().count >= 60 && reader.deliveries(.pending).isEmpty }
             let events = try reader.events()
-            #expect(events.map(\.event.time.microseconds) == (1...60).map { start + Int64($0 * 2 - 119) * 1_000_000 })
+            let expected = (1...60).map { (number: Int) -> Int64 in start + Int64(number * 2 - 119) * 1_000_000 }
+            #expect(events.map(\.event.time.microseconds) == expected)
             #expect(try reader.deliveries(.dead).isEmpty)
             let told = Set(client.messages.map(\.text))
             #expect(told.count == 60, "an MQTT message may repeat after a kill, but each event is there")
