@@ -18,6 +18,7 @@ enum StoreSchema {
         },
         { database in try database.execute(StreamTable.create) },
         { database in try addLogs(to: database) },
+        { database in try LogMigration.addKeys(to: database) },
     ])
 
     /// Migrates schema 3, in which each row was written to the table of its stream at once.
