@@ -57,27 +57,10 @@ struct LogTurnTests {
 
     @Test("each span has the times of its turns, also after failed commits and a restart", arguments: [false, true])
     func spans(restarts: Bool) throws {
-        var store = try open()
-        let path = store.database.path
-        func fail(_ offset: Int64) throws {
-            try store.database.execute(
-                "CREATE TEMP TRIGGER r BEFORE INSERT ON main.rejected BEGIN SELECT RAISE(ABORT, 'trap'); END")
-            var group = IngestGroup(batches: [received(acceleration([offset]))])
-            group.rejected = [RejectedMessage(at: time(0), topic: "trap", reason: "", size: 0, head: [])]
-            #expect(throws: StoreError.self) { try store.write(group) }
-            try store.database.execute("DROP TRIGGER r")
-        }
-        for turn in Int64(1)...50 {
-            if restarts, turn == 20 {
-                store = try {
-                    _ = consume store; return try SQLiteStore(path: path)
-                }()
-            }
-            // The time of a reverted turn must not be in a span. The turns after 15 and 47 begin a span.
-            if turn == 5 || turn == 16 || turn == 48 { try fail(9999) }
-            // Turn 40 brings a sample of long ago.
-            try store.write(received(acceleration([turn == 40 ? 3 : turn * 10])))
-        }
+        let path = TemporaryFolder.path + "/store"
+        if restarts { try writeTurns(1...19, to: try open()) }
+        let store = try open()
+        try writeTurns(restarts ? 20...50 : 1...50, to: store)
         // The last span is open. After a restart, the times before it are not known.
         let spans = try store.database.rows(
             """
@@ -92,6 +75,25 @@ struct LogTurnTests {
         }
         try store.mergeLogs()
         #expect(try store.database.integer("SELECT count(*) FROM log1_spans") == 0)
+    }
+
+    /// Writes a sample per turn.
+    private func writeTurns(_ turns: ClosedRange<Int64>, to store: SQLiteStore) throws {
+        for turn in turns {
+            // The time of a reverted turn must not be in a span. The turns after 15 and 47 begin a span.
+            if turn == 5 || turn == 16 || turn == 48 { try fail(store) }
+            // Turn 40 brings a sample of long ago.
+            try store.write(received(acceleration([turn == 40 ? 3 : turn * 10])))
+        }
+    }
+
+    private func fail(_ store: SQLiteStore) throws {
+        try store.database.execute(
+            "CREATE TEMP TRIGGER r BEFORE INSERT ON main.rejected BEGIN SELECT RAISE(ABORT, 'trap'); END")
+        var group = IngestGroup(batches: [received(acceleration([9999]))])
+        group.rejected = [RejectedMessage(at: time(0), topic: "trap", reason: "", size: 0, head: [])]
+        #expect(throws: StoreError.self) { try store.write(group) }
+        try store.database.execute("DROP TRIGGER r")
     }
 
     @Test("the view of a stream finds a device by the key of the log, and all devices without an index")
