@@ -14,7 +14,7 @@ extension SQLiteStore {
         let rowsInLog = logs[activeLog].index.devices[Int(device)]?.rows ?? 0
         let isDirect = placement.isDirect(run, rowsInLog: rowsInLog)
         // Nothing is appended for a run without samples, but its batches are recorded.
-        guard !run.samples.isEmpty, tables[table].logTarget != nil,
+        guard !run.samples.isEmpty, tables[table].logTarget != nil, device <= LogKey.maxDevice,
             !isDirect || logsMayContain(run.samples.times, of: table, device: device)
         else {
             if observed[table] {

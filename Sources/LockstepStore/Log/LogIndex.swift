@@ -134,7 +134,7 @@ struct LogIndex {
         committedRows = rows
     }
 
-    /// Reverts the changes of the current transaction, whose rows have the number `turn`.
+    /// Reverts the changes of the current transaction, whose rows have the numbers from `turn`.
     ///
     /// Nothing of a new device may remain: another device can get its id.
     mutating func rollBack(turn: Int64?) {
@@ -178,6 +178,6 @@ extension LogIndex.Device {
         isChanged = false
         scopes.removeSubrange(previous.scopes...)
         guard let turn else { return }
-        for stream in streams.indices { streams[stream].segments.removeAll { $0.turn == turn } }
+        for stream in streams.indices { streams[stream].segments.removeAll { $0.turn >= turn } }
     }
 }

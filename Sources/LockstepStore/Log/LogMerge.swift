@@ -110,6 +110,7 @@ struct LogMerge {
                 // Without a condition, SQLite frees the pages and does not read the rows.
                 try database.execute("DELETE FROM \(tables[position])")
                 guard isLast else { return }
+                try database.execute("DELETE FROM \(log.spansTable)")
                 try database.execute("UPDATE logs SET first_device = 0 WHERE log = \(log.rawValue)")
             }
             step = isLast ? .done : .clearing(position + 1)
@@ -120,10 +121,10 @@ struct LogMerge {
     private func merge(_ content: LogIndex.Device, of device: Int64, evidence: Int64?) throws(SQLiteError) {
         for stream in content.streams {
             guard let statement = mergeRows[stream.table] else { continue }
-            try statement.bind(streamIDs[stream.table], at: 2)
-            try statement.bind(device, at: 3)
             for turn in stream.turns {
-                try statement.bind(turn, at: 1)
+                let keys = LogKey.range(turn: turn, stream: streamIDs[stream.table], device: device)
+                try statement.bind(keys.lowerBound, at: 1)
+                try statement.bind(keys.upperBound, at: 2)
                 try statement.run()
             }
         }
@@ -145,7 +146,7 @@ struct LogMerge {
         return """
             INSERT INTO \(stream.mergedTable) (\((["device_id", "t"] + columns.map(\.name)).joined(separator: ", ")))
             SELECT \((["device_id", "t"] + values).joined(separator: ", "))
-            FROM \(logStream.shape.table(of: log)) WHERE turn = ? AND stream_id = ? AND device_id = ?
+            FROM \(logStream.shape.table(of: log)) WHERE id BETWEEN ? AND ?
             ON CONFLICT DO NOTHING
             """
     }

@@ -21,8 +21,10 @@ struct LogRecovery {
         _ log: LogNumber, tables: [Int64: Int], _ scopes: inout ScopeTable, in database: SQLiteDatabase
     ) throws(SQLiteError) {
         isMerging = try database.integer("SELECT first_device FROM logs WHERE log = \(log.rawValue)") > 0
-        let names = LogShape.allCases.map { $0.table(of: log) } + [log.changesTable]
-        for name in names { lastTurn = max(lastTurn, try database.integer("SELECT max(turn) FROM \(name)")) }
+        let turns =
+            LogShape.allCases.map { LogKey.lastTurnSQL(of: $0.table(of: log)) }
+            + ["(SELECT max(turn) FROM \(log.changesTable))"]
+        for turn in turns { lastTurn = max(lastTurn, try database.integer("SELECT \(turn)")) }
         var epochs: [Int64: Scope] = [:]
         for (id, epoch) in lastTurn > 0 ? try EpochTable.epochs(in: database) : [:] {
             epochs[id] = scopes.scope(of: epoch.key.device, device: epoch.device, epoch: epoch.key.epoch)
@@ -40,7 +42,7 @@ struct LogRecovery {
         let select = try database.prepare(
             """
             SELECT turn, stream_id, device_id, t, epoch_id, seq, delay FROM \(table) WHERE \(log.isVisible())
-            ORDER BY turn, stream_id, device_id, t
+            ORDER BY id
             """)
         var open: (stream: Int64, device: Int64, segment: LogIndex.Segment, count: Int)?
         func close() {
@@ -56,7 +58,8 @@ struct LogRecovery {
                 select.int64(at: 0), select.int64(at: 1), select.int64(at: 2), select.int64(at: 3)
             )
             if let row = open, row.segment.turn == turn, row.stream == stream, row.device == device {
-                let segment = LogIndex.Segment(first: row.segment.first, last: time, turn: turn)
+                let segment = LogIndex.Segment(
+                    first: min(row.segment.first, time), last: max(row.segment.last, time), turn: turn)
                 open = (stream, device, segment, row.count + 1)
             } else {
                 close()

@@ -5,10 +5,8 @@ import LockstepSQLite
 struct LogRowInsert {
     /// The available numbers of rows per statement, in descending order.
     static let sizes = [20, 5, 1]
-    /// The number of parameters that all rows share: turn, stream and device.
-    private static let shared = 3
-    /// The number of columns of a row before its values: time, epoch, batch number and delay.
-    private static let leading = 4
+    /// The number of columns of a row before its values: key, time, epoch, batch number and delay.
+    private static let leading = 5
 
     /// The number of rows per execution.
     let rows: Int
@@ -18,11 +16,11 @@ struct LogRowInsert {
     init(_ shape: LogShape, of log: LogNumber, rows: Int, in database: SQLiteDatabase) throws(SQLiteError) {
         self.shape = shape
         self.rows = rows
-        let names = ["turn", "stream_id", "device_id", "t", "epoch_id", "seq", "delay"] + shape.columns
+        let names = ["id", "t", "epoch_id", "seq", "delay"] + shape.columns
         let width = Self.leading + shape.values
         let tuples = (0..<rows).map { row in
-            let values = (1...width).map { "?\(Self.shared + row * width + $0)" }
-            return "(?1, ?2, ?3, \(values.joined(separator: ", ")))"
+            let values = (1...width).map { "?\(row * width + $0)" }
+            return "(\(values.joined(separator: ", ")))"
         }
         statement = try database.prepare(
             "INSERT INTO \(shape.table(of: log)) (\(names.joined(separator: ", "))) VALUES \(tuples.joined(separator: ", "))",
@@ -41,26 +39,27 @@ struct LogRowInsert {
     /// Inserts ``rows`` samples of a block.
     /// - Parameters:
     ///   - indexes: the indexes of the samples in `block`.
+    ///   - key: the key of the first row.
     ///   - marks: the batches that begin at some of these indexes, in the order of the indexes.
     ///   - next: the position in `marks` of the next batch.
     func run(
-        _ indexes: some Sequence<Int>, of block: SampleBlock, to target: LogTarget, device: Int64, turn: Int64,
-        _ marks: [LogMark], from next: inout Int
+        _ indexes: some Sequence<Int>, of block: SampleBlock, to target: LogTarget, key: Int64, _ marks: [LogMark],
+        from next: inout Int
     ) throws(SQLiteError) {
-        try statement.bind(turn, at: 1)
-        try statement.bind(target.stream.id, at: 2)
-        try statement.bind(device, at: 3)
-        var parameter = Self.shared + 1
+        var key = key
+        var parameter = 1
         for index in indexes {
-            try statement.bind(block.times[index], at: parameter)
+            try statement.bind(key, at: parameter)
+            try statement.bind(block.times[index], at: parameter + 1)
+            key += 1
             if next < marks.count, marks[next].index == index {
                 let mark = marks[next]
                 next += 1
-                try statement.bind(mark.epoch, at: parameter + 1)
-                try statement.bind(mark.seq, at: parameter + 2)
-                try statement.bind(mark.receivedAt - block.times[index], at: parameter + 3)
+                try statement.bind(mark.epoch, at: parameter + 2)
+                try statement.bind(mark.seq, at: parameter + 3)
+                try statement.bind(mark.receivedAt - block.times[index], at: parameter + 4)
             } else {
-                for offset in 1..<Self.leading { try statement.bindNull(at: parameter + offset) }
+                for offset in 2..<Self.leading { try statement.bindNull(at: parameter + offset) }
             }
             parameter += Self.leading
             for slot in 0..<shape.values {

@@ -7,10 +7,10 @@ import LockstepSQLite
 /// rewrite a page of its own. They are appended to a log, whose pages each commit fills. A log is merged into the
 /// tables when it holds many rows per device. Views show the rows of both.
 enum LogSchema {
-    /// The maximum number of turns of a log.
+    /// The number of turns from which a log accepts no other transaction.
     static let maxTurns: Int64 = 4096
 
-    /// The statements that create the tables, as of schema 4.
+    /// The statements that create the tables, as of schema 4. ``LogMigration`` replaces those of samples.
     static var create: [String] {
         var statements = [
             """
@@ -89,7 +89,8 @@ enum LogSchema {
     }
 
     /// Registers a stream, or adds its new columns.
-    /// - Returns: the place of the stream, or nil if it has too many columns: all its rows are written to its table.
+    /// - Returns: the place of the stream, or nil if it has too many columns or there are too many streams: all its rows
+    ///   are written to its table.
     static func register(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) -> LogStream? {
         let names = stream.columns.map(\.name)
         guard var known = try find(stream, in: database) else {
@@ -99,7 +100,8 @@ enum LogSchema {
             try insert.bind(shape.rawValue, at: 2)
             try insert.bind(names.joined(separator: " "), at: 3)
             try insert.run()
-            return LogStream(id: database.lastInsertRowID, shape: shape, columns: names)
+            let id = database.lastInsertRowID
+            return id <= LogKey.maxStream ? LogStream(id: id, shape: shape, columns: names) : nil
         }
         let added = names.filter { !known.columns.contains($0) }
         guard !added.isEmpty, known.columns.count + added.count <= known.shape.values else { return known }
@@ -115,7 +117,9 @@ enum LogSchema {
     static func find(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) -> LogStream? {
         let select = try database.prepare("SELECT stream_id, shape, columns FROM log_streams WHERE name = ?")
         try select.bind(stream.name, at: 1)
-        guard try select.step(), let shape = select.text(at: 1).flatMap(LogShape.init) else { return nil }
+        guard try select.step(), select.int64(at: 0) <= LogKey.maxStream,
+            let shape = select.text(at: 1).flatMap(LogShape.init)
+        else { return nil }
         let columns = (select.text(at: 2) ?? "").split(separator: " ").map(String.init)
         return LogStream(id: select.int64(at: 0), shape: shape, columns: columns)
     }

@@ -10,6 +10,9 @@ enum LogNumber: Int64, CaseIterable {
     /// The table of changes that are not rows: counters and batch numbers.
     var changesTable: String { "log\(rawValue)_changes" }
 
+    /// The table of the times in each few turns.
+    var spansTable: String { "log\(rawValue)_spans" }
+
     /// The SQL condition that excludes the devices that were already merged.
     ///
     /// - Parameter column: the column of the device id. Prefix it with `+` to keep it out of the index search.

@@ -30,11 +30,16 @@ extension SensorStream {
     private func logSelect(_ log: LogNumber, _ logStream: LogStream) -> String {
         let values = columns.map(logStream.value)
         let table = logStream.shape.table(of: log)
+        // SQLite uses the second range if a condition of the query sets the device, and the first one otherwise.
+        // NOT INDEXED keeps it from building an index of all devices, which takes longer than the search.
+        let ofDevice = LogKey.rangeSQL(
+            turn: "log_turns.turn", stream: "\(logStream.id)", device: "sample.device_id")
         return """
             SELECT sample.device_id, sample.t, \(values.joined(separator: ", "))
-            FROM log_turns CROSS JOIN \(table) AS sample ON sample.turn = log_turns.turn
-                AND sample.stream_id = \(logStream.id) AND \(log.isVisible("+sample.device_id"))
-            WHERE log_turns.turn <= (SELECT max(turn) FROM \(table))
+            FROM log_turns CROSS JOIN \(table) AS sample NOT INDEXED
+                ON sample.id BETWEEN \(LogKey.rangeOfAllSQL(turn: "log_turns.turn", stream: logStream.id))
+                AND sample.id BETWEEN \(ofDevice) AND \(log.isVisible("+sample.device_id"))
+            WHERE log_turns.turn <= \(LogKey.lastTurnSQL(of: table))
             """
     }
 }

@@ -3,7 +3,7 @@ import LockstepSQLite
 
 /// Appends rows and changes to one of the two logs, and keeps the index of its content.
 ///
-/// All rows of a transaction have the same turn number. Call ``commit()`` or ``rollBack()`` after each transaction.
+/// All rows of a transaction have the same turn number, unless there are more than fit into a turn. Call ``commit()`` or ``rollBack()`` after each transaction.
 struct LogWriter {
     let number: LogNumber
     private(set) var index = LogIndex()
@@ -12,11 +12,20 @@ struct LogWriter {
     /// The number of the current transaction's turn, or nil if the transaction has not written to the log yet.
     private(set) var turn: Int64?
 
+    /// The first turn of the current transaction.
+    private var firstTurn: Int64?
+    /// The number of rows in the current turn.
+    private var rowsInTurn = 0
+    /// The maximum number of rows in a turn. Tests reduce it.
+    var maxRowsInTurn = LogKey.rowsPerTurn
+
+    private var spans: LogSpans
     private let inserts: LogShapeInserts
     private let insertChange: SQLiteStatement
 
     init(_ number: LogNumber, in database: SQLiteDatabase) throws(SQLiteError) {
         self.number = number
+        spans = try LogSpans(of: number, in: database)
         inserts = LogShapeInserts(
             narrow: try LogRowInsert.all(.narrow, of: number, in: database),
             wide: try LogRowInsert.all(.wide, of: number, in: database))
@@ -45,26 +54,44 @@ struct LogWriter {
         _ indexes: some RandomAccessCollection<Int>, of block: SampleBlock, to target: LogTarget, table: Int,
         device: Int64, marks: [LogMark]
     ) throws(SQLiteError) {
-        guard let first = indexes.first, let last = indexes.last else { return }
-        let turn = beginTurn()
         var mark = 0
         var rest = indexes[...]
+        while let first = rest.first {
+            if rowsInTurn >= maxRowsInTurn { try startTurn() }
+            let turn = try beginTurn()
+            let piece = rest.prefix(maxRowsInTurn - rowsInTurn)
+            rest = rest.dropFirst(piece.count)
+            let firstMark = mark
+            let key = LogKey.first(turn: turn, stream: target.stream.id, device: device) + Int64(rowsInTurn)
+            try insert(piece, of: block, to: target, key: key, marks, from: &mark)
+            rowsInTurn += piece.count
+            // Times increase.
+            let segment = LogIndex.Segment(
+                first: block.times[first], last: block.times[piece.last ?? first], turn: turn)
+            spans.add(segment.first...segment.last)
+            index.add(segment, count: piece.count, of: table, device: device) { content in
+                content.figures.samples += Int64(piece.count)
+                content.figures.recordSample(at: segment.last)
+                for mark in marks[firstMark..<mark] {
+                    content.figures.recordMessage(at: mark.receivedAt)
+                    if let scope = mark.scope { content.add(scope: scope) }
+                }
+            }
+        }
+    }
+
+    private func insert(
+        _ indexes: some RandomAccessCollection<Int>, of block: SampleBlock, to target: LogTarget, key: Int64,
+        _ marks: [LogMark], from mark: inout Int
+    ) throws(SQLiteError) {
         let statements = inserts[target.stream.shape]
+        var rest = indexes[...]
+        var key = key
         // There is always an insert, because the smallest one has one row.
         while !rest.isEmpty, let insert = statements.first(where: { $0.rows <= rest.count }) {
-            try insert.run(
-                rest.prefix(insert.rows), of: block, to: target, device: device, turn: turn, marks, from: &mark)
+            try insert.run(rest.prefix(insert.rows), of: block, to: target, key: key, marks, from: &mark)
             rest = rest.dropFirst(insert.rows)
-        }
-        let segment = LogIndex.Segment(first: block.times[first], last: block.times[last], turn: turn)
-        index.add(segment, count: indexes.count, of: table, device: device) { content in
-            content.figures.samples += Int64(indexes.count)
-            // Times increase.
-            content.figures.recordSample(at: segment.last)
-            for mark in marks {
-                content.figures.recordMessage(at: mark.receivedAt)
-                if let scope = mark.scope { content.add(scope: scope) }
-            }
+            key += Int64(insert.rows)
         }
     }
 
@@ -80,7 +107,7 @@ struct LogWriter {
     mutating func append(
         _ change: LedgerChange?, epoch: Int64, batches: ClosedRange<Int64>?, device: Int64
     ) throws(SQLiteError) {
-        try insertChange.bind(beginTurn(), at: 1)
+        try insertChange.bind(try beginTurn(), at: 1)
         try insertChange.bind(device, at: 2)
         try insertChange.bind(epoch, at: 3)
         try insertChange.bind(batches?.lowerBound ?? 0, at: 4)
@@ -96,26 +123,45 @@ struct LogWriter {
     /// Keeps the changes of the current transaction.
     mutating func commit() {
         index.commit()
+        spans.commit()
         if let turn { lastTurn = turn }
-        turn = nil
+        endTransaction()
     }
 
     /// Reverts the changes of the current transaction.
     mutating func rollBack() {
-        index.rollBack(turn: turn)
-        turn = nil
+        index.rollBack(turn: firstTurn)
+        spans.rollBack()
+        endTransaction()
     }
 
     /// Forgets everything, after the tables of the log were cleared.
     mutating func clear() {
         index = LogIndex()
+        spans.clear()
         lastTurn = 0
     }
 
-    private mutating func beginTurn() -> Int64 {
-        let current = turn ?? lastTurn + 1
-        turn = current
-        return current
+    private mutating func endTransaction() {
+        turn = nil
+        firstTurn = nil
+        rowsInTurn = 0
+    }
+
+    /// Returns the number of the current turn, and starts one if there is none.
+    private mutating func beginTurn() throws(SQLiteError) -> Int64 {
+        if let turn { return turn }
+        return try startTurn()
+    }
+
+    @discardableResult
+    private mutating func startTurn() throws(SQLiteError) -> Int64 {
+        let next = (turn ?? lastTurn) + 1
+        if firstTurn == nil { firstTurn = next }
+        turn = next
+        rowsInTurn = 0
+        try spans.begin(next)
+        return next
     }
 }
 

@@ -3,8 +3,8 @@ import LockstepSQLite
 
 /// What the logs contain of each device: counters and the times of the newest samples.
 ///
-/// The logs are read in the order of their keys, so that SQLite groups rows without sorting them. This is several times
-/// faster than the view `devices`, which groups them by device.
+/// The logs are read in the order of their keys, without sorting. This is several times faster than the view `devices`,
+/// which groups the rows by device.
 struct LogFigures {
     /// The counters by device id.
     private(set) var devices: [Int64: LogIndex.Figures] = [:]
@@ -23,33 +23,37 @@ struct LogFigures {
         _ log: LogNumber, _ shape: LogShape, of device: Int64?, in database: SQLiteDatabase
     ) throws(SQLiteError) {
         let table = shape.table(of: log)
-        let columns = """
-            sample.stream_id, sample.device_id, max(sample.t), count(*), min(sample.t + delay), max(sample.t + delay)
-            """
+        let columns = "sample.stream_id, sample.device_id, sample.t, sample.t + sample.delay"
+        let keys = LogKey.rangeSQL(turn: "log_turns.turn", stream: "log_streams.stream_id", device: "?1")
         // By the primary key: one search for each turn and stream.
         let ofDevice = """
             SELECT \(columns) FROM log_turns CROSS JOIN log_streams CROSS JOIN \(table) AS sample
-                ON sample.turn = log_turns.turn AND sample.stream_id = log_streams.stream_id
-                AND sample.device_id = ?1 AND \(log.isVisible("+sample.device_id"))
-            WHERE log_turns.turn <= (SELECT max(turn) FROM \(table)) AND log_streams.shape = '\(shape.rawValue)'
-            GROUP BY log_turns.turn, log_streams.stream_id
+                ON sample.id BETWEEN \(keys)
+            WHERE log_turns.turn <= \(LogKey.lastTurnSQL(of: table)) AND log_streams.shape = '\(shape.rawValue)'
+                AND \(log.isVisible("?1"))
             """
-        let all = """
-            SELECT \(columns) FROM \(table) AS sample WHERE \(log.isVisible("sample.device_id"))
-            GROUP BY turn, stream_id, device_id
-            """
+        let all = "SELECT \(columns) FROM \(table) AS sample WHERE \(log.isVisible("sample.device_id"))"
         let select = try database.prepare(device == nil ? all : ofDevice)
         if let device { try select.bind(device, at: 1) }
+        // Consecutive rows of one device and stream are added together.
+        var open: (stream: Int64, device: Int64, figures: LogIndex.Figures)?
         while try select.step() {
-            let (stream, device, time) = (select.int64(at: 0), select.int64(at: 1), select.int64(at: 2))
-            let known = newest[stream]?[device] ?? time
-            newest[stream, default: [:]][device] = max(known, time)
-            devices[device, default: .init()].recordSample(at: time)
-            devices[device, default: .init()].samples += select.int64(at: 3)
-            for column in [4, 5] {
-                if let seen = select.optionalInt64(at: column) { devices[device]?.recordMessage(at: seen) }
+            let (stream, device) = (select.int64(at: 0), select.int64(at: 1))
+            if open?.stream != stream || open?.device != device {
+                if let open { add(open.figures, open.stream, open.device) }
+                open = (stream, device, LogIndex.Figures())
             }
+            open?.figures.samples += 1
+            open?.figures.recordSample(at: select.int64(at: 2))
+            if let seen = select.optionalInt64(at: 3) { open?.figures.recordMessage(at: seen) }
         }
+        if let open { add(open.figures, open.stream, open.device) }
+    }
+
+    private mutating func add(_ figures: LogIndex.Figures, _ stream: Int64, _ device: Int64) {
+        devices[device, default: .init()].add(figures)
+        guard let time = figures.newest else { return }
+        newest[stream, default: [:]][device] = max(newest[stream]?[device] ?? time, time)
     }
 
     private mutating func readChanges(

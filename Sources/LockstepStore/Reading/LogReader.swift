@@ -82,7 +82,7 @@ struct LogReader {
         let names = (["t"] + kinds.indices.map { "c\($0)" }).joined(separator: ", ")
         let select = try database.prepare("SELECT device_id, \(names) FROM (\(all)) WHERE c\(index) IS NOT NULL")
         var result: [Int64: Row] = [:]
-        // Without sorting and grouping in SQL: the logs are read in the order of their keys.
+        // Without sorting and grouping in SQL, which takes longer.
         while try select.step() {
             let (device, time) = (select.int64(at: 0), select.int64(at: 1))
             if let known = result[device], known.time > time { continue }
@@ -105,13 +105,13 @@ struct LogReader {
     }
 
     private static func ofDevice(_ stream: SensorStream, _ logStream: LogStream) -> String {
-        union(logStream) { table, log in
-            // By the primary key: one search in each turn.
+        let keys = LogKey.rangeSQL(turn: "log_turns.turn", stream: "\(logStream.id)", device: "?1")
+        return union(logStream) { table, log in
+            // By the primary key: one search in each turn that may contain the times.
             """
             SELECT \(list(stream, logStream))
-            FROM log_turns CROSS JOIN \(table) AS sample ON sample.turn = log_turns.turn
-                AND sample.stream_id = \(logStream.id) AND sample.device_id = ?1 AND \(log.isVisible("+sample.device_id"))
-            WHERE log_turns.turn <= (SELECT max(turn) FROM \(table)) AND t >= ?2 AND t < ?3
+            FROM \(LogSpans.fromSQL(log)) CROSS JOIN \(table) AS sample ON sample.id BETWEEN \(keys)
+            WHERE \(log.isVisible("?1")) AND t >= ?2 AND t < ?3
             """
         }
     }

@@ -38,7 +38,7 @@ struct SampleTable {
             selects[log] = try database.prepare(
                 """
                 SELECT t, \(values.joined(separator: ", ")) FROM \(logStream.shape.table(of: log))
-                WHERE device_id = ?1 AND t BETWEEN ?2 AND ?3 AND stream_id = \(logStream.id) AND turn = ?4
+                WHERE t BETWEEN ?1 AND ?2 AND id BETWEEN ?3 AND ?4
                 """, persistent: true)
         }
         selectLog = selects
@@ -101,11 +101,12 @@ struct SampleTable {
             try read(selectMerged, into: &rows)
         }
         for (log, turn) in turns {
-            guard let select = selectLog[log] else { continue }
-            try select.bind(device, at: 1)
-            try select.bind(first, at: 2)
-            try select.bind(last, at: 3)
-            try select.bind(turn, at: 4)
+            guard let select = selectLog[log], let target = logTarget else { continue }
+            let keys = LogKey.range(turn: turn, stream: target.stream.id, device: device)
+            try select.bind(first, at: 1)
+            try select.bind(last, at: 2)
+            try select.bind(keys.lowerBound, at: 3)
+            try select.bind(keys.upperBound, at: 4)
             try read(select, into: &rows)
         }
         return rows

@@ -31,7 +31,8 @@ struct MergeDiskFullTests {
             work.store.performMaintenance()
             try #require(try work.difference == nil, "\(limit) pages")
             do {
-                try work.write()
+                // The last page of a log has space for some commits.
+                for _ in 0..<(failedCommits == 0 ? 12 : 1) { try work.write() }
             } catch let error as StoreError {
                 #expect(error.isFull)
                 failedCommits += 1

@@ -15,7 +15,7 @@ struct SchemaTests {
         ]
         let logs =
             ["logs", "log_turns", "log_streams", "log_epochs"]
-            + [1, 2].flatMap { log in ["narrow", "wide", "changes"].map { "log\(log)_\($0)" } }
+            + [1, 2].flatMap { log in ["narrow", "wide", "changes", "spans"].map { "log\(log)_\($0)" } }
         #expect(tables.sorted() == (base + logs + SensorStream.builtIn.map { "merged_\($0.table)" }).sorted())
         let views = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'view'")
         #expect(Set(views).isSuperset(of: SensorStream.builtIn.map(\.table) + ["devices", "batches"]))

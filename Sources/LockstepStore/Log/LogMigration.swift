@@ -1,0 +1,72 @@
+import LockstepSQLite
+
+/// The migration of the logs to tables with the key of ``LogKey``.
+///
+/// Their tables had no row ids and the key (turn, stream_id, device_id, t). When a page of such a table is full, SQLite
+/// moves rows between the neighbouring pages, and so a commit rewrote earlier pages.
+enum LogMigration {
+    static func addKeys(to database: SQLiteDatabase) throws {
+        // Without this, renaming a table would also rename it in views.
+        try database.execute("PRAGMA legacy_alter_table = ON")
+        defer { try? database.execute("PRAGMA legacy_alter_table = OFF") }
+        for log in LogNumber.allCases {
+            try database.execute(LogSpans.create(log))
+            for shape in LogShape.allCases { try replace(shape, of: log, in: database) }
+        }
+        // A transaction with many rows takes several turns.
+        try database.execute(
+            """
+            WITH RECURSIVE numbers (n) AS (
+                SELECT \(LogSchema.maxTurns + 1) UNION ALL SELECT n + 1 FROM numbers WHERE n < \(LogKey.maxTurn)
+            )
+            INSERT INTO log_turns (turn) SELECT n FROM numbers
+            """)
+    }
+
+    private static func replace(_ shape: LogShape, of log: LogNumber, in database: SQLiteDatabase) throws {
+        let table = shape.table(of: log)
+        let old = "old_\(table)"
+        let columns = (["t", "epoch_id", "seq", "delay"] + shape.columns).joined(separator: ", ")
+        try database.execute("ALTER TABLE \(table) RENAME TO \(old)")
+        try database.execute(create(shape, of: log))
+        // Each row gets its number among the rows of its device in the turn.
+        let numbered = """
+            SELECT *, row_number() OVER (PARTITION BY turn, stream_id, device_id ORDER BY t) - 1 AS row FROM \(old)
+            """
+        let outside = try database.integer(
+            """
+            SELECT count(*) FROM (\(numbered)) WHERE turn > \(LogKey.maxTurn) OR stream_id > \(LogKey.maxStream)
+                OR device_id > \(LogKey.maxDevice) OR row >= \(LogKey.rowsPerTurn)
+            """)
+        guard outside == 0 else {
+            throw StoreError(
+                .schema,
+                "\(outside) rows of the table \(table) of \(database.path) do not fit into the table of this version: stop "
+                    + "a collector of the previous version cleanly with fewer than 20,000 rows in its logs")
+        }
+        let key = LogKey.firstSQL(turn: "turn", stream: "stream_id", device: "device_id")
+        try database.execute(
+            """
+            INSERT INTO \(table) (id, \(columns)) SELECT \(key) + row, \(columns) FROM (\(numbered))
+                ORDER BY turn, stream_id, device_id, t;
+            INSERT OR IGNORE INTO \(log.spansTable) (span, first, last)
+                SELECT DISTINCT turn / \(LogSpans.turns), \(Int64.min), \(Int64.max) FROM \(table);
+            DROP TABLE \(old);
+            """)
+    }
+
+    private static func create(_ shape: LogShape, of log: LogNumber) -> String {
+        """
+        CREATE TABLE \(shape.table(of: log)) (
+            -- Samples in order of commit.
+            id INTEGER PRIMARY KEY, -- turn, stream, device and a number, so that rows are only appended
+            \(LogKey.columnsSQL)
+            t INTEGER NOT NULL,
+            epoch_id INTEGER, -- in the first row of a numbered batch: its epoch and number
+            seq INTEGER,
+            delay INTEGER, -- in the first row of a batch: time of receipt minus t, in µs
+            \(shape.columns.joined(separator: ", "))
+        )
+        """
+    }
+}
