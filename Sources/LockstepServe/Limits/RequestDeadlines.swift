@@ -20,6 +20,9 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     private var reading: Scheduled<Void>?
     /// Ends when the client has not read for too long.
     private var writing: Scheduled<Void>?
+    /// Whether the client has closed its side of the connection.
+    private var isClientGone = false
+    private var onClientGone: (@Sendable () -> Void)?
 
     init(_ limits: ServeLimits) { self.limits = limits }
 
@@ -34,7 +37,25 @@ final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelActive()
     }
 
+    /// Sets what happens when the client closes its side of the connection; at once if it already has.
+    func whenClientGoes(_ action: (@Sendable () -> Void)?) {
+        onClientGone = isClientGone ? nil : action
+        if isClientGone { action?() }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed { clientDidGo() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    private func clientDidGo() {
+        isClientGone = true
+        onClientGone?()
+        onClientGone = nil
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
+        clientDidGo()
         cancel()
         context.fireChannelInactive()
     }

@@ -4,6 +4,8 @@ public struct ServeLimits: Sendable {
     public var connections = 1000
     /// The maximum number of event streams (`/live`, `/fleet`, `/states`) at the same time.
     public var eventStreams = 500
+    /// The maximum number of these streams to one address. Further ones are answered with 429.
+    public var eventStreamsOfAddress = 250
     /// The maximum size of a request body in bytes.
     public var body = 16_384
     /// The maximum size of one field of a request head, and of the target, in bytes.
