@@ -31,6 +31,7 @@ let package = Package(
         .library(name: "LockstepWire", targets: ["LockstepWire"]),
         .library(name: "LockstepMQTT", targets: ["LockstepMQTT"]),
         .library(name: "LockstepStore", targets: ["LockstepStore"]),
+        .library(name: "LockstepClickHouse", targets: ["LockstepClickHouse"]),
         .library(name: "LockstepExport", targets: ["LockstepExport"]),
         .library(name: "LockstepMotion", targets: ["LockstepMotion"]),
         .library(name: "LockstepSensors", targets: ["LockstepSensors"]),
@@ -58,7 +59,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     ],
     targets: [
-        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev.
+        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev, libcurl4-openssl-dev.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
         // Parses settings files. A Swift YAML package would import all of Foundation and triple the size of each
@@ -66,6 +67,8 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         // Decrypts OwnTracks messages.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
+        // HTTP requests to a ClickHouse server.
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
         // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
         .systemLibrary(name: "CEpoll"),
 
@@ -79,6 +82,8 @@ let package = Package(
         .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
         // The sample store, which holds each sample once.
         .target(name: "LockstepStore", dependencies: ["LockstepModel", "LockstepSQLite"]),
+        // The sample store in a ClickHouse database. The only module that calls libcurl.
+        .target(name: "LockstepClickHouse", dependencies: ["CCurl", "LockstepModel", "LockstepStore"]),
         // File formats of exported samples.
         .target(name: "LockstepExport", dependencies: ["LockstepModel", "LockstepStore"]),
         // Algorithms without I/O: attitude, filters, gestures, steps.
@@ -146,8 +151,8 @@ let package = Package(
         .executableTarget(
             name: "lockstep-collector",
             dependencies: [
-                "LockstepCollector", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging,
-                serviceLifecycle,
+                "LockstepClickHouse", "LockstepCollector", "LockstepCommandLine", "LockstepSupervision",
+                argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
             name: "lockstep-gateway",
@@ -164,8 +169,10 @@ let package = Package(
         .executableTarget(
             name: "lockstep",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepAgent",
-                "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors", "LockstepCommandLine",
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
+                "LockstepExport",
+                "LockstepAgent", "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors",
+                "LockstepCommandLine",
                 argumentParser,
             ]),
 
@@ -194,6 +201,9 @@ let package = Package(
             ]
         ),
         .testTarget(name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite"]),
+        .testTarget(
+            name: "LockstepClickHouseTests",
+            dependencies: ["LockstepClickHouse", "LockstepModel", "LockstepStore", "LockstepTestSupport"]),
         .testTarget(name: "LockstepExportTests", dependencies: ["LockstepExport", "LockstepModel", "LockstepStore"]),
         .testTarget(
             name: "LockstepAgentTests",

@@ -16,7 +16,7 @@ public struct SampleRun: Sendable {
         public var end: Int
 
         /// The position, or nil if the batch is not numbered or its number is outside the valid range.
-        var validPosition: BatchPosition? {
+        package var validPosition: BatchPosition? {
             position.flatMap { RangeLedger.validNumbers.contains($0.seq) ? $0 : nil }
         }
 

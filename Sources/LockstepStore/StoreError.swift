@@ -20,6 +20,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case busy
         /// The file is damaged.
         case corrupt
+        /// The server of the store does not answer. Data may have been written, and a later write may succeed.
+        case unreachable
         /// A ``QueryCancellation`` ended the query.
         case cancelled
         /// Any other error.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LockstepClickHouse
 import LockstepCollector
 import LockstepCommandLine
 import LockstepModel
@@ -35,8 +36,19 @@ struct CollectorCommand: AsyncParsableCommand {
     @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
-    @Option(help: "Store for the samples: sqlite:PATH (required). The file is created if it does not exist.")
+    @Option(
+        help: """
+            Store for the samples (required): sqlite:PATH, or clickhouse://[user@]host[:port]/database for a ClickHouse \
+            server. The file or database is created if it does not exist.
+            """)
     var store: String?
+
+    @Option(
+        help: """
+            File with the password of the ClickHouse user on its first line, readable only by its owner \
+            (LOCKSTEP_STORE_PASSWORD also sets the password).
+            """)
+    var storePasswordFile: String?
 
     @Option(help: "Id of this collector; the broker keeps its session under this id (default: main).")
     var id: String?
@@ -81,26 +93,25 @@ struct CollectorCommand: AsyncParsableCommand {
         help: """
             Durability of acknowledged samples: full or normal (default: full). With full, each commit is synced to \
             disk before it is acknowledged. With normal, a power cut or kernel crash can lose samples that were \
-            acknowledged in the last seconds and that agents have already deleted.
+            acknowledged in the last seconds and that agents have already deleted. ClickHouse before 20.10 supports \
+            only normal.
             """)
     var sync: String?
 
     static let names =
         BrokerOptions.names + LogOptions.names + [
-            "store", "id", "group", "root", "silence", "settle", "max-payload", "max-samples", "max-devices",
+            "store", "store-password-file", "store-password", "id", "group", "root", "silence", "settle", "max-payload",
+            "max-samples", "max-devices",
             "max-future", "keep-rejected", "keep-conflicts", "sync", "streams",
         ]
 
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config)
         let configuration = try collectorConfiguration(settings)
-        let path = try storePath(settings)
-        let storeOptions = try storeOptions(settings)
+        let makeStore = try storeFactory(settings)
         let logger = try log.makeLogger("lockstep-collector", settings)
         let collector = Collector(configuration, logger: logger, supervisor: Supervisor()) {
-            do {
-                return try SQLiteStore(path: path, options: storeOptions, catalog: settings.streams)
-            } catch let error as StoreError {
+            do { return try makeStore() } catch let error as StoreError {
                 guard let place = error.stream.flatMap(settings.place(ofStream:)) else { throw error }
                 throw CommandFailure("\(place): \(error)")
             }
@@ -150,31 +161,5 @@ struct CollectorCommand: AsyncParsableCommand {
             configuration.maximumFuture = future
         }
         return configuration
-    }
-
-    private func storeOptions(_ settings: Settings) throws -> SQLiteStore.Options {
-        var options = SQLiteStore.Options()
-        let rows = 0...100_000_000
-        if let limit = try settings.value("keep-rejected", keepRejected, parse: { try wholeNumber($0, in: rows) }) {
-            options.rejectedLimit = limit
-        }
-        if let limit = try settings.value("keep-conflicts", keepConflicts, parse: { try wholeNumber($0, in: rows) }) {
-            options.conflictLimit = limit
-        }
-        options.survivesPowerLoss =
-            try settings.value("sync", sync) { text in
-                guard ["normal", "full"].contains(text) else {
-                    throw CommandFailure("'\(text)' is not a sync mode: use full or normal")
-                }
-                return text == "full"
-            } ?? true
-        return options
-    }
-
-    private func storePath(_ settings: Settings) throws -> String {
-        guard let path = try settings.value("store", store, parse: sqlitePath) else {
-            throw CommandFailure("no store specified: use --store sqlite:PATH")
-        }
-        return path
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
 import LockstepStore
@@ -6,22 +7,49 @@ import LockstepStore
 /// The options of a command that reads a store.
 struct StoreOptions: ParsableArguments {
     /// The names of the settings behind these options.
-    static let names = ["store"]
+    static let names = ["store", "store-password-file", "store-password"]
 
-    @Option(help: "Store to read: sqlite:PATH (default: LOCKSTEP_STORE, if set).")
+    @Option(
+        help: """
+            Store to read: sqlite:PATH, or clickhouse://[user@]host[:port]/database (default: LOCKSTEP_STORE, if set).
+            """)
     var store: String?
+
+    @Option(
+        help: """
+            File with the password of the ClickHouse user on its first line, readable only by its owner \
+            (LOCKSTEP_STORE_PASSWORD also sets the password).
+            """)
+    var storePasswordFile: String?
 
     @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
     /// Opens the store.
-    func reader() throws -> StoreReader {
-        // All programs on a machine may share one settings file, so ignore the settings of other programs.
-        let settings = try Settings(names: Self.names, file: config, ignoresUnknownKeys: true)
-        guard let path = try settings.value("store", store, parse: sqlitePath) else {
-            throw CommandFailure("no store specified: use --store sqlite:PATH")
+    func reader() throws -> any StoreReading {
+        let settings = try settings()
+        return try address(settings).reader(password: StorePassword.read(storePasswordFile, settings))
+    }
+
+    /// Opens the store for a command that can only read SQLite files.
+    func sqliteReader(for command: String) throws -> StoreReader {
+        guard case .sqlite(let path) = try address(settings()) else {
+            throw CommandFailure(
+                "'lockstep \(command)' reads only SQLite stores: use 'lockstep query', or clickhouse-client")
         }
         return try StoreReader(path: path)
+    }
+
+    /// All programs on a machine may share one settings file, so settings of other programs are ignored.
+    private func settings() throws -> Settings {
+        try Settings(names: Self.names, file: config, ignoresUnknownKeys: true)
+    }
+
+    private func address(_ settings: Settings) throws -> StoreAddress {
+        guard let address = try settings.value("store", store, parse: { try StoreAddress($0) }) else {
+            throw CommandFailure("no store specified: use --store sqlite:PATH")
+        }
+        return address
     }
 }
 

@@ -4,11 +4,17 @@ import LockstepSQLite
 /// The result of comparing a block of samples with the store.
 public struct BlockComparison: Hashable, Sendable {
     /// The number of samples that are stored with equal values.
-    public internal(set) var present = 0
+    public package(set) var present: Int
     /// The times of samples that are not stored, in µs since 1970.
-    public internal(set) var missing: [Int64] = []
+    public package(set) var missing: [Int64]
     /// The times of samples that are stored with different values, in µs since 1970.
-    public internal(set) var different: [Int64] = []
+    public package(set) var different: [Int64]
+
+    package init(present: Int = 0, missing: [Int64] = [], different: [Int64] = []) {
+        self.present = present
+        self.missing = missing
+        self.different = different
+    }
 }
 
 extension StoreReader {

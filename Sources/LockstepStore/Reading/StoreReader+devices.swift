@@ -26,6 +26,23 @@ public struct DeviceSummary: Hashable, Sendable {
     public let gaps: Int64
     /// The number of batches in all epochs that the agent dropped and that were never received.
     public let dropped: Int64
+
+    package init(
+        address: DeviceAddress, state: LifecycleState?, since: Timestamp?, firstSeen: Timestamp?, lastSeen: Timestamp?,
+        lastSample: Timestamp?, samples: Int64, duplicates: Int64, conflicts: Int64, gaps: Int64, dropped: Int64
+    ) {
+        self.address = address
+        self.state = state
+        self.since = since
+        self.firstSeen = firstSeen
+        self.lastSeen = lastSeen
+        self.lastSample = lastSample
+        self.samples = samples
+        self.duplicates = duplicates
+        self.conflicts = conflicts
+        self.gaps = gaps
+        self.dropped = dropped
+    }
 }
 
 extension StoreReader {

@@ -12,12 +12,26 @@ public struct DeviceVerification: Hashable, Sendable {
     /// The number of rows in the table `conflicts`.
     public let conflicts: Int64
 
+    package init(
+        address: DeviceAddress, epochs: [EpochVerification], samples: [StreamCount], conflicts: Int64
+    ) {
+        self.address = address
+        self.epochs = epochs
+        self.samples = samples
+        self.conflicts = conflicts
+    }
+
     /// The number of samples of one stream.
     public struct StreamCount: Hashable, Sendable {
         /// The stream.
         public let stream: SensorStream
         /// The number of samples.
         public let count: Int64
+
+        package init(stream: SensorStream, count: Int64) {
+            self.stream = stream
+            self.count = count
+        }
     }
 }
 
@@ -32,7 +46,7 @@ public struct EpochVerification: Hashable, Sendable {
     /// The missing batches: batches below the highest known number that were neither received nor dropped.
     public let gaps: SequenceSet
 
-    init(epoch: Epoch, received: SequenceSet, agentDropped: SequenceSet) {
+    package init(epoch: Epoch, received: SequenceSet, agentDropped: SequenceSet) {
         self.epoch = epoch
         self.received = received
         // If an acknowledgement is lost, the agent may drop a batch that was received.

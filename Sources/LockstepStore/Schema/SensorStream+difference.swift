@@ -1,4 +1,4 @@
-import LockstepModel
+package import LockstepModel
 
 extension SensorStream {
     /// Returns the first difference from the `stored` stream that would change the meaning of stored samples, as an
@@ -6,7 +6,7 @@ extension SensorStream {
     ///
     /// Columns may be added, and summaries, aggregates and `required` may change. Columns must not be removed, and
     /// their kind, words and unit must not change.
-    func difference(from stored: SensorStream) -> String? {
+    package func difference(from stored: SensorStream) -> String? {
         for old in stored.columns {
             guard let new = columns.first(where: { $0.name == old.name }) else {
                 return "the store has a column '\(old.name)', which the declaration does not have"

@@ -1,8 +1,8 @@
 import FoundationEssentials
-import LockstepModel
+package import LockstepModel
 
 /// The definition of a declared stream as JSON in the table `streams`.
-struct StreamDefinition: Codable, Equatable {
+package struct StreamDefinition: Codable, Equatable {
     struct Column: Codable, Equatable {
         var name: String
         var kind: String
@@ -23,7 +23,7 @@ struct StreamDefinition: Codable, Equatable {
         case columns
     }
 
-    init(_ stream: SensorStream) {
+    package init(_ stream: SensorStream) {
         summary = stream.summary
         pausesInBackground = stream.pausesInBackground
         columns = stream.columns.map { column in
@@ -33,12 +33,12 @@ struct StreamDefinition: Codable, Equatable {
         }
     }
 
-    init(json: String) throws {
+    package init(json: String) throws {
         self = try JSONDecoder().decode(StreamDefinition.self, from: Data(json.utf8))
     }
 
     /// The definition as JSON with sorted keys, so that equal definitions have equal JSON.
-    var json: String {
+    package var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Encoding strings and Booleans cannot fail.
@@ -50,7 +50,7 @@ struct StreamDefinition: Codable, Equatable {
 
     /// Returns the declared stream with this definition.
     /// - Throws: ``StreamDeclarationError`` if the definition is invalid.
-    func stream(named name: String) throws(StreamDeclarationError) -> SensorStream {
+    package func stream(named name: String) throws(StreamDeclarationError) -> SensorStream {
         var columns: [SensorStream.Column] = []
         for column in self.columns {
             columns.append(

@@ -128,8 +128,10 @@ private struct ScriptRun {
             """
             set -e
             folder=$(mktemp -d "$TMPDIR/lockstep-bench-XXXXXX")
-            printf 'listener 0 %s/socket\\nallow_anonymous true\\nuser root\\n' "$folder" >"$folder/broker.conf"
-            setsid mosquitto -c "$folder/broker.conf" &
+            # Relative, because the path of a socket has at most 107 bytes.
+            cd "$folder"
+            printf 'listener 0 socket\\nallow_anonymous true\\nuser root\\n' >broker.conf
+            setsid mosquitto -c broker.conf &
             setsid '\(programs)/lockstep-collector' --broker mqtt://127.0.0.1:1 --store "sqlite:$folder/store.db" &
             wait
             """)

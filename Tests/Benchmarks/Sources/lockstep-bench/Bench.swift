@@ -15,6 +15,7 @@ struct Bench: ParsableCommand {
         case ingestBatches = "ingest-batches"
         case ingestSmall = "ingest-small"
         case ingestReplay = "ingest-replay"
+        case ingestClickHouse = "ingest-clickhouse"
     }
 
     @Argument(help: "Names of benchmarks (default: all).")
@@ -99,6 +100,7 @@ struct Bench: ParsableCommand {
         case .ingestBatches: [ingest.batches]
         case .ingestSmall: [ingest.small]
         case .ingestReplay: [ingest.replay]
+        case .ingestClickHouse: [ClickHouseBenchmark(programs: programs, rounds: rounds, length: length).run]
         // Reports its results itself, run by run.
         case .writes: [writeBytes]
         case .servePoints: [ServePointsBenchmark(store: try QueryStore(rows: rows, in: cache), rounds: rounds).run]

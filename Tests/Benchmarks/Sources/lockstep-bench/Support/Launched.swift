@@ -30,14 +30,18 @@ struct Launched {
     }
 
     /// The CPU time of all threads so far, in s.
-    func cpuTime() throws -> Double {
+    func cpuTime() throws -> Double { try cpuTime(withChildren: false) }
+
+    /// The CPU time of all threads so far and of the children that have ended, in s.
+    func cpuTimeWithChildren() throws -> Double { try cpuTime(withChildren: true) }
+
+    private func cpuTime(withChildren: Bool) throws -> Double {
         let text = try status("stat")
-        // The name in brackets may contain spaces. User and system time are fields 14 and 15.
+        // The name in brackets may contain spaces. User and system time are fields 14 and 15, those of children the next two.
         let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
-        guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
-            throw Failure("cannot read the CPU time of \(name)")
-        }
-        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+        let ticks = fields.dropFirst(12).prefix(withChildren ? 4 : 2).compactMap { Double($0) }
+        guard ticks.count >= 2 else { throw Failure("cannot read the CPU time of \(name)") }
+        return ticks.reduce(0, +) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
     /// The peak memory so far, in bytes.

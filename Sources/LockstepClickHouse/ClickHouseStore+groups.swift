@@ -1,0 +1,135 @@
+import LockstepModel
+import LockstepStore
+
+// Adding groups to the transaction.
+
+/// The columns of `received_states` in the order in which transitions are encoded.
+enum StateColumns {
+    static let names = ["device_id", "seq", "state", "since", "previous", "reason", "version"]
+}
+
+extension ClickHouseStore {
+    /// Adds the samples of a group that are not stored yet.
+    func addSamples(of group: IngestGroup) throws(StoreError) {
+        let lookup = try storedHashes(of: group)
+        for run in group.runs {
+            let device = try change(run.device)
+            let stream = try index(of: run.samples.stream)
+            let key = SeriesKey(device: device, stream: stream)
+            var series = transaction.series.removeValue(forKey: key) ?? PendingSeries(newest: newest[key] ?? nil)
+            var rows = transaction.samples.removeValue(forKey: stream) ?? SampleRows(run.samples.stream)
+            var counts = IngestResult.Counts()
+            var batch = run.batches.startIndex
+            for index in run.samples.times.indices {
+                while run.batches[batch].end <= index { batch += 1 }
+                let time = run.samples.times[index]
+                let hash = rows.hash(of: run.samples, at: index)
+                if let newest = series.newest, time <= newest {
+                    let known = series.hashes(at: time) + (lookup[key]?[time] ?? [])
+                    if known.contains(hash) {
+                        counts.duplicates += 1
+                        continue
+                    }
+                    if !known.isEmpty {
+                        counts.conflicts += 1
+                        guard storedConflicts + transaction.conflicts < options.conflictLimit else { continue }
+                        transaction.conflicts += 1
+                    } else {
+                        counts.stored += 1
+                    }
+                } else {
+                    counts.stored += 1
+                }
+                rows.append(
+                    device: devices[device].id, run.samples, at: index, hash: hash,
+                    receivedAt: run.batches[batch].receivedAt)
+                series.append(time, hash)
+            }
+            transaction.series[key] = series
+            transaction.samples[stream] = rows
+            transaction.counts[device, default: .init()] += counts
+            transaction.devices[device]?.record(run, counts)
+        }
+    }
+
+    /// Adds the received and dropped batch numbers of a group.
+    func addNumbers(of group: IngestGroup) throws(StoreError) {
+        for run in group.runs {
+            for batch in run.batches {
+                guard let position = batch.position else { continue }
+                let scope = scope(of: run.device, position.epoch)
+                var set = transaction.numbers.removeValue(forKey: scope) ?? numbers[scope]
+                if let valid = batch.validPosition { set.received.insert(valid.seq) }
+                transaction.numbers[scope] = set
+            }
+        }
+        for report in group.dropped {
+            _ = try change(report.device)
+            let scope = scope(of: report.device, report.epoch)
+            var set = transaction.numbers.removeValue(forKey: scope) ?? numbers[scope]
+            set.dropped.formUnion(report.ranges)
+            transaction.numbers[scope] = set
+        }
+    }
+
+    /// Adds the life cycles, transitions, messages and rejections of a group.
+    func addDevices(of group: IngestGroup) throws(StoreError) {
+        for (address, time) in group.seen { transaction.devices[try change(address)]?.recordMessage(at: time) }
+        for evidence in group.evidence {
+            transaction.devices[try change(evidence.device)]?.lifecycle.evidenceTime = evidence.time
+        }
+        for (address, snapshot) in group.lifecycles {
+            let device = try change(address)
+            transaction.devices[device]?.lifecycle = snapshot
+            transaction.urgentDevices.insert(device)
+        }
+        for entry in group.transitions {
+            let change = entry.transition
+            transaction.states.append(devices[try self.change(entry.device)].id)
+            transaction.states.append(change.seq)
+            transaction.states.append(change.to.rawValue)
+            transaction.states.append(change.since.microseconds)
+            transaction.states.append(change.from?.rawValue)
+            transaction.states.append(change.reason)
+            transaction.states.append(nextVersion())
+            transaction.states.endRow()
+        }
+        for message in group.rejected {
+            transaction.rejected.append(message.at.microseconds)
+            transaction.rejected.append(message.topic)
+            transaction.rejected.append(message.reason)
+            transaction.rejected.append(Int64(message.size))
+            transaction.rejected.append(Array(message.head.prefix(256)))
+            transaction.rejected.endRow()
+        }
+    }
+
+    /// Makes a device part of the transaction.
+    /// - Returns: the index of the device.
+    private func change(_ address: DeviceAddress) throws(StoreError) -> Int {
+        let index: Int
+        if let known = deviceIndexes[address] {
+            index = known
+        } else {
+            index = try register(DeviceRecord(address))
+            loadedNumbers.insert(index)
+            for stream in streams.indices { newest[SeriesKey(device: index, stream: stream)] = .some(nil) }
+        }
+        if transaction.devices[index] == nil {
+            transaction.devices[index] = devices[index]
+            // It has never been written.
+            if devices[index].firstSeen == nil { transaction.urgentDevices.insert(index) }
+        }
+        return index
+    }
+
+    /// Returns the number of a scope.
+    func scope(of device: DeviceAddress, _ epoch: Epoch) -> Int {
+        let key = DeviceEpoch(device: device, epoch: epoch)
+        if let number = scopeNumbers[key] { return number }
+        scopeNumbers[key] = numbers.count
+        scopeKeys.append(key)
+        numbers.append(BatchNumbers())
+        return numbers.count - 1
+    }
+}

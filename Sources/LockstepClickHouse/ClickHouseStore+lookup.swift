@@ -1,0 +1,99 @@
+import LockstepModel
+import LockstepStore
+
+// Reading what the transaction has to be compared with.
+
+extension ClickHouseStore {
+    /// The maximum number of devices, or of time ranges, in one query.
+    private static let queryLimit = 500
+
+    /// Reads the batch numbers and the newest times of the group's devices that are needed for the first time.
+    func load(_ group: IngestGroup) throws(StoreError) {
+        var devices: Set<Int> = []
+        for address in group.runs.map(\.device) + group.dropped.map(\.device) {
+            if let index = deviceIndexes[address], !loadedNumbers.contains(index) { devices.insert(index) }
+        }
+        try loadNumbers(of: devices.sorted())
+        var missing: [Int: Set<Int>] = [:]
+        for run in group.runs {
+            guard let device = deviceIndexes[run.device] else { continue }
+            let stream = try index(of: run.samples.stream)
+            if newest[SeriesKey(device: device, stream: stream)] == nil { missing[stream, default: []].insert(device) }
+        }
+        for (stream, devices) in missing { try loadNewest(of: devices.sorted(), stream: stream) }
+    }
+
+    private func loadNumbers(of indexes: [Int]) throws(StoreError) {
+        for part in indexes.chunks(of: Self.queryLimit) {
+            let ids = part.map { "\(devices[$0].id)" }.joined(separator: ", ")
+            for (table, set) in [("batches", \BatchNumbers.received), ("dropped", \BatchNumbers.dropped)] {
+                let rows = try client.rows(
+                    "SELECT device_id, epoch, first, last FROM received_\(table) WHERE device_id IN (\(ids))")
+                for row in rows {
+                    guard let device = address(row[0]), let epoch = row[1].flatMap({ Epoch(rawValue: $0) }),
+                        let first = row[2].flatMap({ Int64($0) }), let last = row[3].flatMap({ Int64($0) }),
+                        first <= last
+                    else { throw StoreError(.corrupt, "a row of \(table) is damaged: \(row.compactMap(\.self))") }
+                    numbers[scope(of: device, epoch)][keyPath: set].insert(first...last)
+                }
+            }
+            loadedNumbers.formUnion(part)
+        }
+    }
+
+    private func loadNewest(of indexes: [Int], stream: Int) throws(StoreError) {
+        let table = streams[stream].receivedTable
+        for part in indexes.chunks(of: Self.queryLimit) {
+            let ids = part.map { "\(devices[$0].id)" }.joined(separator: ", ")
+            for index in part { newest[SeriesKey(device: index, stream: stream)] = .some(nil) }
+            for row in try client.rows(
+                "SELECT device_id, max(t) FROM \(table) WHERE device_id IN (\(ids)) GROUP BY device_id")
+            {
+                guard let device = address(row[0]), let index = deviceIndexes[device], let time = row[1] else {
+                    continue
+                }
+                newest[SeriesKey(device: index, stream: stream)] = Int64(time)
+            }
+        }
+    }
+
+    /// Returns the hashes of stored rows, by time, with which samples of the group may collide: those that are not newer
+    /// than all stored samples of their device and stream.
+    func storedHashes(of group: IngestGroup) throws(StoreError) -> [SeriesKey: [Int64: [UInt64]]] {
+        var ranges: [SeriesKey: ClosedRange<Int64>] = [:]
+        for run in group.runs {
+            guard let device = deviceIndexes[run.device] else { continue }
+            let key = SeriesKey(device: device, stream: try index(of: run.samples.stream))
+            guard let newest = newest[key] ?? nil else { continue }
+            let late = run.samples.times.filter { $0 <= newest }
+            guard let first = late.min(), let last = late.max() else { continue }
+            let known = ranges[key] ?? first...last
+            ranges[key] = min(known.lowerBound, first)...max(known.upperBound, last)
+        }
+        var result: [SeriesKey: [Int64: [UInt64]]] = [:]
+        for (stream, ranges) in Dictionary(grouping: ranges, by: \.key.stream) {
+            for part in ranges.chunks(of: Self.queryLimit) {
+                let conditions = part.map { key, range in
+                    "(device_id = \(devices[key.device].id) AND t >= \(range.lowerBound) AND t <= \(range.upperBound))"
+                }
+                for row in try client.rows(
+                    "SELECT device_id, t, values_hash FROM \(streams[stream].receivedTable) WHERE "
+                        + conditions.joined(separator: " OR "))
+                {
+                    guard let device = address(row[0]).flatMap({ deviceIndexes[$0] }),
+                        let time = row[1].flatMap({ Int64($0) }), let hash = row[2].flatMap({ UInt64($0) })
+                    else { continue }
+                    result[SeriesKey(device: device, stream: stream), default: [:]][time, default: []].append(hash)
+                }
+            }
+        }
+        return result
+    }
+}
+
+extension RandomAccessCollection where Index == Int {
+    /// Returns consecutive parts with at most `count` elements.
+    fileprivate func chunks(of count: Int) -> [SubSequence] {
+        stride(from: startIndex, to: endIndex, by: count).map { self[$0..<Swift.min($0 + count, endIndex)] }
+    }
+}

@@ -1,0 +1,218 @@
+import Glibc
+public import LockstepModel
+public import LockstepStore
+
+/// A store in a ClickHouse database.
+///
+/// A commit sends one insert for each table and returns when the server has answered all of them. It is not atomic:
+/// samples are inserted first and batch numbers last, so that a batch counts as received only when its samples are
+/// stored. After a failure, the same samples may be inserted again, and ClickHouse merges equal rows.
+public final class ClickHouseStore: SampleStore {
+    /// The options for opening a store.
+    public struct Options: Sendable {
+        /// Whether each insert waits until its files are on the server's disk. Needs ClickHouse 20.10.
+        public var survivesPowerLoss = true
+        /// The maximum number of conflicting samples that one run of the program stores. Further ones are only counted.
+        public var conflictLimit = 100_000
+        /// The minimum time between two commits. Each commit creates a file for each table, which ClickHouse has to
+        /// merge later.
+        public var minInterval = Duration.milliseconds(200)
+
+        /// Creates the default options.
+        public init() {}
+    }
+
+    /// The maximum age of the counters in `received_devices`.
+    private static let deviceInterval = Duration.seconds(5)
+
+    let options: Options
+    let client: ClickHouseClient
+    let streams: [SensorStream]
+    private let streamIndexes: [SensorStream: Int]
+    /// All known devices.
+    var devices: [DeviceRecord] = []
+    var deviceIndexes: [DeviceAddress: Int] = [:]
+    private var addresses: [Int64: DeviceAddress] = [:]
+    /// The devices whose batch numbers have been read.
+    var loadedNumbers: Set<Int> = []
+    var scopeKeys: [DeviceEpoch] = []
+    var scopeNumbers: [DeviceEpoch: Int] = [:]
+    var numbers: [BatchNumbers] = []
+    /// The time of the newest sample of each series that has been looked up; nil if there is no sample.
+    var newest: [SeriesKey: Int64?] = [:]
+    /// The devices whose counters have changed since they were last written.
+    private var dirtyDevices: Set<Int> = []
+    private var devicesWritten = ContinuousClock.now
+    private var lastCommit: ContinuousClock.Instant?
+    private var lastVersion: UInt64 = 0
+    var storedConflicts = 0
+    var transaction = Transaction()
+
+    /// Opens the database at `address`, and creates its tables if they do not exist.
+    /// - Throws: ``/LockstepStore/StoreError`` if the server does not answer or refuses the user, a newer program wrote the database,
+    ///   or the server cannot sync inserts though the options ask for it.
+    public init(
+        _ address: ClickHouseAddress, options: Options = Options(), catalog: StreamCatalog = .builtIn
+    ) throws(StoreError) {
+        self.options = options
+        streams = catalog.streams
+        streamIndexes = Dictionary(uniqueKeysWithValues: streams.enumerated().map { ($1, $0) })
+        client = try ClickHouseClient(address)
+        let version = try ServerVersion(client)
+        if options.survivesPowerLoss, !version.syncsInserts {
+            throw StoreError(
+                .other,
+                "ClickHouse \(version) cannot wait until inserts are on the disk: use --sync normal, or ClickHouse 20.10 or newer"
+            )
+        }
+        client.settings = version.settings
+        let storage = ClickHouseSchema.StorageSettings(syncsInserts: options.survivesPowerLoss)
+        let schema = ClickHouseSchema(storage: storage, streams: streams)
+        try schema.update(client, database: address.database)
+        try schema.deleteOldRejections(client, at: Moment.now().wall)
+        try StreamDefinitions(client: client).register(catalog.declared)
+        for record in try DeviceRecord.readAll(client) { try register(record) }
+    }
+
+    /// Adds a group to the current transaction.
+    /// - Throws: ``/LockstepStore/StoreError``. All groups added since the last commit are then discarded.
+    public func add(_ group: IngestGroup) throws(StoreError) {
+        do {
+            try load(group)
+            try addSamples(of: group)
+            try addNumbers(of: group)
+            try addDevices(of: group)
+        } catch {
+            transaction = Transaction()
+            throw error
+        }
+    }
+
+    /// Commits all groups that were added since the last commit.
+    /// - Throws: ``/LockstepStore/StoreError``. The groups are then discarded, though some of their rows may have been inserted.
+    public func commit() throws(StoreError) -> IngestResult {
+        let transaction = self.transaction
+        self.transaction = Transaction()
+        guard !transaction.isEmpty else { return IngestResult() }
+        waitForInterval()
+        // The order matters: see the description of the type.
+        for (_, samples) in transaction.samples.sorted(by: { $0.key < $1.key }) {
+            try insert(samples.rows, into: samples.stream.receivedTable, samples.stream.receivedColumns)
+        }
+        try insert(transaction.states, into: "received_states", StateColumns.names)
+        try insert(transaction.rejected, into: "rejected", ["at", "topic", "reason", "size", "head"])
+        let areCountersDue = ContinuousClock.now - devicesWritten >= Self.deviceInterval
+        let changed = Set(transaction.devices.keys)
+        let due = areCountersDue ? dirtyDevices.union(changed) : transaction.urgentDevices
+        try write(due.map { transaction.devices[$0] ?? devices[$0] })
+        try write(transaction.numbers)
+        adopt(transaction)
+        dirtyDevices.formUnion(changed)
+        dirtyDevices.subtract(due)
+        if areCountersDue { devicesWritten = .now }
+        return result(of: transaction)
+    }
+
+    /// Returns the life-cycle snapshot of every device.
+    public func lifecycles() -> [DeviceAddress: LifecycleSnapshot] {
+        Dictionary(uniqueKeysWithValues: devices.map { ($0.address, $0.lifecycle) })
+    }
+
+    /// Writes the counters of all devices.
+    public func close() {
+        // If this fails, the counters are as old as after a crash.
+        try? write(dirtyDevices.map { devices[$0] })
+        dirtyDevices = []
+    }
+
+    /// Adds a device to those known.
+    /// - Returns: its index.
+    @discardableResult
+    func register(_ record: DeviceRecord) throws(StoreError) -> Int {
+        if let other = addresses[record.id] {
+            throw StoreError(
+                .other, "the devices \(other) and \(record.address) have the same hash: rename one of them")
+        }
+        addresses[record.id] = record.address
+        deviceIndexes[record.address] = devices.count
+        devices.append(record)
+        return devices.count - 1
+    }
+
+    /// Returns the device with an id as the server writes it.
+    func address(_ id: String?) -> DeviceAddress? { id.flatMap { Int64($0) }.flatMap { addresses[$0] } }
+
+    /// Returns the index of a stream.
+    func index(of stream: SensorStream) throws(StoreError) -> Int {
+        guard let index = streamIndexes[stream] else {
+            throw StoreError(.other, "the store has no table for the stream \(stream): open it with this stream")
+        }
+        return index
+    }
+
+    /// Returns a number that is higher than all earlier ones, also those of earlier runs.
+    func nextVersion() -> UInt64 {
+        lastVersion = max(lastVersion + 1, UInt64(clamping: Moment.now().wall.microseconds))
+        return lastVersion
+    }
+
+    private func insert(_ rows: RowBinary, into table: String, _ columns: [String]) throws(StoreError) {
+        guard !rows.isEmpty else { return }
+        try client.insert(rows.bytes, into: table, columns: columns)
+    }
+
+    private func write(_ records: [DeviceRecord]) throws(StoreError) {
+        guard !records.isEmpty else { return }
+        let version = nextVersion()
+        var rows = RowBinary()
+        for record in records { record.append(to: &rows, version: version) }
+        try insert(rows, into: "received_devices", ClickHouseSchema.deviceColumns + ["version"])
+    }
+
+    private func write(_ changed: [Int: BatchNumbers]) throws(StoreError) {
+        var received = RowBinary()
+        var dropped = RowBinary()
+        for (number, new) in changed.sorted(by: { $0.key < $1.key }) {
+            let key = scopeKeys[number]
+            let device = DeviceRecord.id(of: key.device)
+            let old = numbers[number]
+            func append(_ range: ClosedRange<Int64>, to rows: inout RowBinary) {
+                rows.append(device)
+                rows.append(key.epoch.rawValue)
+                rows.append(range.lowerBound)
+                rows.append(range.upperBound)
+                rows.endRow()
+            }
+            for range in BatchNumbers.ranges(of: new.received, notIn: old.received) { append(range, to: &received) }
+            for range in BatchNumbers.ranges(of: new.dropped, notIn: old.dropped) { append(range, to: &dropped) }
+        }
+        let columns = ["device_id", "epoch", "first", "last"]
+        try insert(dropped, into: "received_dropped", columns)
+        try insert(received, into: "received_batches", columns)
+    }
+
+    private func adopt(_ transaction: Transaction) {
+        for (index, record) in transaction.devices { devices[index] = record }
+        for (key, series) in transaction.series { newest[key] = series.newest }
+        for (number, set) in transaction.numbers { numbers[number] = set }
+        storedConflicts += transaction.conflicts
+    }
+
+    private func result(of transaction: Transaction) -> IngestResult {
+        var result = IngestResult()
+        result.counts = transaction.devices.keys.map { (devices[$0].address, transaction.counts[$0] ?? .init()) }
+        result.scopes = transaction.numbers.map { number, set in
+            IngestResult.Scope(key: scopeKeys[number], number: number, received: set.received.union(set.dropped))
+        }
+        return result
+    }
+
+    private func waitForInterval() {
+        let clock = ContinuousClock()
+        if let lastCommit, clock.now < lastCommit + options.minInterval {
+            let rest = lastCommit + options.minInterval - clock.now
+            usleep(useconds_t(rest / .microseconds(1)))
+        }
+        lastCommit = clock.now
+    }
+}

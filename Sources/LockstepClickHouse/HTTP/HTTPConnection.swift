@@ -1,0 +1,104 @@
+import CCurl
+
+/// A connection to an HTTP server that is kept open between requests. Use it from one thread at a time.
+///
+/// The only type that calls libcurl.
+final class HTTPConnection {
+    /// The answer to a request.
+    struct Response {
+        /// The HTTP status code.
+        var status: Int
+        /// The body.
+        var body: [UInt8]
+    }
+
+    /// A request that got no answer.
+    struct Failure: Error, CustomStringConvertible {
+        /// The reason as libcurl describes it: `Couldn't connect to server`.
+        let description: String
+    }
+
+    /// The largest body of an answer, in bytes.
+    private static let maxBody = 1 << 30
+
+    private let handle: UnsafeMutableRawPointer
+    private var headers: UnsafeMutablePointer<curl_slist>?
+
+    /// - Parameters:
+    ///   - headers: the header lines of every request.
+    ///   - timeout: the maximum duration of a request, in ms.
+    /// - Throws: ``Failure`` if libcurl cannot start.
+    init(headers lines: [String], connectTimeout: Int = 5000, timeout: Int = 60_000) throws(Failure) {
+        guard Self.isInitialized, let handle = curl_easy_init() else {
+            throw Failure(description: "libcurl cannot start")
+        }
+        self.handle = handle
+        // libcurl would wait for "100 Continue" before a large body.
+        for line in lines + ["Expect:"] { headers = curl_slist_append(headers, line) }
+        try set { curl_set_pointer($0, CURLOPT_HTTPHEADER, headers) }
+        try set { curl_set_long($0, CURLOPT_NOSIGNAL, 1) }
+        try set { curl_set_long($0, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout) }
+        try set { curl_set_long($0, CURLOPT_TIMEOUT_MS, timeout) }
+        try set { curl_set_long($0, CURLOPT_POST, 1) }
+    }
+
+    deinit {
+        curl_easy_cleanup(handle)
+        curl_slist_free_all(headers)
+    }
+
+    /// Sends `body` with the method POST, and waits for the answer.
+    /// - Throws: ``Failure`` if there is no answer. The server may have processed the request.
+    func post(_ url: String, body: [UInt8]) throws(Failure) -> Response {
+        let received = Buffer(limit: Self.maxBody)
+        try set { handle in url.withCString { curl_set_pointer(handle, CURLOPT_URL, $0) } }
+        try set { handle in
+            curl_set_writer(
+                handle,
+                { bytes, size, count, context in
+                    guard let bytes, let context else { return 0 }
+                    let buffer = Unmanaged<Buffer>.fromOpaque(context).takeUnretainedValue()
+                    return buffer.append(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+                }, Unmanaged.passUnretained(received).toOpaque())
+        }
+        try set { curl_set_size($0, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count)) }
+        let code = body.withUnsafeBytes { bytes in
+            // An empty array has no address, but libcurl needs one.
+            var nothing: UInt8 = 0
+            let code =
+                bytes.baseAddress.map { curl_set_pointer(handle, CURLOPT_POSTFIELDS, $0) }
+                ?? curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, &nothing)
+            return code == CURLE_OK ? curl_easy_perform(handle) : code
+        }
+        guard code == CURLE_OK else { throw failure(code) }
+        var status = 0
+        try set { curl_get_status($0, &status) }
+        return withExtendedLifetime(received) { Response(status: status, body: received.bytes) }
+    }
+
+    private func set(_ option: (UnsafeMutableRawPointer) -> CURLcode) throws(Failure) {
+        let code = option(handle)
+        guard code == CURLE_OK else { throw failure(code) }
+    }
+
+    private func failure(_ code: CURLcode) -> Failure {
+        Failure(description: String(cString: curl_easy_strerror(code)))
+    }
+
+    /// Whether libcurl is initialized. It has to be, once in a process, before a second thread uses it.
+    private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    /// The body of an answer.
+    private final class Buffer {
+        private(set) var bytes: [UInt8] = []
+        private let limit: Int
+
+        init(limit: Int) { self.limit = limit }
+
+        func append(_ more: UnsafeRawBufferPointer) -> Bool {
+            guard bytes.count + more.count <= limit else { return false }
+            bytes += more
+            return true
+        }
+    }
+}

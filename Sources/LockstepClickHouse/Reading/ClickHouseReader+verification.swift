@@ -1,0 +1,66 @@
+public import LockstepModel
+public import LockstepStore
+
+extension ClickHouseReader {
+    public func verification(devices: Set<DeviceAddress>?) throws(StoreError) -> [DeviceVerification] {
+        let epochs = try epochs()
+        var samples: [Int64: [DeviceVerification.StreamCount]] = [:]
+        var conflicts: [Int64: Int64] = [:]
+        for stream in try catalog().streams where try hasTable(of: stream) {
+            let rows = try client.rows(
+                """
+                SELECT device_id, count(), sum(versions - 1) FROM (
+                    SELECT device_id, t, uniqExact(values_hash) AS versions FROM \(stream.receivedTable)
+                    GROUP BY device_id, t
+                ) GROUP BY device_id
+                """)
+            for row in rows {
+                guard let id = row[0].flatMap({ Int64($0) }), let count = row[1].flatMap({ Int64($0) }) else {
+                    continue
+                }
+                samples[id, default: []].append(.init(stream: stream, count: count))
+                conflicts[id, default: 0] += row[2].flatMap { Int64($0) } ?? 0
+            }
+        }
+        return try records().filter { devices?.contains($0.address) ?? true }.map { record in
+            DeviceVerification(
+                address: record.address, epochs: epochs[record.id] ?? [], samples: samples[record.id] ?? [],
+                conflicts: conflicts[record.id] ?? 0)
+        }
+    }
+
+    public func compare(_ block: SampleBlock, of device: DeviceAddress) throws(StoreError) -> BlockComparison {
+        var comparison = BlockComparison()
+        guard let first = block.times.min(), let last = block.times.max() else { return comparison }
+        var stored: [Int64: UInt64] = [:]
+        if try hasTable(of: block.stream) {
+            let rows = try client.rows(
+                """
+                SELECT t, values_hash FROM \(block.stream.receivedTable)
+                WHERE device_id = \(DeviceRecord.id(of: device)) AND t >= \(first) AND t <= \(last)
+                ORDER BY t, rank DESC, values_hash LIMIT 1 BY t
+                """)
+            for row in rows {
+                guard let time = row[0].flatMap({ Int64($0) }), let hash = row[1].flatMap({ UInt64($0) }) else {
+                    continue
+                }
+                stored[time] = hash
+            }
+        }
+        let rows = SampleRows(block.stream)
+        for (index, time) in block.times.enumerated() {
+            switch stored[time] {
+            case nil: comparison.missing.append(time)
+            case rows.hash(of: block, at: index): comparison.present += 1
+            default: comparison.different.append(time)
+            }
+        }
+        return comparison
+    }
+
+    /// Returns whether the store has a table for a stream. Without the settings of a collector, a declared stream has
+    /// none until it is declared for this store.
+    func hasTable(of stream: SensorStream) throws(StoreError) -> Bool {
+        try !client.rows("EXISTS TABLE \(stream.receivedTable)").contains { $0.first == "0" }
+    }
+}

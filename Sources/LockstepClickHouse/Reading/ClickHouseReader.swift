@@ -1,0 +1,86 @@
+public import LockstepModel
+public import LockstepStore
+
+/// Reads a store in a ClickHouse database. Use a reader from one thread only.
+public final class ClickHouseReader: StoreReading {
+    let client: ClickHouseClient
+    let address: ClickHouseAddress
+
+    /// Opens the database at `address`.
+    /// - Throws: ``/LockstepStore/StoreError`` if the server does not answer or refuses the user, or there is no store of a version that
+    ///   this program can read.
+    public init(_ address: ClickHouseAddress) throws(StoreError) {
+        self.address = address
+        client = try ClickHouseClient(address)
+        let tables = try client.rows(
+            "SELECT name FROM system.tables WHERE database = '\(address.database)' AND name = 'lockstep_schema'",
+            inDatabase: false)
+        guard !tables.isEmpty else {
+            throw StoreError(
+                .missing, "there is no store at \(address): check the address, or start a collector with this store")
+        }
+        let version = try client.rows("SELECT max(version) FROM lockstep_schema").first?[0].flatMap { Int($0) } ?? 0
+        guard version == ClickHouseSchema.version else {
+            throw StoreError(
+                .schema,
+                "\(address) has the schema \(version), and this program needs \(ClickHouseSchema.version): use the "
+                    + "programs of the same version of Lockstep")
+        }
+    }
+
+    public func catalog() throws(StoreError) -> StreamCatalog { try StreamDefinitions(client: client).catalog() }
+
+    /// Returns no problems: ClickHouse checks its files when it reads them.
+    public func integrityCheck() -> [String] { [] }
+
+    public func devices() throws(StoreError) -> [DeviceSummary] {
+        let epochs = try epochs()
+        return try records().map { record in
+            let epochs = epochs[record.id] ?? []
+            return DeviceSummary(
+                address: record.address, state: record.lifecycle.last?.to, since: record.lifecycle.last?.since,
+                firstSeen: record.firstSeen, lastSeen: record.lastSeen,
+                lastSample: record.lastSample.map(Timestamp.init(microseconds:)), samples: Int64(record.counts.stored),
+                duplicates: Int64(record.counts.duplicates), conflicts: Int64(record.counts.conflicts),
+                gaps: epochs.reduce(0) { $0 + $1.gaps.count }, dropped: epochs.reduce(0) { $0 + $1.dropped.count })
+        }
+    }
+
+    /// Returns all devices, ordered by group and device.
+    func records() throws(StoreError) -> [DeviceRecord] {
+        try DeviceRecord.readAll(client).sorted { $0.address < $1.address }
+    }
+
+    /// Returns the batch numbers by device id, ordered by epoch.
+    func epochs() throws(StoreError) -> [Int64: [EpochVerification]] {
+        var numbers: [Int64: [Epoch: BatchNumbers]] = [:]
+        for (table, set) in [("batches", \BatchNumbers.received), ("dropped", \BatchNumbers.dropped)] {
+            for row in try client.rows("SELECT device_id, epoch, first, last FROM \(table)") {
+                guard let id = row[0].flatMap({ Int64($0) }), let epoch = row[1].flatMap({ Epoch(rawValue: $0) }),
+                    let first = row[2].flatMap({ Int64($0) }), let last = row[3].flatMap({ Int64($0) }), first <= last
+                else { throw StoreError(.corrupt, "a row of \(table) is damaged: \(row.compactMap(\.self))") }
+                numbers[id, default: [:]][epoch, default: BatchNumbers()][keyPath: set].insert(first...last)
+            }
+        }
+        return numbers.mapValues { epochs in
+            epochs.sorted { $0.key < $1.key }.map {
+                EpochVerification(epoch: $0.key, received: $0.value.received, agentDropped: $0.value.dropped)
+            }
+        }
+    }
+}
+
+extension DeviceRecord {
+    /// Reads all devices.
+    static func readAll(_ client: ClickHouseClient) throws(StoreError) -> [DeviceRecord] {
+        let columns = ClickHouseSchema.deviceColumns.joined(separator: ", ")
+        var records: [DeviceRecord] = []
+        for row in try client.rows("SELECT \(columns) FROM devices") {
+            guard let record = DeviceRecord(row: row) else {
+                throw StoreError(.corrupt, "a row of the view devices is damaged: \(row.compactMap(\.self))")
+            }
+            records.append(record)
+        }
+        return records
+    }
+}

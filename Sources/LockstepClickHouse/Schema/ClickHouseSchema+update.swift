@@ -1,0 +1,66 @@
+import LockstepModel
+import LockstepStore
+
+extension ClickHouseSchema {
+    /// Creates the database, tables and views that do not exist, and adds the columns that streams have gained.
+    /// - Throws: ``/LockstepStore/StoreError`` if a newer program wrote the store, or a column has another type.
+    func update(_ client: ClickHouseClient, database: String) throws(StoreError) {
+        let databases = try client.rows(
+            "SELECT name FROM system.databases WHERE name = '\(database)'", inDatabase: false)
+        if databases.isEmpty { try client.execute("CREATE DATABASE IF NOT EXISTS \(database)", inDatabase: false) }
+        for table in baseTables { try client.execute(table) }
+        let stored = try client.rows("SELECT version, views FROM lockstep_schema ORDER BY at DESC LIMIT 1").first
+        let version = stored?[0].flatMap { Int($0) } ?? 0
+        guard version <= Self.version else {
+            throw StoreError(
+                .schema, "the database \(database) was written by a newer version of Lockstep: update this program")
+        }
+        for stream in streams { try update(stream, client) }
+        // The server does not keep the text of a view unchanged, so that the texts cannot be compared.
+        let fingerprint = views.reduce(into: StableHash()) { $0.combine("\($1.name)\n\($1.select)\n") }.value
+        guard version < Self.version || stored?[1] != "\(fingerprint)" else { return }
+        for (name, select) in views {
+            try client.execute("DROP TABLE IF EXISTS \(name)")
+            try client.execute("CREATE VIEW \(name) AS \(select)")
+        }
+        let now = Moment.now().wall.microseconds
+        try client.execute("INSERT INTO lockstep_schema VALUES (\(Self.version), \(fingerprint), \(now))")
+    }
+
+    /// Deletes the rejected messages that are older than ``rejectedDays``.
+    func deleteOldRejections(_ client: ClickHouseClient, at now: Timestamp) throws(StoreError) {
+        let oldest = now.microseconds / Int64(Self.day) - Self.rejectedDays
+        let partitions = try client.rows(
+            """
+            SELECT DISTINCT partition FROM system.parts
+            WHERE active AND database = currentDatabase() AND table = 'rejected' AND toInt64(partition) < \(oldest)
+            """)
+        for row in partitions {
+            guard let partition = row[0] else { continue }
+            try client.execute("ALTER TABLE rejected DROP PARTITION \(partition)")
+        }
+    }
+
+    private func update(_ stream: SensorStream, _ client: ClickHouseClient) throws(StoreError) {
+        try client.execute(stream.createReceivedTable(storage))
+        let rows = try client.rows(
+            """
+            SELECT name, type FROM system.columns
+            WHERE database = currentDatabase() AND table = '\(stream.receivedTable)'
+            """)
+        for column in stream.columns {
+            guard let row = rows.first(where: { $0.first == column.name }) else {
+                try client.execute(
+                    "ALTER TABLE \(stream.receivedTable) ADD COLUMN \(column.name) \(column.clickHouseType)")
+                continue
+            }
+            guard row.last == column.clickHouseType else {
+                throw StoreError(
+                    .streams,
+                    "the column \(column.name) of \(stream.receivedTable) has the type \(row.last.flatMap { $0 } ?? "?"), but the "
+                        + "stream needs \(column.clickHouseType): give the stream or the column another name",
+                    stream: stream.name)
+            }
+        }
+    }
+}

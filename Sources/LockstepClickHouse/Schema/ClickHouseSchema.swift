@@ -1,0 +1,186 @@
+import LockstepModel
+import LockstepStore
+
+/// The tables and views of a store in ClickHouse.
+///
+/// The tables `received_…` may hold a row more than once: after an insert whose answer was lost, it is written again.
+/// Rows with the same key replace each other when ClickHouse merges them, and the views, which have the names and
+/// columns of the tables of an SQLite store, show each row once at any time.
+struct ClickHouseSchema {
+    /// The version of the tables.
+    static let version = 1
+
+    /// The settings of every table.
+    let storage: StorageSettings
+    /// The streams of the store.
+    let streams: [SensorStream]
+
+    /// The statements that create the tables that are independent of the streams.
+    var baseTables: [String] {
+        [
+            """
+            CREATE TABLE IF NOT EXISTS lockstep_schema (
+                version UInt32, views UInt64, at Int64
+            ) ENGINE = MergeTree ORDER BY at
+            """,
+            // A row holds everything about a device. The row with the highest version is the current one.
+            """
+            CREATE TABLE IF NOT EXISTS received_devices (
+                device_id Int64, group_name String, device String,
+                first_seen Nullable(Int64), last_seen Nullable(Int64), last_t Nullable(Int64),
+                samples Int64, duplicates Int64, conflicts Int64,
+                state Nullable(String), since Nullable(Int64), previous Nullable(String), reason Nullable(String),
+                state_seq Nullable(Int64), session Nullable(Int64), session_epoch Nullable(String),
+                phase Nullable(String), rests_on Nullable(Int64), version UInt64
+            ) ENGINE = ReplacingMergeTree(version) ORDER BY device_id\(storage.clause)
+            """,
+            """
+            CREATE TABLE IF NOT EXISTS received_states (
+                device_id Int64, seq Int64, state String, since Int64, previous Nullable(String), reason String,
+                version UInt64
+            ) ENGINE = ReplacingMergeTree(version) ORDER BY (device_id, seq)\(storage.clause)
+            """,
+            // A range that grows replaces its earlier, shorter versions.
+            """
+            CREATE TABLE IF NOT EXISTS received_batches (
+                device_id Int64, epoch String, first Int64, last Int64
+            ) ENGINE = ReplacingMergeTree(last) ORDER BY (device_id, epoch, first)\(storage.clause)
+            """,
+            """
+            CREATE TABLE IF NOT EXISTS received_dropped (
+                device_id Int64, epoch String, first Int64, last Int64
+            ) ENGINE = ReplacingMergeTree(last) ORDER BY (device_id, epoch, first)\(storage.clause)
+            """,
+            """
+            CREATE TABLE IF NOT EXISTS streams (
+                name String, table_name String, definition String, at UInt64
+            ) ENGINE = ReplacingMergeTree(at) ORDER BY name
+            """,
+            """
+            CREATE TABLE IF NOT EXISTS rejected (
+                at Int64, topic String, reason String, size Int64, head String
+            ) ENGINE = MergeTree PARTITION BY intDiv(at, \(Self.day)) ORDER BY at\(storage.clause)
+            """,
+        ]
+    }
+
+    /// The views that are independent of the streams.
+    private var baseViews: [(name: String, select: String)] {
+        let latest = Self.deviceColumns.dropFirst().enumerated().map { index, name in
+            "latest.\(index + 1) AS \(name)"
+        }
+        let values = Self.deviceColumns.dropFirst().joined(separator: ", ")
+        return [
+            (
+                "devices",
+                """
+                SELECT device_id, \(latest.joined(separator: ", ")) FROM (
+                SELECT device_id, argMax((\(values)), version) AS latest FROM received_devices GROUP BY device_id)
+                """
+            ),
+            (
+                "states",
+                """
+                SELECT device_id, seq, latest.1 AS state, latest.2 AS since, latest.3 AS previous, latest.4 AS reason
+                FROM (SELECT device_id, seq, argMax((state, since, previous, reason), version) AS latest
+                FROM received_states GROUP BY device_id, seq)
+                """
+            ),
+            ("batches", Self.ranges(of: "received_batches")),
+            ("dropped", Self.ranges(of: "received_dropped")),
+            (
+                "conflicts",
+                streams.map { stream in
+                    """
+                    SELECT device_id, '\(stream.name)' AS stream, t, uniqExact(values_hash) - 1 AS conflicts
+                    FROM \(stream.receivedTable) GROUP BY device_id, t HAVING conflicts > 0
+                    """
+                }.joined(separator: "\nUNION ALL\n")
+            ),
+        ]
+    }
+
+    /// All views.
+    var views: [(name: String, select: String)] {
+        baseViews + streams.flatMap { [($0.table, $0.samplesView), ("v_" + $0.table, $0.readableView)] }
+    }
+
+    /// The columns of the view `devices`.
+    static let deviceColumns = [
+        "device_id", "group_name", "device", "first_seen", "last_seen", "last_t", "samples", "duplicates", "conflicts",
+        "state", "since", "previous", "reason", "state_seq", "session", "session_epoch", "phase", "rests_on",
+    ]
+
+    private static func ranges(of table: String) -> String {
+        "SELECT device_id, epoch, first, max(last) AS last FROM \(table) GROUP BY device_id, epoch, first"
+    }
+
+    /// µs of a day.
+    static let day = 86_400_000_000
+    /// The number of days for which rejected messages are kept.
+    static let rejectedDays: Int64 = 30
+
+    /// The settings of the tables' storage.
+    struct StorageSettings {
+        /// Whether each insert waits until its files are on the disk. Needs ClickHouse 20.10.
+        var syncsInserts: Bool
+
+        /// The clause at the end of CREATE TABLE.
+        var clause: String { syncsInserts ? " SETTINGS fsync_after_insert = 1, fsync_part_directory = 1" : "" }
+    }
+}
+
+extension SensorStream {
+    /// The table that the store inserts the stream's samples into.
+    var receivedTable: String { "received_" + table }
+
+    /// The names of the columns of ``receivedTable``, in the order in which ``SampleRows`` writes them.
+    var receivedColumns: [String] { ["device_id", "t"] + columns.map(\.name) + ["rank", "values_hash"] }
+
+    /// The statement that creates ``receivedTable``.
+    ///
+    /// Rows with equal values have the same key and merge into the one received first, which has the highest rank. Rows
+    /// with the same time and other values are kept; the one received first is the sample, the others are conflicts.
+    func createReceivedTable(_ storage: ClickHouseSchema.StorageSettings) -> String {
+        let values = columns.map { "\($0.name) \($0.clickHouseType)" }
+        return """
+            CREATE TABLE IF NOT EXISTS \(receivedTable) (
+                device_id Int64, t Int64, \(values.joined(separator: ", ")), rank UInt64, values_hash UInt64
+            ) ENGINE = ReplacingMergeTree(rank) PARTITION BY intDiv(t, \(partitionLength))
+            ORDER BY (device_id, t, values_hash)\(storage.clause)
+            """
+    }
+
+    /// The query of the view that shows each sample once.
+    var samplesView: String {
+        """
+        SELECT device_id, t, \(columns.map(\.name).joined(separator: ", ")) FROM \(receivedTable)
+        ORDER BY device_id, t, rank DESC, values_hash LIMIT 1 BY device_id, t
+        """
+    }
+
+    /// The query of the view with the names of devices and readable times.
+    var readableView: String {
+        let values = columns.map(\.name).joined(separator: ", ")
+        return """
+            SELECT group_name, device, toDateTime(intDiv(t, 1000000), 'UTC') AS time, \(values), t
+            FROM \(table) ANY INNER JOIN devices USING device_id
+            """
+    }
+}
+
+extension SensorStream.Column {
+    /// The type of the column. Values that may be unknown are nullable.
+    var clickHouseType: String {
+        let type =
+            switch kind {
+            case .real: "Float64"
+            case .integer: "Int64"
+            case .choice: "String"
+            }
+        return isRequired ? type : "Nullable(\(type))"
+    }
+}
+
+/// The time span of a partition: a twelfth of a mean year, in µs.
+private let partitionLength = 2_629_746_000_000

@@ -1,0 +1,44 @@
+public import LockstepStore
+
+/// The address of a store: `sqlite:PATH` or `clickhouse://[user@]host[:port]/database`.
+public enum StoreAddress: Hashable, Sendable {
+    /// An SQLite file.
+    case sqlite(path: String)
+    /// A ClickHouse database.
+    case clickHouse(ClickHouseAddress)
+
+    /// Parses an address.
+    /// - Throws: ``StoreAddressError`` or ``ClickHouseAddressError`` if the text is not a valid address.
+    public init(_ text: String) throws {
+        if text.hasPrefix("sqlite:"), text.count > 7 {
+            self = .sqlite(path: String(text.dropFirst(7)))
+        } else if text.hasPrefix("clickhouse") {
+            self = .clickHouse(try ClickHouseAddress(text))
+        } else {
+            throw StoreAddressError(text: text)
+        }
+    }
+}
+
+/// The error thrown for a text that is not the address of a store.
+public struct StoreAddressError: Error, Hashable, CustomStringConvertible {
+    let text: String
+    /// The text with the valid forms.
+    public var description: String {
+        "'\(text)' is not a store: use sqlite:PATH or clickhouse://[user@]host[:port]/database"
+    }
+}
+
+extension StoreAddress {
+    /// Opens the store for reading.
+    /// - Parameter password: the password of the ClickHouse user, if there is one.
+    /// - Throws: `StoreError` if the store cannot be read.
+    public func reader(password: String? = nil) throws(StoreError) -> any StoreReading {
+        switch self {
+        case .sqlite(let path): return try StoreReader(path: path)
+        case .clickHouse(var address):
+            address.password = password
+            return try ClickHouseReader(address)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import LockstepModel
+import LockstepStore
+
+/// A device and stream, as an index of each.
+struct SeriesKey: Hashable {
+    /// The index of the device in the store.
+    let device: Int
+    /// The index of the stream in the store.
+    let stream: Int
+}
+
+/// The samples of a device and stream that a transaction will insert.
+struct PendingSeries {
+    /// The time of the newest sample, including those stored earlier; nil if there is none.
+    var newest: Int64?
+    /// The time and hash of each row.
+    private var times: [Int64] = []
+    private var hashes: [UInt64] = []
+    /// The hashes by time. Only needed, and only kept up to date, once a sample is not newer than all others.
+    private var index: [Int64: [UInt64]]?
+
+    init(newest: Int64?) { self.newest = newest }
+
+    /// Records a row.
+    mutating func append(_ time: Int64, _ hash: UInt64) {
+        newest = max(newest ?? time, time)
+        times.append(time)
+        hashes.append(hash)
+        index?[time, default: []].append(hash)
+    }
+
+    /// Returns the hashes of the rows with a time.
+    mutating func hashes(at time: Int64) -> [UInt64] {
+        if index == nil {
+            var index: [Int64: [UInt64]] = [:]
+            for (time, hash) in zip(times, hashes) { index[time, default: []].append(hash) }
+            self.index = index
+        }
+        return index?[time] ?? []
+    }
+}
+
+/// Everything that was added since the last commit. The store adopts it when all inserts have succeeded; a failed
+/// transaction is discarded as a whole.
+struct Transaction {
+    /// The rows of each stream, by index.
+    var samples: [Int: SampleRows] = [:]
+    /// The series with new rows.
+    var series: [SeriesKey: PendingSeries] = [:]
+    /// The changed devices, by index.
+    var devices: [Int: DeviceRecord] = [:]
+    /// The devices that are new or whose life cycle changed. Their rows are written in this transaction.
+    var urgentDevices: Set<Int> = []
+    /// The counts of each device whose samples were received.
+    var counts: [Int: IngestResult.Counts] = [:]
+    /// The changed batch numbers, by the number of the scope.
+    var numbers: [Int: BatchNumbers] = [:]
+    /// The transitions, encoded.
+    var states = RowBinary()
+    /// The rejected messages, encoded.
+    var rejected = RowBinary()
+    /// The number of conflicts to insert.
+    var conflicts = 0
+
+    /// Whether there is nothing to commit.
+    var isEmpty: Bool { devices.isEmpty && numbers.isEmpty && rejected.isEmpty && states.isEmpty }
+}

@@ -1,0 +1,38 @@
+public import LockstepModel
+
+/// Reads a store of any kind, also while a collector writes to it. Use a reader from one thread only.
+public protocol StoreReading: AnyObject {
+    /// Returns the streams of the store: the built-in streams, and all streams that were ever declared for this store.
+    func catalog() throws(StoreError) -> StreamCatalog
+
+    /// Checks the files of the store, if this program can.
+    /// - Returns: the problems found.
+    func integrityCheck() throws(StoreError) -> [String]
+
+    /// Returns a summary of every device, ordered by group and device id.
+    func devices() throws(StoreError) -> [DeviceSummary]
+
+    /// Returns the stored data of devices, counted from the samples, ordered by group and device.
+    /// - Parameter devices: the devices to verify, or nil for every device. Devices that are not stored are ignored.
+    func verification(devices: Set<DeviceAddress>?) throws(StoreError) -> [DeviceVerification]
+
+    /// Compares every sample of `block` with the stored samples of `device`.
+    func compare(_ block: SampleBlock, of device: DeviceAddress) throws(StoreError) -> BlockComparison
+
+    /// Calls `each` for every row of a query, ordered by group, device and time. Memory use does not grow with the result.
+    /// - Parameters:
+    ///   - stream: the stream to read.
+    ///   - detail: the kind of rows: samples, the newest sample only, or aggregates.
+    ///   - group: the group to read, or nil for all groups.
+    ///   - devices: the ids of the devices to read, or an empty array for all devices.
+    ///   - from: the start of the time range (inclusive), or nil for no limit.
+    ///   - to: the end of the time range (exclusive), or nil for no limit.
+    ///   - limit: the maximum number of rows over all devices, or nil for no limit.
+    ///   - each: receives the rows. An error that it throws ends the query.
+    func query(
+        stream: SensorStream, detail: QueryDetail, group: GroupID?, devices: [DeviceID], from: Timestamp?,
+        to: Timestamp?, limit: Int?, each: (SampleRow) throws -> Void
+    ) throws
+}
+
+extension StoreReader: StoreReading {}

@@ -1,0 +1,49 @@
+import LockstepClickHouse
+import LockstepCommandLine
+import LockstepStore
+
+extension CollectorCommand {
+    /// Returns a function that opens the store of the settings.
+    func storeFactory(_ settings: Settings) throws -> @Sendable () throws -> sending any SampleStore {
+        let catalog = settings.streams
+        switch try settings.value("store", store, parse: { try StoreAddress($0) }) {
+        case .sqlite(let path):
+            let options = try sqliteOptions(settings)
+            return { try SQLiteStore(path: path, options: options, catalog: catalog) }
+        case .clickHouse(var address):
+            address.password = try StorePassword.read(storePasswordFile, settings)
+            let options = try clickHouseOptions(settings)
+            return { [address] in try ClickHouseStore(address, options: options, catalog: catalog) }
+        case nil:
+            throw CommandFailure("no store specified: use --store sqlite:PATH")
+        }
+    }
+
+    private func sqliteOptions(_ settings: Settings) throws -> SQLiteStore.Options {
+        var options = SQLiteStore.Options()
+        if let limit = try rowLimit("keep-rejected", keepRejected, settings) { options.rejectedLimit = limit }
+        if let limit = try rowLimit("keep-conflicts", keepConflicts, settings) { options.conflictLimit = limit }
+        options.survivesPowerLoss = try survivesPowerLoss(settings)
+        return options
+    }
+
+    private func clickHouseOptions(_ settings: Settings) throws -> ClickHouseStore.Options {
+        var options = ClickHouseStore.Options()
+        if let limit = try rowLimit("keep-conflicts", keepConflicts, settings) { options.conflictLimit = limit }
+        options.survivesPowerLoss = try survivesPowerLoss(settings)
+        return options
+    }
+
+    private func rowLimit(_ name: String, _ value: String?, _ settings: Settings) throws -> Int? {
+        try settings.value(name, value) { try wholeNumber($0, in: 0...100_000_000) }
+    }
+
+    private func survivesPowerLoss(_ settings: Settings) throws -> Bool {
+        try settings.value("sync", sync) { text in
+            guard ["normal", "full"].contains(text) else {
+                throw CommandFailure("'\(text)' is not a sync mode: use full or normal")
+            }
+            return text == "full"
+        } ?? true
+    }
+}

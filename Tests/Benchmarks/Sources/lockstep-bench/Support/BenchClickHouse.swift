@@ -1,0 +1,74 @@
+import Foundation
+
+/// A ClickHouse server on random ports.
+struct BenchClickHouse {
+    /// The port of the HTTP interface.
+    let port: Int
+    /// The port of `clickhouse-client`.
+    let clientPort: Int
+    private let process: Launched
+
+    /// - Parameter folder: The folder of its files.
+    init(in folder: String) throws {
+        guard FileManager.default.isExecutableFile(atPath: "/usr/bin/clickhouse-server") else {
+            throw Failure("clickhouse-server is missing: install the packages clickhouse-server and clickhouse-client")
+        }
+        port = Int.random(in: 20_000...25_000)
+        clientPort = Int.random(in: 25_001...30_000)
+        let settings = """
+            <yandex>
+                <logger><level>error</level><console>1</console></logger>
+                <listen_host>127.0.0.1</listen_host>
+                <http_port>\(port)</http_port>
+                <tcp_port>\(clientPort)</tcp_port>
+                <path>\(folder)/data/</path>
+                <tmp_path>\(folder)/tmp/</tmp_path>
+                <mark_cache_size>67108864</mark_cache_size>
+                <users_config>\(folder)/users.xml</users_config>
+                <default_profile>default</default_profile>
+                <default_database>default</default_database>
+            </yandex>
+            """
+        let users = """
+            <yandex>
+                <profiles><default/></profiles>
+                <quotas><default/></quotas>
+                <users>
+                    <default>
+                        <password></password><networks><ip>127.0.0.1</ip></networks>
+                        <profile>default</profile><quota>default</quota>
+                    </default>
+                </users>
+            </yandex>
+            """
+        try settings.write(toFile: folder + "/server.xml", atomically: true, encoding: .utf8)
+        try users.write(toFile: folder + "/users.xml", atomically: true, encoding: .utf8)
+        process = try Launched("/usr/bin/clickhouse-server", ["--config-file=\(folder)/server.xml"])
+        try waitUntil("clickhouse-server starts", seconds: 30) { (try? execute("SELECT 1")) != nil }
+    }
+
+    /// The address of the database for a collector.
+    var url: String { "clickhouse://127.0.0.1:\(port)/lockstep" }
+
+    func stop() { process.stop() }
+
+    /// The CPU time used so far, in s.
+    func cpuTime() throws -> Double { try process.cpuTime() }
+
+    /// Executes a statement and returns its result as text.
+    @discardableResult
+    func execute(_ statement: String) throws -> String {
+        try Launched.run(
+            "curl", ["--silent", "--fail", "--data-binary", statement, "http://127.0.0.1:\(port)/"])
+    }
+
+    /// The number of rows in the tables of samples. It is read from the list of files, which costs little.
+    func storedRows() throws -> Int {
+        let text = try execute(
+            """
+            SELECT sum(rows) FROM system.parts WHERE active AND database = 'lockstep'
+            AND table IN ('received_accelerometer', 'received_gyroscope', 'received_magnetometer')
+            """)
+        return Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
+    }
+}

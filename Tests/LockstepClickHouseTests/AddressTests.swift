@@ -1,0 +1,31 @@
+import LockstepClickHouse
+import Testing
+
+@Suite("Addresses of ClickHouse databases")
+struct AddressTests {
+    @Test("an address has a host and a database, and may have a user, a port and TLS")
+    func valid() throws {
+        let plain = try ClickHouseAddress("clickhouse://db.example/samples")
+        #expect(plain.host == "db.example" && plain.port == 8123 && plain.database == "samples" && !plain.usesTLS)
+        let full = try ClickHouseAddress("clickhouses://writer@[::1]:9443/samples")
+        #expect(full.host == "::1" && full.port == 9443 && full.user == "writer" && full.usesTLS)
+        #expect(full.description == "clickhouses://[::1]:9443/samples")
+        #expect(try ClickHouseAddress("clickhouses://db/samples").port == 8443)
+    }
+
+    @Test(
+        "an invalid address is refused with the reason",
+        arguments: [
+            ("db/samples", "clickhouse:// is missing"), ("http://db/samples", "the scheme"),
+            ("clickhouse://db", "the database is missing"), ("clickhouse://db/", "the database is missing"),
+            ("clickhouse://db/a b", "the database"), ("clickhouse://db/x;DROP", "the database"),
+            ("clickhouse://me:secret@db/samples", "--store-password-file"), ("clickhouse:///samples", "the host"),
+            ("clickhouse://a b/samples", "the host"), ("clickhouse://db:0/samples", "the port"),
+            ("clickhouse://db:70000/samples", "the port"), ("clickhouse://::1/samples", "must be in [ ]"),
+        ])
+    func invalid(text: String, reason: String) {
+        let error = #expect(throws: ClickHouseAddressError.self) { try ClickHouseAddress(text) }
+        #expect(error?.description.contains(reason) == true)
+        #expect(error?.description.contains("secret") != true)
+    }
+}

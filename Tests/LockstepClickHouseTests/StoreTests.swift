@@ -1,0 +1,218 @@
+import Glibc
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@testable import LockstepClickHouse
+
+@Suite("Store in ClickHouse", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+struct StoreTests {
+    @Test("each sample is shown once, and the first of differing values is the sample")
+    func once() async throws {
+        try await withClickHouse { server in
+            let store = try open(server)
+            let first = try store.write(IngestGroup(batches: [received([1, 2, 3], seq: 1)]))
+            #expect(first.devices[device] == IngestResult.Counts(stored: 3))
+            #expect(first.received[scope] == SequenceSet([1...1]))
+            let second = try store.write(
+                IngestGroup(batches: [received([2, 3, 4], seq: 2, at: 2), received([3, 5], z: 9, seq: 3, at: 3)]))
+            #expect(second.devices[device] == IngestResult.Counts(stored: 2, duplicates: 2, conflicts: 1))
+            #expect(second.received[scope] == SequenceSet([1...3]))
+            let again = try store.write(IngestGroup(batches: [received([3, 5], z: 9, seq: 3, at: 4)]))
+            #expect(again.devices[device] == IngestResult.Counts(duplicates: 2))
+            let expected = ["1\t-1", "2\t-1", "3\t-1", "4\t-1", "5\t9"]
+            #expect(try await server.execute("SELECT t, z FROM accelerometer ORDER BY t") == expected)
+            #expect(
+                try await server.execute("SELECT stream, t, conflicts FROM conflicts")
+                    == ["motion/accelerometer\t3\t1"])
+            try await server.execute("OPTIMIZE TABLE received_accelerometer FINAL")
+            #expect(try await server.execute("SELECT t, z FROM accelerometer ORDER BY t") == expected)
+        }
+    }
+
+    @Test("rows that are inserted again after a lost answer do not change what the views show")
+    func insertedAgain() async throws {
+        try await withClickHouse { server in
+            try open(server).write(
+                IngestGroup(batches: [received([1, 2], seq: 1), received([2], z: 9, seq: 2, at: 2)]))
+            // The row received first comes back later, as after an insert whose answer was lost.
+            try await server.execute(
+                """
+                INSERT INTO received_accelerometer
+                SELECT device_id, t, x, y, z, rank - 5000000, values_hash FROM received_accelerometer WHERE z = -1
+                """)
+            try await server.execute("OPTIMIZE TABLE received_accelerometer FINAL")
+            #expect(
+                try await server.execute("SELECT t, z FROM v_accelerometer ORDER BY t") == ["1\t-1", "2\t-1"])
+            #expect(try await server.execute("SELECT count() FROM received_accelerometer") == ["3"])
+        }
+    }
+
+    @Test("devices, life cycles and batch numbers are restored")
+    func restored() async throws {
+        try await withClickHouse { server in
+            var group = IngestGroup(batches: [received([1, 2], seq: 1), received([3], seq: 3)])
+            let change = LifecycleTransition(
+                from: nil, to: .active, since: Timestamp(microseconds: 1), reason: "tab\there", seq: 1)
+            let snapshot = LifecycleSnapshot(
+                last: change, epoch: Epoch(unchecked: "e"), session: 7, phase: .foreground,
+                evidenceTime: Timestamp(microseconds: 3))
+            group.lifecycles = [device: snapshot]
+            group.transitions = [DeviceTransition(device: device, transition: change)]
+            group.dropped = [DroppedBatches(device: device, epoch: Epoch(unchecked: "e"), ranges: SequenceSet([5...6]))]
+            group.seen = [device: Timestamp(microseconds: 9)]
+            let store = try open(server)
+            try store.write(group)
+            store.close()
+
+            let reopened = try open(server)
+            #expect(reopened.lifecycles() == [device: snapshot])
+            let result = try reopened.write(IngestGroup(batches: [received([2, 4], seq: 2)]))
+            #expect(result.devices[device] == IngestResult.Counts(stored: 1, duplicates: 1))
+            #expect(result.received[scope] == SequenceSet([1...3, 5...6]))
+            reopened.close()
+            #expect(
+                try await server.execute("SELECT group_name, device, samples, duplicates, last_t, state FROM devices")
+                    == ["lab\tone\t4\t1\t4\tactive"])
+            #expect(
+                try await server.execute("SELECT seq, state, reason FROM states") == ["1\tactive\ttab\\there"])
+        }
+    }
+
+    @Test("a failed commit stores nothing that is acknowledged, and the same group can be written again")
+    func failedCommit() async throws {
+        try await withClickHouse { server in
+            let store = try open(server)
+            try store.write(IngestGroup(batches: [received([1], seq: 1)]))
+            await server.stop(SIGKILL)
+            let group = IngestGroup(batches: [received([2], seq: 2)])
+            let error = #expect(throws: StoreError.self) { try store.write(group) }
+            #expect(error?.code == .unreachable)
+            try await server.start()
+            let result = try store.write(group)
+            #expect(result.devices[device] == IngestResult.Counts(stored: 1))
+            #expect(result.received[scope] == SequenceSet([1...2]))
+            #expect(try await server.execute("SELECT t FROM accelerometer ORDER BY t") == ["1", "2"])
+        }
+    }
+
+    @Test("rejected messages are stored, and old ones are deleted when the store is opened")
+    func rejected() async throws {
+        try await withClickHouse { server in
+            let store = try open(server)
+            var group = IngestGroup()
+            for time in [Timestamp(microseconds: 5), Moment.now().wall] {
+                group.rejected.append(
+                    RejectedMessage(at: time, topic: "a/b", reason: "not JSON", size: 300, head: [0, 9, 10, 255]))
+            }
+            try store.write(group)
+            let select = "SELECT topic, reason, size, hex(head) FROM rejected"
+            #expect(try await server.execute(select).count == 2)
+            _ = try open(server)
+            #expect(try await server.execute(select) == ["a/b\tnot JSON\t300\t00090AFF"])
+        }
+    }
+
+    @Test("a declared stream is restored without its declaration, and a changed one is refused")
+    func declared() async throws {
+        try await withClickHouse { server in
+            let address = try ClickHouseAddress(server.url())
+            var options = ClickHouseStore.Options()
+            options.survivesPowerLoss = false
+            func stream(_ kind: SensorStream.Kind) throws -> SensorStream {
+                try SensorStream(
+                    declaring: "x/air", summary: "Air",
+                    columns: [
+                        try SensorStream.Column(
+                            declaring: "co2", kind: kind, unit: "ppm", isRequired: true, summary: "")
+                    ])
+            }
+            _ = try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [stream(.real)]))
+            #expect(try ClickHouseReader(address).catalog().declared == [stream(.real)])
+            let error = #expect(throws: StoreError.self) {
+                try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [stream(.integer)]))
+            }
+            #expect(error?.code == .streams && error?.stream == "x/air")
+        }
+    }
+
+    @Test("a query finds samples that are far apart")
+    func gaps() async throws {
+        try await withClickHouse { server in
+            let day: Int64 = 86_400_000_000
+            let times = [-3, -1, 0, 59_999_999, 60_000_000, 61_000_000, 10 * day, 10 * day + 1, 4000 * day]
+            let store = try open(server)
+            try store.write(IngestGroup(batches: [received(times, seq: 1)]))
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            func read(_ detail: QueryDetail, from: Int64? = nil) throws -> [Int64] {
+                var found: [Int64] = []
+                try reader.query(
+                    stream: .accelerometer, detail: detail, group: nil, devices: [],
+                    from: from.map(Timestamp.init(microseconds:)), to: nil, limit: nil
+                ) { found.append($0.time.microseconds) }
+                return found
+            }
+            #expect(try read(.samples) == times)
+            #expect(try read(.samples, from: 60_000_000) == Array(times[4...]))
+            #expect(
+                try read(.averages(span: day)) == [-day, 0, 10 * day, 4000 * day])
+        }
+    }
+
+    @Test("windows of a query grow, shrink and skip gaps")
+    func windows() {
+        var window = QueryWindow(start: 0)
+        #expect(window.next(before: 1 << 60) == 0...59_999_999)
+        window.record(rows: 10)
+        #expect(window.next(before: 1 << 60) == 60_000_000...299_999_999)
+        window.record(rows: 1_000_000)
+        window.skip(to: 1_000_000_000)
+        #expect(window.next(before: 1 << 60) == 1_000_000_000...1_059_999_999)
+        #expect(window.next(before: 1_000_000_001) == nil)
+        var days = QueryWindow(start: 0, unit: 86_400_000_000)
+        #expect(days.next(before: 1 << 60) == 0...86_399_999_999)
+        var last = QueryWindow(start: .max - 1)
+        #expect(last.next(before: .max) == Int64.max - 1...Int64.max)
+    }
+
+    @Test("problems of the server are reported with what to do")
+    func problems() async throws {
+        try await withClickHouse { server in
+            var options = ClickHouseStore.Options()
+            let address = try ClickHouseAddress(server.url())
+            let version = try ServerVersion(ClickHouseClient(address))
+            if !version.syncsInserts {
+                let error = #expect(throws: StoreError.self) { try ClickHouseStore(address, options: options) }
+                #expect(error?.description.contains("--sync normal") == true)
+            }
+            options.survivesPowerLoss = false
+            let guarded = try ClickHouseAddress(server.url().replacing("//", with: "//guarded@"))
+            let refused = #expect(throws: StoreError.self) { try ClickHouseStore(guarded, options: options) }
+            #expect(refused?.code == .notAllowed && refused?.description.contains("--store-password-file") == true)
+            _ = try ClickHouseStore(address, options: options)
+            try await server.execute("INSERT INTO lockstep_schema VALUES (99, 0, 9000000000000000)")
+            let newer = #expect(throws: StoreError.self) { try ClickHouseStore(address, options: options) }
+            #expect(newer?.code == .schema)
+        }
+    }
+}
+
+private let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "one"))
+private let scope = DeviceEpoch(device: device, epoch: Epoch(unchecked: "e"))
+
+private func open(_ server: TestClickHouse) throws -> ClickHouseStore {
+    var options = ClickHouseStore.Options()
+    options.survivesPowerLoss = false
+    options.minInterval = .zero
+    return try ClickHouseStore(try ClickHouseAddress(server.url()), options: options)
+}
+
+/// Returns a batch of samples at `times` µs, received at `second` s.
+private func received(_ times: [Int64], z: Double = -1, seq: Int64, at second: Int64 = 1) -> ReceivedBatch {
+    var block = SampleBlock(stream: .accelerometer)
+    for time in times { block.append(time: Timestamp(microseconds: time), values: [0, 0, z]) }
+    return ReceivedBatch(
+        device: device, batch: Batch(position: BatchPosition(epoch: Epoch(unchecked: "e"), seq: seq), samples: block),
+        receivedAt: Timestamp(microseconds: second * 1_000_000))
+}

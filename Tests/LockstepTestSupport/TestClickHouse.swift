@@ -1,0 +1,109 @@
+public import Foundation
+import FoundationNetworking
+import Synchronization
+
+/// A ClickHouse server on free loopback ports.
+public final class TestClickHouse: Sendable {
+    /// The port of the HTTP interface.
+    public let port: UInt16
+    private let configuration: String
+    private let program = Mutex<RunningProgram?>(nil)
+
+    /// Whether the server is installed.
+    public static var isInstalled: Bool { Programs.isInstalled("clickhouse-server") }
+
+    fileprivate init(folder: String) throws {
+        port = try freePort()
+        configuration = folder + "/clickhouse.xml"
+        let users = folder + "/users.xml"
+        try """
+        <yandex>
+            <logger><level>warning</level><console>1</console></logger>
+            <listen_host>127.0.0.1</listen_host>
+            <http_port>\(port)</http_port>
+            <tcp_port>\(try freePort())</tcp_port>
+            <path>\(folder)/data/</path>
+            <tmp_path>\(folder)/tmp/</tmp_path>
+            <mark_cache_size>67108864</mark_cache_size>
+            <users_config>\(users)</users_config>
+            <default_profile>default</default_profile>
+            <default_database>default</default_database>
+        </yandex>
+        """.write(toFile: configuration, atomically: true, encoding: .utf8)
+        try """
+        <yandex>
+            <profiles><default/></profiles>
+            <quotas><default/></quotas>
+            <users>
+                <default>
+                    <password></password><networks><ip>127.0.0.1</ip></networks>
+                    <profile>default</profile><quota>default</quota>
+                </default>
+                <guarded>
+                    <password>secret</password><networks><ip>127.0.0.1</ip></networks>
+                    <profile>default</profile><quota>default</quota>
+                </guarded>
+            </users>
+        </yandex>
+        """.write(toFile: users, atomically: true, encoding: .utf8)
+    }
+
+    /// Returns the address of a database.
+    public func url(_ database: String = "lockstep") -> String { "clickhouse://127.0.0.1:\(port)/\(database)" }
+
+    /// Starts the server and waits until it listens.
+    public func start() async throws {
+        guard let path = Programs.installed("clickhouse-server") else {
+            throw ProgramError("clickhouse-server is not installed")
+        }
+        // The server closes all inherited descriptors. Foundation's Process would take that for its end and then block
+        // the observation of all other processes, so that a shell starts it.
+        let program = try RunningProgram(
+            "/bin/sh", ["-c", #""$0" "--config-file=$1" & echo $! >"$1.pid"; wait"#, path, configuration])
+        self.program.withLock { $0 = program }
+        guard await eventually({ canConnect(port: port) || !program.isRunning }), program.isRunning else {
+            throw ProgramError("clickhouse-server failed to start: \(program.text)")
+        }
+    }
+
+    /// Stops the server with a signal.
+    public func stop(_ signal: Int32 = SIGTERM) async {
+        guard let program = program.withLock({ $0.take() }) else { return }
+        if let text = try? String(contentsOfFile: configuration + ".pid", encoding: .utf8),
+            let pid = Int32(text.trimmingCharacters(in: .newlines))
+        {
+            kill(pid, signal)
+        }
+        await program.waitForExit()
+    }
+
+    /// Executes a statement.
+    /// - Returns: the rows as text, with a tab between two values.
+    @discardableResult
+    public func execute(_ statement: String, in database: String = "lockstep") async throws -> [String] {
+        guard let url = URL(string: "http://127.0.0.1:\(port)/?database=\(database)") else { return [] }
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.httpBody = Data(statement.utf8)
+        let (body, response) = try await URLSession.shared.data(for: request)
+        let text = String(decoding: body, as: UTF8.self)
+        guard (response as? HTTPURLResponse)?.statusCode == 200 else { throw ProgramError("\(statement): \(text)") }
+        return text.split(separator: "\n").map(String.init)
+    }
+}
+
+/// Calls `body` with a running ClickHouse server, and stops it when `body` returns or throws.
+public func withClickHouse<Result>(_ body: (TestClickHouse) async throws -> Result) async throws -> Result {
+    try await withTemporaryFolder { folder in
+        let server = try TestClickHouse(folder: folder)
+        try await server.start()
+        do {
+            let result = try await body(server)
+            await server.stop(SIGKILL)
+            return result
+        } catch {
+            await server.stop(SIGKILL)
+            throw error
+        }
+    }
+}

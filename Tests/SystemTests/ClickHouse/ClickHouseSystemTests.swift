@@ -1,0 +1,103 @@
+import Foundation
+import LockstepTestSupport
+import Testing
+
+@Suite(
+    "Collector with a ClickHouse store", .serialized,
+    .enabled(
+        if: Programs.isInstalled("mosquitto") && TestClickHouse.isInstalled,
+        "mosquitto or clickhouse-server is not installed"))
+struct ClickHouseSystemTests {
+    @Test("every accepted sample is stored once, though the collector and the server are killed")
+    func kills() async throws {
+        try await withClickHouse { server in
+            try await withSystem { system in
+                var collector = try start(server, in: system)
+                let devices = ["ant", "bee"]
+                let agents = try devices.enumerated().map { index, device in
+                    try system.startAgent(device, source: "simulate:\(index + 1)", ["--backlog-rate", "4M"])
+                }
+                for round in 0..<6 {
+                    let before = try await storedSamples(server)
+                    try await expectEventually("round \(round): \(collector.text)") {
+                        try await storedSamples(server) > before + 500
+                    }
+                    if round.isMultiple(of: 2) {
+                        await collector.stop(SIGKILL)
+                        collector = try start(server, in: system)
+                    } else {
+                        await server.stop(SIGKILL)
+                        try await server.start()
+                    }
+                }
+                for agent in agents { await agent.stop(SIGTERM) }
+                for device in devices { try await system.drain(device) }
+                await collector.stop(SIGTERM)
+
+                let journals = devices.flatMap { ["--journal", "\($0)=\(system.outbox(of: $0))"] }
+                let verification = try await lockstep(["verify"] + journals, server)
+                #expect(verification.status == 0, "\(verification.text)")
+                #expect(verification.text.contains("complete: "))
+                let list = try await lockstep(["devices", "--json"], server)
+                #expect(list.text.contains(#""device":"ant""#), "\(list.text)")
+                let rows = try await lockstep(["query", "accelerometer", "--device", "ant", "--csv"], server)
+                let count = try await server.execute(
+                    "SELECT count() FROM v_accelerometer WHERE device = 'ant'")
+                #expect(rows.text.split(separator: "\n").count - 1 == Int(count.first ?? ""))
+            }
+        }
+    }
+
+    @Test("a missing sample is found by verify")
+    func missing() async throws {
+        try await withClickHouse { server in
+            try await withSystem { system in
+                let collector = try start(server, in: system)
+                let agent = try system.startAgent("ant")
+                try await expectEventually("\(collector.text)") { try await storedSamples(server) > 500 }
+                await agent.stop(SIGTERM)
+                try await system.drain("ant")
+                await collector.stop(SIGTERM)
+                try await server.execute(
+                    "CREATE TABLE rest AS received_accelerometer ENGINE = MergeTree ORDER BY t")
+                try await server.execute(
+                    "INSERT INTO rest SELECT * FROM received_accelerometer ORDER BY t LIMIT 1, 1000000")
+                try await server.execute("DROP TABLE received_accelerometer")
+                try await server.execute("RENAME TABLE rest TO received_accelerometer")
+                let verification = try await lockstep(
+                    ["verify", "--journal", "ant=\(system.outbox(of: "ant"))"], server)
+                #expect(verification.status == 1, "\(verification.text)")
+            }
+        }
+    }
+
+    @Test("a server that does not run is reported, and export says that it needs an SQLite store")
+    func unreachable() async throws {
+        try await withClickHouse { server in
+            let export = try await lockstep(["export", "steps"], server)
+            #expect(export.status != 0 && export.text.contains("reads only SQLite stores"), "\(export.text)")
+            let missing = try await lockstep(["devices"], server)
+            #expect(missing.status != 0 && missing.text.contains("there is no store at"), "\(missing.text)")
+            await server.stop(SIGTERM)
+            let stopped = try await lockstep(["devices"], server)
+            #expect(stopped.status != 0 && stopped.text.contains("does not answer"), "\(stopped.text)")
+        }
+    }
+
+    private func start(_ server: TestClickHouse, in system: TestSystem) throws -> RunningProgram {
+        try system.start(
+            "lockstep-collector",
+            ["--broker", system.broker.url, "--store", server.url(), "--sync", "normal"])
+    }
+
+    private func lockstep(_ arguments: [String], _ server: TestClickHouse) async throws -> (status: Int32, text: String)
+    {
+        try await RunningProgram.run(Programs.built("lockstep"), arguments + ["--store", server.url()])
+    }
+
+    /// Returns the number of samples, or 0 while there is no store.
+    private func storedSamples(_ server: TestClickHouse) async throws -> Int {
+        let rows = try? await server.execute("SELECT count() FROM accelerometer")
+        return rows?.first.flatMap { Int($0) } ?? 0
+    }
+}
