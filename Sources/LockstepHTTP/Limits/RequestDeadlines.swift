@@ -20,6 +20,9 @@ package final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHand
     private var reading: Scheduled<Void>?
     /// Ends when the client has not read for too long.
     private var writing: Scheduled<Void>?
+    /// Whether the client has closed its side of the connection.
+    private var isClientGone = false
+    private var onClientGone: (@Sendable () -> Void)?
 
     package init(_ limits: HTTPLimits) { self.limits = limits }
 
@@ -34,7 +37,25 @@ package final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHand
         context.fireChannelActive()
     }
 
+    /// Sets what happens when the client closes its side of the connection; at once if it already has.
+    package func whenClientGoes(_ action: (@Sendable () -> Void)?) {
+        onClientGone = isClientGone ? nil : action
+        if isClientGone { action?() }
+    }
+
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed { clientDidGo() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    private func clientDidGo() {
+        isClientGone = true
+        onClientGone?()
+        onClientGone = nil
+    }
+
     package func channelInactive(context: ChannelHandlerContext) {
+        clientDidGo()
         cancel()
         context.fireChannelInactive()
     }

@@ -10,8 +10,11 @@ enum EventStream {
     /// The time in which the last event must be sent.
     private static let farewell = Duration.seconds(2)
 
-    /// Returns an answer that lasts until the subscription ends or the client goes away.
-    static func response(_ subscription: LiveSubscription, _ call: APICall, counter: ConnectionCounter) -> Response {
+    /// Returns an answer that continues until the subscription ends or the client goes away.
+    /// - Parameter place: released with the answer.
+    static func response(
+        _ subscription: LiveSubscription, _ call: APICall, counter: ConnectionCounter, place: AddressCounter.Place
+    ) -> Response {
         let channel = call.channel
         let request = call.request
         return Response(
@@ -24,6 +27,7 @@ enum EventStream {
                     watch.cancel()
                     subscription.cancel()
                     counter.leave()
+                    withExtendedLifetime(place) {}
                 }
                 try await request.body.consumeWithCancellationOnInboundClose { _ in
                     for await events in subscription {

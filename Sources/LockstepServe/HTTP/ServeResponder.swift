@@ -27,7 +27,10 @@ struct ServeResponder: HTTPResponder {
         do { response = try await answer(request, context.channel) } catch let problem as Problem {
             response = Response(problem)
         } catch is CancellationError {
-            response = Response(Problem.unavailable("the server is stopping: try again later"))
+            response = Response(
+                Problem.unavailable(
+                    "the request was cancelled, because the server is stopping or the client closed its side of the "
+                        + "connection: keep it open until the answer is complete, or try again later"))
         } catch {
             logger.error("request failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
             response = Response(
@@ -62,8 +65,32 @@ struct ServeResponder: HTTPResponder {
             let rights = policy.rights(of: credentials)
             if let right = route.right { try check(right, rights) }
             let query = try QueryParameters(target.query, allowed: route.parameters, repeatable: route.repeatable)
-            return try await handler(
-                APICall(request: request, path: path, query: query, rights: rights, limits: limits, channel: channel))
+            let call = APICall(
+                request: request, path: path, query: query, rights: rights, limits: limits, channel: channel)
+            // A command is not taken back when its client goes away.
+            guard route.method == "GET" else { return try await handler(call) }
+            return try await Self.untilClientGoes(channel) { try await handler(call) }
+        }
+    }
+
+    /// Runs a handler, and cancels it when the client closes its side of the connection.
+    private static func untilClientGoes(
+        _ channel: any Channel, _ handler: @escaping @Sendable () async throws -> Response
+    ) async throws -> Response {
+        let task = Task { try await handler() }
+        watch(channel) { task.cancel() }
+        defer { watch(channel, nil) }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    /// Sets what happens when the client goes away. A connection has one request at a time.
+    private static func watch(_ channel: any Channel, _ action: (@Sendable () -> Void)?) {
+        channel.eventLoop.execute {
+            try? channel.pipeline.syncOperations.handler(type: RequestDeadlines.self).whenClientGoes(action)
         }
     }
 

@@ -46,7 +46,7 @@ struct DeviceHistoryRoutes {
         let address = try call.device()
         let now = Moment.now().wall
         let (from, to) = (try call.query.time("from", now: now), try call.query.time("to", now: now))
-        if let from, let to, from > to { throw Problem.badRequest("'from' is later than 'to': exchange them") }
+        if let from, let to, from > to { throw Problem.badRequest("'from' is later than 'to': swap them") }
         try await history.checkExists(address)
         return (address, from, to)
     }

@@ -11,11 +11,19 @@ struct SystemStatus: Sendable {
     let brokerProblem: String?
     /// The reason why the store cannot be read, or nil.
     let storeProblem: String?
+    /// Whether a store is configured. Without one, the server is ready to serve live data.
+    var hasStore = true
 
     /// The reasons why the server cannot do its work; empty if it can.
     var problems: [String] {
         (isBrokerConnected ? [] : ["broker: \(brokerProblem ?? "not connected")"])
-            + (storeProblem.map { ["store: \($0)"] } ?? [])
+            + (hasStore ? storeProblem.map { ["store: \($0)"] } ?? [] : [])
+    }
+
+    /// The problems without addresses and paths, for clients without a token.
+    var publicProblems: [String] {
+        let parts = (isBrokerConnected ? [] : ["the broker"]) + (hasStore && storeProblem != nil ? ["the store"] : [])
+        return parts.map { "\($0) cannot be used: GET /api/v1/system with a token states the reason" }
     }
 }
 
@@ -32,8 +40,8 @@ struct HealthRoutes {
             object.member("status", "ok")
             return Response(json: object.finish())
         }
-        routes.add(Route("GET", "/readyz", right: nil)) { _ in
-            let problems = status().problems
+        routes.add(Route("GET", "/readyz", right: nil)) { call in
+            let problems = call.rights.allows(.read) ? status().problems : status().publicProblems
             guard problems.isEmpty else { throw Problem.unavailable(problems.joined(separator: "; ")) }
             var object = JSONObjectWriter()
             object.member("status", "ready")

@@ -10,6 +10,7 @@ struct LiveRoutes {
     let picture: LivePicture
     let catalog: StreamCatalog
     let streams: EventStreamCounters
+    let addresses: AddressCounter
 
     func add(to routes: inout RouteTable<APIHandler>) {
         routes.add(Route("GET", "/api/v1/devices", right: .read, parameters: ["group"])) { call in
@@ -50,7 +51,14 @@ struct LiveRoutes {
         _ call: APICall, _ counter: ConnectionCounter,
         _ subscribe: () throws(SubscriptionError) -> LiveSubscription
     ) throws(Problem) -> Response {
-        do { return EventStream.response(try subscribe(), call, counter: counter) } catch {
+        guard let place = addresses.enter(call.channel.remoteAddress?.ipAddress ?? "") else {
+            throw Problem(
+                status: 429, title: "Too many requests",
+                detail:
+                    "this address has \(addresses.maximum) event streams: close some, or name several devices in one",
+                headers: ["Retry-After": "5"])
+        }
+        do { return EventStream.response(try subscribe(), call, counter: counter, place: place) } catch {
             throw .unavailable("\(error)")
         }
     }

@@ -27,7 +27,7 @@ struct SessionRoutes {
             var response = Response(status: .noContent)
             guard policy.tokens != nil else { return response }
             guard policy.rights(ofToken: body.token).allows(.read) else {
-                throw Problem.unauthorized("the token is unknown: use one of the file that --token-file names")
+                throw Problem.unauthorized("the token is unknown: use a token from the server's token file")
             }
             response.headers[.setCookie] = policy.cookie(token: body.token)
             return response

@@ -51,7 +51,7 @@ struct StreamQuery: Hashable, Sendable {
         self.stream = stream
         from = try query.time("from", now: now) ?? now - 300_000_000
         to = try query.time("to", now: now) ?? now
-        guard from <= to else { throw .badRequest("'from' is later than 'to': exchange them") }
+        guard from <= to else { throw .badRequest("'from' is later than 'to': swap them") }
         let every = try query.duration("every", in: 100_000...31_622_400_000_000, "from 100ms to 366d")
         let points = try query.number("points", in: 1...limits.buckets)
         limit = try query.number("limit", in: 1...100_000_000)

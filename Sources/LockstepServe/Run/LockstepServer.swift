@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
@@ -47,7 +48,11 @@ public struct LockstepServer: Service {
         }
         parts.stop()
         try? await group.shutdownGracefully()
-        try result.get()
+        do { try result.get() } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            throw ServerError(
+                "--listen \(configuration.listen): another program uses this port: stop it ('ss -ltnp' shows it), or choose "
+                    + "another port")
+        }
         logger.info("server stopped")
     }
 
@@ -99,6 +104,9 @@ public struct LockstepServer: Service {
         if configuration.isReadOnly { metadata["mode"] = "read-only" }
         if configuration.pageFolder == nil { metadata["page"] = "missing" }
         logger.info("server started", metadata: metadata)
+        if configuration.tokens != nil, configuration.tls == nil, !configuration.listen.isLoopback {
+            logger.warning("tokens are sent without TLS: set --tls-certificate and --tls-key, or use a proxy with TLS")
+        }
     }
 }
 

@@ -52,7 +52,8 @@ struct ServerParts: Sendable {
     var status: SystemStatus {
         let broker = feed.status
         return SystemStatus(
-            isBrokerConnected: broker.isConnected, brokerProblem: broker.problem, storeProblem: store.problem)
+            isBrokerConnected: broker.isConnected, brokerProblem: broker.problem, storeProblem: store.problem,
+            hasStore: configuration.storePath != nil)
     }
 
     /// Ends event streams and reads of the store, and refuses further ones.
@@ -83,7 +84,10 @@ struct ServerParts: Sendable {
         MetricsRoute(
             configuration: configuration, feed: feed, store: store, connections: connections, streams: streams
         ).add(to: &routes)
-        LiveRoutes(picture: feed.picture, catalog: catalog, streams: streams).add(to: &routes)
+        LiveRoutes(
+            picture: feed.picture, catalog: catalog, streams: streams,
+            addresses: AddressCounter(maximum: configuration.limits.eventStreamsOfAddress)
+        ).add(to: &routes)
         let history = HistoryRoutes(store: store, picture: feed.picture, catalog: catalog)
         DeviceHistoryRoutes(history: history).add(to: &routes)
         history.add(to: &routes)

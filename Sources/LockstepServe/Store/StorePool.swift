@@ -8,11 +8,13 @@ import Synchronization
 /// Reads block, so they must not run on the threads that serve connections. A reader that fails is opened again with
 /// the next read, so the pool recovers when a missing store appears or is replaced.
 final class StorePool: Sendable {
-    /// A read that waits for a thread.
-    private typealias Job = @Sendable (Result<OpenStore, any Error>) -> Void
+    /// A read that waits for a thread. It returns what passes its result on.
+    private typealias Job = @Sendable (Result<OpenStore, any Error>) -> @Sendable () -> Void
 
     private struct State {
         var waiting: [Job] = []
+        /// The reads that have not ended.
+        var cancellations: [ObjectIdentifier: QueryCancellation] = [:]
         var isStopped = false
         var problem: String? = "the store was not read yet"
         var statistics = Statistics()
@@ -42,9 +44,13 @@ final class StorePool: Sendable {
         }
     }
 
-    /// Ends the threads after their present read, and refuses further reads.
+    /// Cancels all reads, ends the threads, and refuses further reads.
     func stop() {
-        state.withLock { $0.isStopped = true }
+        let cancellations = state.withLock { state in
+            state.isStopped = true
+            return Array(state.cancellations.values)
+        }
+        for cancellation in cancellations { cancellation.cancel() }
         for _ in 0..<threads { signal.signal() }
     }
 
@@ -66,8 +72,12 @@ final class StorePool: Sendable {
         let cancellation = QueryCancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (done: CheckedContinuation<Value, any Error>) in
-                let refusal = enqueue { store in
-                    done.resume(with: Result { try store.get().read { try body($0, cancellation) } })
+                let refusal = enqueue(cancellation) { store in
+                    let result = Result {
+                        guard !cancellation.isCancelled else { throw CancellationError() }
+                        return try store.get().read { try body($0, cancellation) }
+                    }
+                    return { done.resume(with: result) }
                 }
                 if let refusal { done.resume(throwing: refusal) }
             }
@@ -77,13 +87,19 @@ final class StorePool: Sendable {
     }
 
     /// Adds a job, or returns the reason why it is refused.
-    private func enqueue(_ job: @escaping Job) -> Problem? {
+    private func enqueue(_ cancellation: QueryCancellation, _ job: @escaping Job) -> Problem? {
+        let id = ObjectIdentifier(cancellation)
         let refusal: Problem? = state.withLock { state in
             if state.isStopped { return .unavailable("the server is stopping: try again later") }
             guard state.waiting.count < maximumWaiting else {
                 return .unavailable("too many queries wait for the store: try again later", retryAfter: 2)
             }
-            state.waiting.append(job)
+            state.cancellations[id] = cancellation
+            state.waiting.append { [self] store in
+                let deliver = job(store)
+                self.state.withLock { $0.cancellations[id] = nil }
+                return deliver
+            }
             return nil
         }
         if refusal == nil { signal.signal() }
@@ -106,23 +122,17 @@ final class StorePool: Sendable {
             if store?.isCurrent != true { store = nil }
             let opened = Result { try store ?? OpenStore(path: path) }
             store = try? opened.get()
-            // Before the job, whose waiting task may ask for the problem at once.
-            note(opened)
-            job(opened.mapError(OpenStore.problem))
+            let deliver = job(opened.mapError(OpenStore.problem))
             let failure = store?.failure
             if failure != nil { store = nil }
             state.withLock { state in
                 state.statistics.reads += 1
                 state.statistics.duration += ContinuousClock.now - start
                 if store == nil { state.statistics.failures += 1 }
-                if let failure { state.problem = failure }
+                if case .failure(let error) = opened { state.problem = "\(error)" } else { state.problem = failure }
             }
-        }
-    }
-
-    private func note(_ opened: Result<OpenStore, any Error>) {
-        state.withLock { state in
-            if case .failure(let error) = opened { state.problem = "\(error)" } else { state.problem = nil }
+            // After the problem is noted, because the waiting task may ask for it at once.
+            deliver()
         }
     }
 }

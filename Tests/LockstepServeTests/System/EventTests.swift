@@ -8,7 +8,7 @@ struct EventTests {
         #"{"state":"\#(state)","previous":null,"reason":"test","since":\#(seq),"seq":\#(seq)}"#
     }
 
-    @Test("a late client gets the present states, and a returning one what it has missed")
+    @Test("a late client gets the current states, and a returning one what it has missed")
     func resumption() async throws {
         try await withSystem { system in
             let client = try await system.connect(["none"])
@@ -71,7 +71,7 @@ struct EventTests {
         }
     }
 
-    @Test("a slow reader is told how many samples it missed")
+    @Test("a slow reader receives the number of samples that it missed")
     func slowReader() async throws {
         try await withSystem { system in
             let client = try await system.connect(["none"])

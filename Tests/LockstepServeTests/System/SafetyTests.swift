@@ -27,6 +27,8 @@ struct SafetyTests {
                     answer.status == 401 && answer.headers["www-authenticate"]?.hasPrefix("Bearer") == true, "\(path)")
             }
             #expect(try await server.get("/healthz").status == 200)
+            let ready = try await server.get("/readyz")
+            #expect(ready.status == 503 && ready.detail.contains("the store") && !ready.detail.contains(system.folder))
             let bearer = ["-H", "Authorization: Bearer \(Self.reader)"]
             #expect(try await server.get("/api/v1/devices", bearer).status == 200)
             let command = "/api/v1/devices/g/a/commands"

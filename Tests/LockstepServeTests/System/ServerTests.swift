@@ -200,4 +200,21 @@ struct ServerTests {
             #expect(try await system.verify(["a"]).status == 0)
         }
     }
+
+    @Test("without a store, the server is ready as soon as the broker is connected")
+    func liveOnly() async throws {
+        try await withSystem { system in
+            let program = try system.start("lockstep-serve", ["--broker", system.broker.url, "--listen", "0"])
+            #expect(await program.waitForOutput("server started"))
+            let port = try #require(program.text.firstMatch(of: /address=http:\/\/[^ ]*?:([0-9]+)\//)).1
+            try await expectEventually("ready") {
+                try await RunningProgram.run(
+                    "/usr/bin/curl", ["--silent", "--fail", "http://127.0.0.1:\(port)/readyz"]
+                ).status == 0
+            }
+            let second = try await RunningProgram.run(
+                Programs.built("lockstep-serve"), ["--broker", system.broker.url, "--listen", "\(port)"])
+            #expect(second.status != 0 && second.text.contains("another program uses this port"), "\(second.text)")
+        }
+    }
 }
