@@ -57,7 +57,7 @@ public struct GatewayServer: Service {
             failure = nil
         } catch { failure = error }
         try? await group.shutdownGracefully()
-        if let failure { throw failure }
+        if let failure { throw ServerError.explaining(failure, at: configuration.listen) }
     }
 
     private func didStart(on channel: any Channel) {

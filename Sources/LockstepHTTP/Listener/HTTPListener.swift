@@ -47,9 +47,3 @@ package enum HTTPListener {
         return tls
     }
 }
-
-/// An error at the start of the server. Its text states what happened and what to do.
-struct ServerError: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
-}

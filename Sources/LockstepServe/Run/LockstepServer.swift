@@ -48,11 +48,7 @@ public struct LockstepServer: Service {
         }
         parts.stop()
         try? await group.shutdownGracefully()
-        do { try result.get() } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw ServerError(
-                "--listen \(configuration.listen): another program uses this port: stop it ('ss -ltnp' shows it), or choose "
-                    + "another port")
-        }
+        do { try result.get() } catch { throw ServerError.explaining(error, at: configuration.listen) }
         logger.info("server stopped")
     }
 
