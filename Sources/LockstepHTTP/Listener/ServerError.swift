@@ -11,6 +11,7 @@ package struct ServerError: Error, CustomStringConvertible {
     package static func explaining(_ error: any Error, at address: ListenAddress) -> any Error {
         guard let cause = error as? IOError, cause.errnoCode == EADDRINUSE else { return error }
         return ServerError(
-            "--listen \(address): another program uses this port: stop it ('ss -ltnp' shows it), or choose another port")
+            "--listen \(address): another program uses this port: stop it ('ss -ltnp' shows it), or choose another port"
+        )
     }
 }

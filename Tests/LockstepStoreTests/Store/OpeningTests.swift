@@ -90,13 +90,13 @@ struct OpeningTests {
     func newerSchema() throws {
         let folder = TemporaryFolder.path
         let path = folder + "/store"
-        try SQLiteStore(path: path).database.setUserVersion(7)
+        try SQLiteStore(path: path).database.setUserVersion(99)
         for open in [{ _ = try SQLiteStore(path: path) }, { _ = try StoreReader(path: path) }] {
             let error = try storeError(open)
             #expect(error.code == .schema)
             #expect(
                 error.description == "\(path) was written by a newer version of Lockstep "
-                    + "(schema 7, this program supports \(StoreSchema.migrations.version)): upgrade this program")
+                    + "(schema 99, this program supports \(StoreSchema.migrations.version)): upgrade this program")
         }
     }
 

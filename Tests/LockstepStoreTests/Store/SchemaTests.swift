@@ -12,6 +12,8 @@ struct SchemaTests {
         let tables = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
         let base = [
             "merged_devices", "states", "merged_batches", "dropped", "conflicts", "rejected", "streams", "clocks",
+            "events",
+            "deliveries", "rule_states",
         ]
         let logs =
             ["logs", "log_turns", "log_streams", "log_epochs"]
