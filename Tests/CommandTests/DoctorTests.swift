@@ -93,7 +93,7 @@ struct DiagnosisTests {
             $0.collectors["default/main"]?.dropped = 70
             $0.canWriteAsDevice = true
         }
-        #expect(found.map(\.level) == [.ok, .ok, .ok, .ok])
+        #expect(found.map(\.level) == [.ok, .ok, .ok, .ok, .ok])
         #expect(found[1].text.hasPrefix("this user can publish as any device, which is acceptable"))
         #expect(found[2].text.hasSuffix(", 70 dropped by agents"))
     }
