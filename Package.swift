@@ -39,6 +39,7 @@ let package = Package(
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
         .library(name: "LockstepGateway", targets: ["LockstepGateway"]),
+        .library(name: "LockstepBridge", targets: ["LockstepBridge"]),
         .library(name: "LockstepLive", targets: ["LockstepLive"]),
         .library(name: "LockstepServe", targets: ["LockstepServe"]),
         .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
@@ -115,6 +116,10 @@ let package = Package(
                 "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepAgent",
                 "LockstepSupervision", logging, serviceLifecycle,
             ]),
+        // From Lockstep's messages to other systems: Home Assistant.
+        .target(
+            name: "LockstepBridge",
+            dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging, serviceLifecycle]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         .target(name: "LockstepLive", dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
         // Simulates thousands of devices in one process and measures their delivery.
@@ -157,7 +162,8 @@ let package = Package(
         .executableTarget(
             name: "lockstep-gateway",
             dependencies: [
-                "LockstepGateway", "LockstepAgent", "LockstepModel", "LockstepWire", "LockstepCommandLine",
+                "LockstepGateway", "LockstepBridge", "LockstepAgent", "LockstepModel", "LockstepWire",
+                "LockstepCommandLine",
                 "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
@@ -220,9 +226,16 @@ let package = Package(
         .testTarget(
             name: "LockstepGatewayTests",
             dependencies: [
-                "CSodium", "LockstepGateway", "LockstepAgent", "LockstepModel", "LockstepSQLite", "LockstepWire",
-                "LockstepTestSupport",
+                "CSodium", "LockstepGateway", "LockstepAgent", "LockstepExport", "LockstepModel", "LockstepSQLite",
+                "LockstepStore", "LockstepWire", "LockstepTestSupport",
             ]),
+        .testTarget(
+            name: "LockstepBridgeTests",
+            dependencies: [
+                "LockstepBridge", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire", logging,
+                serviceLifecycle,
+            ],
+            exclude: ["home_assistant.py"]),
         .testTarget(
             name: "LockstepLiveTests",
             dependencies: [

@@ -1,5 +1,6 @@
 import ArgumentParser
 import LockstepAgent
+import LockstepBridge
 import LockstepCommandLine
 import LockstepGateway
 import LockstepModel
@@ -81,9 +82,10 @@ struct GatewayCommand: AsyncParsableCommand {
     var backlogRate: String?
 
     @OptionGroup(title: "Formats") var formats: FormatOptions
+    @OptionGroup(title: "Home Assistant") var homeAssistant: HomeAssistantOptions
 
     static let names =
-        BrokerOptions.names + LogOptions.names + FormatOptions.names + [
+        BrokerOptions.names + LogOptions.names + FormatOptions.names + HomeAssistantOptions.names + [
             "outbox", "outbox-size", "id", "accept", "group", "root", "encoding", "max-payload", "max-devices",
             "max-future", "backlog-rate", "streams",
         ]
@@ -93,9 +95,13 @@ struct GatewayCommand: AsyncParsableCommand {
         let configuration = try gatewayConfiguration(settings)
         let logger = try log.makeLogger("lockstep-gateway", settings)
         let gateway = Gateway(configuration, logger: logger, supervisor: Supervisor())
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
+        if let bridge = try homeAssistant.configuration(settings, configuration) {
+            services.append(.init(service: HomeAssistantBridge(bridge, logger: logger)))
+        }
         let group = ServiceGroup(
             configuration: .init(
-                services: [
+                services: services + [
                     .init(
                         service: gateway, successTerminationBehavior: .gracefullyShutdownGroup,
                         failureTerminationBehavior: .gracefullyShutdownGroup),
