@@ -99,7 +99,7 @@ public struct SampleExport: Sendable {
                     pass += 1
                     var untilUpdate = Self.updateInterval
                     try reader.merge(streams: subject.streams, devices: set, from: from, to: to) { row, stream in
-                        guard subject.contains(row) else { return }
+                        guard subject.contains(row), format.represents(row.time) else { return }
                         writer.write(row, stream: stream, into: &output)
                         if pass == 1 { progress.samples += 1 }
                         if output.isFull, progress.samples > 0 { try Self.flush(&output, write) }
