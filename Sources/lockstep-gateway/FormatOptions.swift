@@ -41,13 +41,13 @@ struct FormatOptions: ParsableArguments {
     /// Returns the adapters of all formats.
     func adapters(_ settings: Settings) throws -> [any GatewayAdapter] {
         var adapters = AdapterSettings()
-        if let base = try settings.value("owntracks-topic", ownTracksTopic, parse: topic) {
+        if let base = try settings.value("owntracks-topic", ownTracksTopic, parse: Self.topic) {
             adapters.ownTracksBase = base
         }
         if let keys = try settings.value("owntracks-keys", ownTracksKeys, parse: keys) {
             adapters.ownTracksKeys = keys
         }
-        if let topic = try settings.value("sensor-logger-topic", sensorLoggerTopic, parse: topic) {
+        if let topic = try settings.value("sensor-logger-topic", sensorLoggerTopic, parse: Self.topic) {
             adapters.sensorLogger.topic = topic
         }
         if let axes = try settings.value("sensor-logger-axes", sensorLoggerAxes, parse: axes) {
@@ -58,7 +58,7 @@ struct FormatOptions: ParsableArguments {
                 throw CommandFailure("\(place): \(error)")
             }
         }
-        if let topic = try settings.value("senml-topic", senMLTopic, parse: topic) { adapters.senMLTopic = topic }
+        if let topic = try settings.value("senml-topic", senMLTopic, parse: Self.topic) { adapters.senMLTopic = topic }
         for (name, text, place) in try entries(settings.section("senml")) {
             guard let target = SenMLTarget(text), settings.streams.column(target) else {
                 throw CommandFailure(
@@ -93,7 +93,7 @@ struct FormatOptions: ParsableArguments {
         }
     }
 
-    private func topic(_ text: String) throws -> String {
+    static func topic(_ text: String) throws -> String {
         guard !text.isEmpty, !text.hasPrefix("$"), !text.hasPrefix("/"), !text.hasSuffix("/"),
             !text.contains(where: { "+#\0".contains($0) })
         else { throw CommandFailure("'\(text)' is not a topic: use levels without + and #") }

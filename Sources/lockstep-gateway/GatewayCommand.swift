@@ -1,5 +1,6 @@
 import ArgumentParser
 import LockstepAgent
+import LockstepBridge
 import LockstepCommandLine
 import LockstepGateway
 import LockstepGatewayHTTP
@@ -92,9 +93,11 @@ struct GatewayCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "HTTP") var server: ServerOptions
     @OptionGroup(title: "Formats") var formats: FormatOptions
+    @OptionGroup(title: "Home Assistant") var homeAssistant: HomeAssistantOptions
 
     static let names =
-        BrokerOptions.names + LogOptions.names + FormatOptions.names + ServerOptions.names + [
+        BrokerOptions.names + LogOptions.names + FormatOptions.names + ServerOptions.names
+        + HomeAssistantOptions.names + [
             "outbox", "outbox-size", "id", "accept", "group", "join-group", "root", "encoding", "max-payload",
             "max-devices",
             "max-future", "backlog-rate", "friends", "streams",
@@ -111,6 +114,9 @@ struct GatewayCommand: AsyncParsableCommand {
             raiseDescriptorLimit()
             services.append(
                 GatewayServer(serverConfiguration, gateway: gateway, adapters: configuration.adapters, logger: logger))
+        }
+        if let bridge = try homeAssistant.configuration(settings, configuration) {
+            services.append(HomeAssistantBridge(bridge, logger: logger))
         }
         services.append(await TerminationSignals())
         let group = ServiceGroup(

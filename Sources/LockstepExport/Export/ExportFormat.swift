@@ -1,3 +1,5 @@
+import LockstepModel
+
 /// A file format of exports.
 public enum ExportFormat: String, CaseIterable, Sendable {
     /// CSV with a header.
@@ -10,9 +12,13 @@ public enum ExportFormat: String, CaseIterable, Sendable {
     case gpx
     /// MCAP with messages in JSON.
     case mcap
+    /// SenML (RFC 8428) in JSON.
+    case senml
+    /// SenML (RFC 8428) in CBOR.
+    case senmlCBOR = "senml-cbor"
 
     /// Whether the file is not text.
-    public var isBinary: Bool { self == .mcap }
+    public var isBinary: Bool { self == .mcap || self == .senmlCBOR }
     /// Whether the file contains positions only.
     public var needsPositions: Bool { self == .geojson || self == .gpx }
     /// Whether each sample has named columns, so that a column can be added.
@@ -24,4 +30,9 @@ public enum ExportFormat: String, CaseIterable, Sendable {
 extension ExportFormat {
     /// The usual number of passes over the samples of a device, to estimate the progress.
     var passes: Int { self == .geojson ? 7 : 1 }
+
+    /// Returns whether the format can represent a time.
+    func represents(_ time: Timestamp) -> Bool {
+        (self != .senml && self != .senmlCBOR) || time.microseconds >= SenMLWriter.earliest
+    }
 }

@@ -48,6 +48,8 @@ public enum ExportSubject: Sendable, Hashable {
         case .ndjson: return RowExport(rows: NDJSONWriter(columns: columns))
         case .geojson: return GeoJSONWriter(gap: gap)
         case .gpx: return GPXWriter(gap: gap, creator: creator)
+        case .senml: return SenMLWriter(streams: streams, isCBOR: false)
+        case .senmlCBOR: return SenMLWriter(streams: streams, isCBOR: true)
         case .mcap: return MCAPWriter(streams: streams, library: creator)
         }
     }

@@ -116,7 +116,9 @@ public struct SampleExport: Sendable {
                     converter?.restart()
                     var untilUpdate = Self.updateInterval
                     try reader.merge(streams: subject.streams, devices: set, from: from, to: to) { row, stream in
-                        guard subject.contains(row), let converted = convert(row, stream, &converter) else { return }
+                        guard subject.contains(row), let converted = convert(row, stream, &converter),
+                            format.represents(converted.time)
+                        else { return }
                         writer.write(converted, stream: stream, into: &output)
                         if pass == 1 { progress.samples += 1 }
                         if output.isFull, progress.samples > 0 { try Self.flush(&output, write) }

@@ -82,7 +82,8 @@ public struct SenMLAdapter: GatewayAdapter {
         _ record: SenMLPack.Record, _ measurement: String, to report: inout ForeignReport
     ) throws(Refusal) {
         // Measurements that nobody has asked for are no errors.
-        guard let target = targets[measurement], let stream = catalog.stream(ofChannel: target.stream),
+        guard let target = targets[measurement] ?? exported(measurement),
+            let stream = catalog.stream(ofChannel: target.stream),
             let column = stream.columns.first(where: { $0.name == target.column })
         else { return }
         let value: Reading.Value
@@ -104,6 +105,14 @@ public struct SenMLAdapter: GatewayAdapter {
         } else {
             report.readings.append(Reading(target.stream, at: record.time, [(target.column, value)]))
         }
+    }
+
+    /// Returns the target of a measurement that is named `TABLE.COLUMN`, as an export names it.
+    private func exported(_ measurement: String) -> SenMLTarget? {
+        guard let target = SenMLTarget(measurement), let stream = catalog.stream(named: target.stream) else {
+            return nil
+        }
+        return SenMLTarget(stream.name, target.column)
     }
 
     /// Adds the state of the battery, which SenML does not have, and removes positions out of range.

@@ -15,7 +15,7 @@ public struct SenMLTarget: Sendable, Hashable {
         column = String(text[text.index(after: dot)...])
     }
 
-    private init(_ stream: String, _ column: String) {
+    init(_ stream: String, _ column: String) {
         self.stream = stream
         self.column = column
     }

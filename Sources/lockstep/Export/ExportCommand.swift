@@ -50,7 +50,10 @@ struct ExportCommand: ParsableCommand {
 
     @Option(
         help:
-            "csv, ndjson, geojson, gpx or mcap (default: the extension of --out if it is one of them, otherwise csv).",
+            """
+            csv, ndjson, geojson, gpx, mcap, senml or senml-cbor (default: the extension of --out if it is one of them, \
+            otherwise csv).
+            """,
         transform: { try choice($0, of: ExportFormat.self) })
     var format: ExportFormat?
 
@@ -91,13 +94,14 @@ struct ExportCommand: ParsableCommand {
 
     private static func format(of path: String?) -> ExportFormat {
         let name = path?.split(separator: "/").last ?? ""
-        return name.split(separator: ".").last.flatMap { ExportFormat(rawValue: $0.lowercased()) } ?? .csv
+        let suffix = name.split(separator: ".").last?.lowercased()
+        return suffix == "senmlc" ? .senmlCBOR : suffix.flatMap { ExportFormat(rawValue: $0) } ?? .csv
     }
 
     private func destination(_ format: ExportFormat) throws -> ExportDestination {
         if let out { return .file(try ExportFile(path: out, replaces: force)) }
         if format.isBinary, isatty(STDOUT_FILENO) == 1 {
-            throw CommandFailure("\(format) is not text: use --out FILE, or redirect standard output")
+            throw CommandFailure("\(format.rawValue) is not text: use --out FILE, or redirect standard output")
         }
         return .standardOutput
     }

@@ -95,7 +95,7 @@ struct ExportCommandTests {
                 "gpx contains positions, and motion has none: use 'lockstep export track'"
             ),
             (["steps", "--format", "geojson"], "or one of csv, ndjson, mcap"),
-            (["track", "--format", "kml"], "'kml' is not one of csv, ndjson, geojson, gpx, mcap"),
+            (["track", "--format", "kml"], "'kml' is not one of csv, ndjson, geojson, gpx, mcap, senml, senml-cbor"),
             (["steps"], "no samples of 'steps' are stored for 2 devices"),
             (["track", "--device", "lab/right"], "no samples of 'track' are stored for lab/right"),
             (
@@ -205,8 +205,10 @@ struct ExportCommandTests {
     func help() async throws {
         let run = try await RunningProgram.run(Programs.built("lockstep"), ["export", "--help"])
         #expect(run.status == 0)
-        for part in ["track ", "motion ", "csv, ndjson, geojson, gpx or mcap", "--gap", "--out", "--force", "EXAMPLES"]
-        {
+        for part in [
+            "track ", "motion ", "csv, ndjson, geojson, gpx, mcap,", "senml-cbor", "--gap", "--out", "--force",
+            "EXAMPLES",
+        ] {
             #expect(run.text.contains(part), "\(part) is missing: \(run.text)")
         }
     }

@@ -14,15 +14,23 @@ struct ExportReadingTests {
     func formats() async throws {
         try await withSystem { system in
             try await prepare(system)
-            for name in ["track.gpx", "track.geojson", "track.mcap", "track.csv", "track.ndjson"] {
+            for name in [
+                "track.gpx", "track.geojson", "track.mcap", "track.csv", "track.ndjson", "track.senml", "track.senmlc",
+            ] {
                 try await export("track", name, system)
             }
-            for name in ["motion.mcap", "motion.csv", "motion.ndjson"] { try await export("motion", name, system) }
+            for name in ["motion.mcap", "motion.csv", "motion.ndjson", "motion.senml", "motion.senmlc"] {
+                try await export("motion", name, system)
+            }
             try await export("steps", "steps.csv", system)
             let checks = [
                 (["gpx", "track.gpx"], " tracks, "), (["geojson", "track.geojson"], " positions"),
                 (["mcap", "track.mcap"], "/default/walker/location/fix foxglove.LocationFix "),
                 (["mcap", "motion.mcap"], "/default/turner/motion/device/pose foxglove.PoseInFrame "),
+                (["senml", "track.senml", "track.ndjson"], " records"),
+                (["senml", "track.senmlc", "track.ndjson"], " records"),
+                (["senml", "motion.senml", "motion.ndjson"], " records"),
+                (["senml", "motion.senmlc", "motion.ndjson"], " records"),
                 (["csv", "track.csv"], " rows"), (["csv", "steps.csv"], " rows"),
                 (
                     ["recipes", Programs.source("docs/exports.md")],

@@ -3,11 +3,14 @@
   read_exports.py gpx FILE        validates against the schema of GPX 1.1
   read_exports.py geojson FILE    checks the rules of RFC 7946
   read_exports.py mcap FILE       reads all messages in both directions, with checksums, and checks them by their schemas
+  read_exports.py senml FILE ROWS reads SenML in JSON or CBOR, and compares all values with the export ROWS in NDJSON
   read_exports.py csv FILE        reads the types with pandas and DuckDB
   read_exports.py recipes PAGE    runs the recipes of docs/exports.md in the current folder, with the store samples.db
 """
+import decimal
 import importlib.util
 import json
+import math
 import re
 import sqlite3
 import sys
@@ -50,6 +53,42 @@ def geojson(path):
             assert flat == sorted(flat)
         points += sum(map(len, lines))
     print(len(collection["features"]), "features,", points, "positions")
+
+
+def senml(path, rows):
+    """Resolves the base fields as RFC 8428 says, and compares the values with the export ROWS in NDJSON."""
+    import cbor2
+
+    data = Path(path).read_bytes()
+    labels = {-3: "bt", -2: "bn", 0: "n", 1: "u", 2: "v", 3: "vs"}
+    if data.startswith(b"["):
+        pack = json.loads(data, parse_float=decimal.Decimal)
+    else:
+        pack = [{labels[key]: value for key, value in record.items()} for record in cbor2.loads(data)]
+    factors = {"rad": math.pi / 180, "m/s2": 9.80665, "T": 1e-6}
+    name, time, values, count = "", 0, {}, 0
+    for record in pack:
+        name, time = record.get("bn", name), record.get("bt", time)
+        assert time >= 2**28 and re.fullmatch("[A-Za-z0-9][-A-Za-z0-9:./_]*", name + record["n"])
+        value = record["vs"] if "vs" in record else float(record["v"]) / factors.get(record.get("u"), 1)
+        _, _, group, device, measurement = (name + record["n"]).split(":")
+        key = (group, device, round(time * 1_000_000), measurement)
+        assert key not in values, f"{key} occurs twice"
+        values[key] = value
+    for line in Path(rows).read_text().splitlines():
+        row = json.loads(line)
+        group, device, t = row.pop("group"), row.pop("device"), row.pop("t")
+        table = row.pop("stream", "location").replace("motion/device", "device_motion").replace("motion/", "")
+        del row["time"]
+        for column, expected in row.items():
+            if expected is None:
+                continue
+            value = values.pop((group, device, t, f"{table}.{column}"))
+            count += 1
+            same = value == expected if isinstance(expected, str) else math.isclose(value, expected, rel_tol=1e-14)
+            assert same, (table, column, value, expected)
+    assert not values, f"{len(values)} records have no sample"
+    print(count, "records")
 
 
 def mcap(path):

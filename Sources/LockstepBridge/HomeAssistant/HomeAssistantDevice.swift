@@ -1,0 +1,108 @@
+import LockstepModel
+
+/// What Home Assistant shows of one device. Unknown values are nil.
+struct HomeAssistantDevice {
+    /// The last known position.
+    struct Fix: Equatable {
+        var time: Int64
+        var latitude: Double
+        var longitude: Double
+        var accuracy: Double?
+        var altitude: Double?
+        var speed: Double?
+        var course: Double?
+    }
+
+    /// The last report of the battery.
+    struct Battery: Equatable {
+        var time: Int64
+        /// The charge, from 0 to 1.
+        var level: Double?
+        var isCharging: Bool?
+    }
+
+    /// The speed from which on a device moves, in m/s.
+    static let movingSpeed = 0.5
+    /// The age up to which a fix shows a movement, in µs.
+    static let fixAge: Int64 = 120_000_000
+    /// The age up to which steps show a movement, in µs.
+    static let stepAge: Int64 = 30_000_000
+
+    let address: DeviceAddress
+    private(set) var transition: LifecycleTransition?
+    private(set) var presence: Presence?
+    private(set) var fix: Fix?
+    private(set) var battery: Battery?
+    private(set) var steps = StepTotals()
+    /// The time of the newest sample in µs since 1970.
+    private(set) var newest: Int64?
+
+    init(_ address: DeviceAddress) { self.address = address }
+
+    /// Whether the broker has neither a state nor a presence of the device any more.
+    var isDeleted: Bool { transition == nil && presence == nil }
+
+    /// Whether the device is connected, as far as is known.
+    var isConnected: Bool {
+        if let presence { return presence.phase != .lost && presence.phase != .terminated }
+        return transition.map { $0.to != .terminated && $0.reason != "connection-lost" } ?? true
+    }
+
+    /// Returns whether the device moves, or nil if neither a speed nor steps are known.
+    func isMoving(at now: Timestamp) -> Bool? {
+        if let fix, let speed = fix.speed, now.microseconds - fix.time <= Self.fixAge, speed >= Self.movingSpeed {
+            return true
+        }
+        if let end = steps.lastStep, now.microseconds - end <= Self.stepAge { return true }
+        return fix?.speed == nil && !steps.isKnown ? nil : false
+    }
+
+    /// Records a state, or its deletion.
+    mutating func note(_ transition: LifecycleTransition?) { self.transition = transition }
+
+    /// Records a presence, or its deletion. The last will of an earlier session, which the broker may publish late, is
+    /// ignored.
+    mutating func note(_ presence: Presence?) {
+        if let last = self.presence?.session, let session = presence?.session, session < last { return }
+        self.presence = presence
+    }
+
+    /// Records samples. Streams that Home Assistant does not show are ignored.
+    mutating func note(_ samples: SampleBlock) {
+        guard let last = samples.times.max() else { return }
+        newest = max(newest ?? last, last)
+        for index in samples.times.indices {
+            let (time, values) = (samples.times[index], samples.values(at: index))
+            func value(_ name: String) -> Double? {
+                samples.stream.columns.firstIndex { $0.name == name }.map { values[$0] }.flatMap {
+                    $0.isFinite ? $0 : nil
+                }
+            }
+            switch samples.stream {
+            case .location:
+                guard time >= fix?.time ?? time, let latitude = value("lat"), let longitude = value("lon") else {
+                    continue
+                }
+                fix = Fix(
+                    time: time, latitude: latitude, longitude: longitude, accuracy: value("hacc"),
+                    altitude: value("alt"), speed: value("speed"), course: value("course"))
+            case .battery:
+                guard time >= battery?.time ?? time else { continue }
+                let state = Self.word(value("state"), of: "state", in: samples.stream)
+                battery = Battery(
+                    time: time, level: value("level"),
+                    isCharging: state == nil || state == "unknown" ? nil : state == "charging")
+            case .steps:
+                steps.add(value("steps") ?? 0, distance: value("distance"), until: time)
+            default: break
+            }
+        }
+    }
+
+    private static func word(_ value: Double?, of column: String, in stream: SensorStream) -> String? {
+        guard let column = stream.columns.first(where: { $0.name == column }), case .choice(let words) = column.kind,
+            let index = value.flatMap({ Int(exactly: $0) }), words.indices.contains(index)
+        else { return nil }
+        return words[index]
+    }
+}

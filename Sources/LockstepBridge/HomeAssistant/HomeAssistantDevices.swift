@@ -1,0 +1,183 @@
+import FoundationEssentials
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+
+/// The devices that Home Assistant shows. It receives messages and returns those to publish, without I/O.
+struct HomeAssistantDevices {
+    /// A device, and what was published of it on this connection.
+    private struct Entry {
+        var device: HomeAssistantDevice
+        let discovery: HomeAssistantDiscovery
+        var isAnnounced = false
+        var published: [String: [UInt8]] = [:]
+        /// The earliest time of the next publication in µs of the boot clock, if anything has changed; else nil.
+        var dueAt: Int64?
+        var publishedAt: Int64?
+    }
+
+    /// The streams that Home Assistant shows.
+    static let streams: [SensorStream] = [.location, .battery, .steps]
+
+    private let configuration: HomeAssistantConfiguration
+    private var entries: [DeviceAddress: Entry] = [:]
+    /// The devices with a change, and those that move.
+    private var changed: Set<DeviceAddress> = []
+    private var moving: Set<DeviceAddress> = []
+    /// The discovery topics of an earlier run.
+    private var earlier: Set<String> = []
+    /// The time of the removal of devices that were deleted meanwhile, in µs of the boot clock.
+    private var removalAt: Int64?
+    /// The messages that delete devices.
+    private var removals: [MQTTMessage] = []
+
+    init(_ configuration: HomeAssistantConfiguration) { self.configuration = configuration }
+
+    /// The number of devices.
+    var count: Int { entries.count }
+
+    /// The topic filters to subscribe to.
+    var filters: [String] {
+        let channels: [Channel] = [.state, .presence] + Self.streams.map { .stream($0) }
+        return channels.map { configuration.root.filter(group: nil, channel: $0) } + [
+            configuration.statusTopic, configuration.discoveryFilter,
+        ]
+    }
+
+    /// Lets everything be published again, on a new connection or when Home Assistant has started.
+    mutating func publishAll(at boot: Int64) {
+        for address in entries.keys {
+            entries[address]?.isAnnounced = false
+            entries[address]?.published = [:]
+            change(address, at: boot, isUrgent: true)
+        }
+    }
+
+    /// Handles a new connection.
+    mutating func didConnect(at boot: Int64) {
+        earlier = []
+        removalAt = boot + configuration.removalDelay
+        publishAll(at: boot)
+    }
+
+    /// Handles a message.
+    /// - Throws: the reason why it cannot be read.
+    mutating func handle(topic: String, payload: UnsafeRawBufferPointer, contentType: String?, at boot: Int64) throws {
+        if topic == configuration.statusTopic {
+            if payload.elementsEqual("online".utf8) { publishAll(at: boot) }
+            return
+        }
+        if topic.hasPrefix(configuration.prefix + "/device/") { return noteDiscovery(topic, payload) }
+        guard case .device(let address, let channel) = try configuration.root.parse(topic) else { return }
+        switch channel {
+        case .state:
+            let transition = payload.isEmpty ? nil : try StateJSON.decode(Data(payload))
+            update(address, at: boot, isUrgent: true, isDeletion: payload.isEmpty) { $0.note(transition) }
+        case .presence:
+            let presence = payload.isEmpty ? nil : try PresenceJSON.decode(Data(payload))
+            update(address, at: boot, isUrgent: true, isDeletion: payload.isEmpty) { $0.note(presence) }
+        case .stream(let stream) where Self.streams.contains(stream):
+            guard !payload.isEmpty else { return }
+            let batch = try BatchEncoding.decode(
+                payload, contentType: contentType, stream: stream, limits: PayloadLimits())
+            update(address, at: boot, isUrgent: false, isDeletion: false) { $0.note(batch.samples) }
+        default: break
+        }
+    }
+
+    /// Records a discovery message of an earlier run of a bridge with the same topics.
+    private mutating func noteDiscovery(_ topic: String, _ payload: UnsafeRawBufferPointer) {
+        let id = topic.dropFirst("\(configuration.prefix)/device/".count)
+        guard id.hasPrefix(HomeAssistantDiscovery.idPrefix), removalAt != nil else { return }
+        let isOurs = String(decoding: payload, as: UTF8.self).contains("\"\(configuration.bridgeTopic)\"")
+        if isOurs { earlier.insert(topic) }
+    }
+
+    private mutating func update(
+        _ address: DeviceAddress, at boot: Int64, isUrgent: Bool, isDeletion: Bool,
+        _ body: (inout HomeAssistantDevice) -> Void
+    ) {
+        if entries[address] == nil {
+            guard !isDeletion, entries.count < configuration.maximumDevices else { return }
+            entries[address] = Entry(
+                device: HomeAssistantDevice(address),
+                discovery: HomeAssistantDiscovery(configuration: configuration, address: address))
+        }
+        entries[address].mutate { body(&$0.device) }
+        if isDeletion, let entry = entries[address], entry.device.isDeleted {
+            remove(entry)
+        } else {
+            change(address, at: boot, isUrgent: isUrgent)
+        }
+    }
+
+    private mutating func remove(_ entry: Entry) {
+        let address = entry.device.address
+        entries[address] = nil
+        changed.remove(address)
+        moving.remove(address)
+        let discovery = entry.discovery
+        for topic in [discovery.topic, discovery.stateTopic, discovery.locationTopic, discovery.availabilityTopic] {
+            removals.append(MQTTMessage(topic: topic, payload: [], isRetained: true))
+        }
+    }
+
+    private mutating func change(_ address: DeviceAddress, at boot: Int64, isUrgent: Bool) {
+        entries[address].mutate { entry in
+            let due = isUrgent ? boot : max(boot, (entry.publishedAt ?? .min / 2) + configuration.interval)
+            entry.dueAt = min(entry.dueAt ?? due, due)
+        }
+        changed.insert(address)
+    }
+
+    /// Returns the messages to publish now. The caller must publish them all, or call ``didConnect(at:)``.
+    mutating func takeMessages(at moment: Moment) -> [MQTTMessage] {
+        var messages = removals
+        removals = []
+        if let removalAt, moment.boot >= removalAt {
+            self.removalAt = nil
+            earlier.subtract(entries.values.map(\.discovery.topic))
+            messages += earlier.sorted().map { MQTTMessage(topic: $0, payload: [], isRetained: true) }
+            earlier = []
+        }
+        for address in moving where entries[address]?.device.isMoving(at: moment.wall) != true {
+            change(address, at: moment.boot, isUrgent: true)
+        }
+        let due = changed.filter { (entries[$0]?.dueAt ?? .max) <= moment.boot }
+        changed.subtract(due)
+        for address in due.sorted() { messages += takeMessages(of: address, at: moment) }
+        return messages
+    }
+
+    private mutating func takeMessages(of address: DeviceAddress, at moment: Moment) -> [MQTTMessage] {
+        guard var entry = entries[address] else { return [] }
+        var messages: [MQTTMessage] = []
+        let discovery = entry.discovery
+        func publish(_ topic: String, _ payload: [UInt8]?) {
+            guard let payload, entry.published[topic] != payload else { return }
+            entry.published[topic] = payload
+            messages.append(MQTTMessage(topic: topic, payload: payload, isRetained: true))
+        }
+        if !entry.isAnnounced {
+            entry.isAnnounced = true
+            messages.append(MQTTMessage(topic: discovery.topic, payload: discovery.payload, isRetained: true))
+        }
+        publish(discovery.availabilityTopic, Array((entry.device.isConnected ? "online" : "offline").utf8))
+        publish(discovery.stateTopic, HomeAssistantState.values(of: entry.device, at: moment.wall))
+        publish(discovery.locationTopic, HomeAssistantState.location(of: entry.device))
+        entry.dueAt = nil
+        entry.publishedAt = moment.boot
+        if entry.device.isMoving(at: moment.wall) == true { moving.insert(address) } else { moving.remove(address) }
+        entries[address] = entry
+        return messages
+    }
+}
+
+extension Optional {
+    fileprivate mutating func mutate(_ body: (inout Wrapped) -> Void) {
+        guard var value = self else { return }
+        self = nil
+        body(&value)
+        self = value
+    }
+}

@@ -1,0 +1,85 @@
+import LockstepModel
+import LockstepWire
+
+/// The discovery message of a device, with which Home Assistant creates its entities (device-based discovery, from
+/// Home Assistant 2024.11).
+struct HomeAssistantDiscovery {
+    let configuration: HomeAssistantConfiguration
+    let address: DeviceAddress
+
+    /// The id of the device in Home Assistant: `lockstep_GROUP__DEVICE`, with `_` and two hexadecimal digits for each
+    /// character that a discovery topic cannot contain, and for `_`. Different devices have different ids.
+    var id: String {
+        Self.idPrefix + Self.escaped(address.group.rawValue) + "__" + Self.escaped(address.device.rawValue)
+    }
+
+    static let idPrefix = "lockstep_"
+
+    /// The topic of the discovery message.
+    var topic: String { "\(configuration.prefix)/device/\(id)/config" }
+    /// The topics of the values.
+    var stateTopic: String { base + "/state" }
+    var locationTopic: String { base + "/location" }
+    var availabilityTopic: String { base + "/availability" }
+
+    private var base: String { "\(configuration.topic)/\(address.group)/\(address.device)" }
+
+    /// The payload of the discovery message.
+    var payload: [UInt8] {
+        var object = JSONObjectWriter(reservingCapacity: 4096)
+        object.member("device") { device in
+            device.member("identifiers", [id]) { $0.string($1) }
+            device.member("name", address.device.rawValue)
+            device.member("manufacturer", "Lockstep")
+            device.member("model", address.group.rawValue)
+        }
+        object.member("origin") { origin in
+            origin.member("name", "lockstep")
+            origin.member("sw_version", ifPresent: configuration.version)
+        }
+        object.member("qos", Int64(1))
+        writeAvailability([configuration.bridgeTopic, availabilityTopic], &object)
+        object.member("components") { components in
+            for entity in HomeAssistantEntity.all { write(entity, &components) }
+        }
+        return object.finish()
+    }
+
+    private func write(_ entity: HomeAssistantEntity, _ components: inout JSONObjectWriter) {
+        components.member(entity.key) { component in
+            component.member("platform", entity.platform)
+            component.member("unique_id", "\(id)_\(entity.key)")
+            component.member("name", entity.name)
+            for (key, value) in entity.properties { component.member(key, value) }
+            if !entity.options.isEmpty { component.member("options", entity.options) { $0.string($1) } }
+            if entity.platform == "device_tracker" {
+                component.member("json_attributes_topic", locationTopic)
+            } else {
+                component.member("state_topic", stateTopic)
+                component.member("value_template", "{{ value_json.\(entity.key) }}")
+            }
+            // The state of a device is known while the device is not connected.
+            if entity.isAlwaysAvailable { writeAvailability([configuration.bridgeTopic], &component) }
+        }
+    }
+
+    private func writeAvailability(_ topics: [String], _ object: inout JSONObjectWriter) {
+        object.member("availability", topics) { list, topic in list.object { $0.member("topic", topic) } }
+        object.member("availability_mode", "all")
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16)
+                result += "_" + (digits.utf8.count < 2 ? "0" : "") + digits
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,80 @@
+import LockstepMQTT
+import LockstepModel
+import Testing
+
+@testable import LockstepBridge
+
+private let address = DeviceAddress(group: GroupID(unchecked: "g"), device: DeviceID(unchecked: "d"))
+
+@Suite("Home Assistant device")
+struct HomeAssistantDeviceTests {
+    @Test("an interval of steps counts once, however often and in whichever order it arrives")
+    func steps() {
+        var totals = StepTotals()
+        for end: Int64 in [30, 10, 30, 20, 10] { totals.add(5, distance: end == 20 ? nil : 2, until: end) }
+        #expect(totals.steps == 15)
+        #expect(totals.distance == 4)
+        #expect(totals.lastStep == 30)
+        totals.add(.nan, distance: 1, until: 40)
+        totals.add(-3, distance: 1, until: 50)
+        #expect(totals.steps == 15)
+        for end in Int64(100)..<20_100 { totals.add(1, distance: nil, until: end) }
+        totals.add(1000, distance: nil, until: 10)
+        #expect(totals.steps == 20_015)
+    }
+
+    @Test("different devices have different ids, which consist of characters that Home Assistant accepts")
+    func ids() throws {
+        let configuration = HomeAssistantConfiguration(
+            broker: BrokerAddress(host: "localhost", port: 1883), clientID: "c")
+        let names = [("a_", "b"), ("a", "_b"), ("a.b", "c"), ("a_2eb", "c"), ("a__b", "c"), ("a", "b__c")]
+        let ids = try names.map { group, device in
+            HomeAssistantDiscovery(
+                configuration: configuration,
+                address: DeviceAddress(group: try GroupID(validating: group), device: try DeviceID(validating: device))
+            ).id
+        }
+        #expect(Set(ids).count == names.count)
+        #expect(ids[2] == "lockstep_a_2eb__c")
+        #expect(ids.allSatisfy { $0.wholeMatch(of: /[A-Za-z0-9_-]+/) != nil })
+    }
+
+    @Test("an older position, battery or last will does not replace a newer one")
+    func order() {
+        var device = HomeAssistantDevice(address)
+        func fix(_ time: Int64, _ latitude: Double) -> SampleBlock {
+            SampleBlock(
+                stream: .location, times: [time],
+                columns: SensorStream.location.columns.map { [$0.name == "lat" ? latitude : 1] })
+        }
+        device.note(fix(20, 2))
+        device.note(fix(10, 1))
+        #expect(device.fix?.latitude == 2)
+        device.note(SampleBlock(stream: .battery, times: [20, 10], columns: [[0.5, 0.9], [2, 1]]))
+        #expect(device.battery == .init(time: 20, level: 0.5, isCharging: false))
+        device.note(Presence(epoch: nil, session: 2, phase: .foreground, at: nil))
+        device.note(Presence(epoch: nil, session: 1, phase: .lost, at: nil))
+        #expect(device.isConnected)
+        device.note(Presence(epoch: nil, session: 2, phase: .lost, at: nil))
+        #expect(!device.isConnected)
+    }
+
+    @Test("a device moves while a recent fix has a speed or steps are recent; it is unknown without either")
+    func moving() {
+        let second: Int64 = 1_000_000
+        var device = HomeAssistantDevice(address)
+        #expect(device.isMoving(at: Timestamp(microseconds: 0)) == nil)
+        device.note(
+            SampleBlock(
+                stream: .steps, times: [100 * second],
+                columns: SensorStream.steps.columns.map { [$0.name == "steps" ? 3 : .nan] }))
+        #expect(device.isMoving(at: Timestamp(microseconds: 120 * second)) == true)
+        #expect(device.isMoving(at: Timestamp(microseconds: 140 * second)) == false)
+        device.note(
+            SampleBlock(
+                stream: .location, times: [150 * second],
+                columns: SensorStream.location.columns.map { [$0.name == "speed" ? 0.6 : 1] }))
+        #expect(device.isMoving(at: Timestamp(microseconds: 160 * second)) == true)
+        #expect(device.isMoving(at: Timestamp(microseconds: 300 * second)) == false)
+    }
+}
