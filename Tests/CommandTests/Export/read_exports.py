@@ -168,4 +168,5 @@ def recipes(page):
 
 
 if __name__ == "__main__":
-    {"gpx": gpx, "geojson": geojson, "mcap": mcap, "csv": csv, "recipes": recipes}[sys.argv[1]](sys.argv[2])
+    {"gpx": gpx, "geojson": geojson, "mcap": mcap, "senml": senml, "csv": csv, "recipes": recipes}[sys.argv[1]](
+        *sys.argv[2:])
