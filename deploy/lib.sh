@@ -118,7 +118,7 @@ schemathesis_program() {
 }
 
 # home_assistant_python: prints the path of a Python that has Home Assistant; installs it on first use. Prints nothing if
-# there is no Python that is new enough for MQTT device discovery.
+# there is no Python that is new enough for MQTT device discovery, or the installation fails.
 home_assistant_python() {
     local folder=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/homeassistant log candidate python=
     for candidate in python3.14 python3.13 "$HOME"/.pyenv/versions/3.1[34].*/bin/python3; do
@@ -133,8 +133,9 @@ home_assistant_python() {
         if ! { "$python" -m venv --clear "$folder" &&
             "$folder/bin/pip" install --quiet 'homeassistant>=2025.1' 'paho-mqtt==2.1.0'; } >"$log" 2>&1; then
             cat "$log" >&2
-            rm -f "$log"
-            fail "cannot install the Python package homeassistant into $folder: is PyPI reachable?"
+            rm -rf "$log" "$folder"
+            printf 'cannot install the Python package homeassistant: its test is skipped\n' >&2
+            return 0
         fi
         rm -f "$log"
     fi
