@@ -22,7 +22,7 @@ struct LockstepCommand: ParsableCommand {
         version: "lockstep \(lockstepVersion)",
         subcommands: [
             DevicesCommand.self, WatchCommand.self, QueryCommand.self, ExportCommand.self, VerifyCommand.self,
-            CommandCommand.self, DoctorCommand.self, AnalyzeCommand.self, SimulateCommand.self,
+            CommandCommand.self, DoctorCommand.self, AnalyzeCommand.self, RefineCommand.self, SimulateCommand.self,
             ServeCommand.self,
         ])
 
