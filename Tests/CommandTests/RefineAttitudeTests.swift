@@ -59,7 +59,8 @@ struct RefineAttitudeTests {
                 let agreement = abs(row[1] * cos(angle / 2) + row[4] * sin(angle / 2))
                 #expect(agreement > cos(0.5 * .pi / 180 / 2))
             }
-            #expect(abs(rows[3000][5] - 0.01) < 0.001 && abs(rows[3000][6]) < 0.001)
+            // After one minute in motion, the initial bias of 0 still has a weight.
+            #expect((0.006...0.01).contains(rows[3000][5]) && abs(rows[3000][6]) < 0.0005)
         }
     }
 

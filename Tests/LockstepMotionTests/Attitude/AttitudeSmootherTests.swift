@@ -81,7 +81,8 @@ struct AttitudeSmootherTests {
         #expect(stream.parts == 1)
         let error = try #require(AttitudeError(zip(pieces, whole).map { ($0.attitude, $1.attitude) }))
         print("pieces: \(error.total / Self.degree)°, \(error.inclination / Self.degree)°")
-        #expect(error.total < 0.5 * Self.degree && error.inclination < 0.05 * Self.degree)
+        // Without a field the heading drifts, and each piece estimates the drift from its own samples.
+        #expect(error.total < (hasField ? 0.5 : 3) * Self.degree && error.inclination < 0.05 * Self.degree)
         // No step where pieces meet.
         let steps = zip(pieces, pieces.dropFirst()).map { length(($0.attitude.inverse * $1.attitude).rotationVector) }
         let wholeSteps = zip(whole, whole.dropFirst()).map {
