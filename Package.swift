@@ -308,7 +308,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepStore",
+                "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepSQLite",
+                "LockstepStore",
                 "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-gateway",
                 "lockstep-serve",
             ],

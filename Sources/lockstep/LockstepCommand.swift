@@ -22,7 +22,8 @@ struct LockstepCommand: ParsableCommand {
         version: "lockstep \(lockstepVersion)",
         subcommands: [
             DevicesCommand.self, WatchCommand.self, QueryCommand.self, ExportCommand.self, VerifyCommand.self,
-            ClockCommand.self, CommandCommand.self, DoctorCommand.self, AnalyzeCommand.self, SimulateCommand.self,
+            ClockCommand.self, CommandCommand.self, DoctorCommand.self, AnalyzeCommand.self, RefineCommand.self,
+            SimulateCommand.self,
             ServeCommand.self,
             RulesCommand.self, DeliveriesCommand.self,
         ])

@@ -33,11 +33,16 @@ struct StoreOptions: ParsableArguments {
 
     /// Opens the store for a command that can only read SQLite files.
     func sqliteReader(for command: String) throws -> StoreReader {
+        try StoreReader(path: sqlitePath(for: command))
+    }
+
+    /// Returns the path of the store for a command that requires an SQLite file.
+    func sqlitePath(for command: String) throws -> String {
         guard case .sqlite(let path) = try address(settings()) else {
             throw CommandFailure(
                 "'lockstep \(command)' reads only SQLite stores: use 'lockstep query', or clickhouse-client")
         }
-        return try StoreReader(path: path)
+        return path
     }
 
     /// All programs on a machine may share one settings file, so settings of other programs are ignored.

@@ -9,6 +9,12 @@ struct SymmetricMatrix: Sendable, Hashable {
         (self.xx, self.xy, self.xz, self.yy, self.yz, self.zz) = (xx, xy, xz, yy, yz, zz)
     }
 
+    static func + (left: SymmetricMatrix, right: SymmetricMatrix) -> SymmetricMatrix {
+        SymmetricMatrix(
+            xx: left.xx + right.xx, xy: left.xy + right.xy, xz: left.xz + right.xz, yy: left.yy + right.yy,
+            yz: left.yz + right.yz, zz: left.zz + right.zz)
+    }
+
     @inline(__always)
     static func * (matrix: SymmetricMatrix, vector: SIMD3<Double>) -> SIMD3<Double> {
         SIMD3(

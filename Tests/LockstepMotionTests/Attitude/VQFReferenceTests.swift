@@ -92,13 +92,13 @@ struct VQFReferenceTests {
         return length(difference) * 180 / .pi
     }
 
-    static func reference(of file: String) throws -> [Double] {
+    static func reference(of file: String, _ options: String...) throws -> [Double] {
         let output = FileManager.default.temporaryDirectory.path + "/lockstep-reference-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: output) }
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/reference.py"
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try #require(python))
-        process.arguments = [script, file, output]
+        process.arguments = [script, file, output] + options
         try process.run()
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)

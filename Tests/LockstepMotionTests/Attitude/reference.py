@@ -1,6 +1,7 @@
 """Runs the reference implementation of VQF on a recording and writes its output as doubles.
 
 reference.py FILE.csv OUT: for each row quat6D (4), quat9D (4), bias (3), bias sigma, rest, disturbed.
+reference.py FILE.csv OUT offline: the same, from samples before and after each row.
 """
 import sys
 
@@ -19,7 +20,10 @@ sensors = [
     )
 ]
 interval = (data[-1, column["t_us"]] - data[0, column["t_us"]]) / (len(data) - 1) / 1e6
-out = vqf.VQF(interval).updateBatch(*sensors)
+if sys.argv[3:] == ["offline"]:
+    out = vqf.offlineVQF(*sensors, interval)
+else:
+    out = vqf.VQF(interval).updateBatch(*sensors)
 rows = np.column_stack(
     [out["quat6D"], out["quat9D"], out["bias"], out["biasSigma"], out["restDetected"], out["magDistDetected"]]
 )

@@ -36,6 +36,9 @@ struct BiasEstimator: Sendable {
     @inline(__always)
     var sigma: Double { min(covariance.rowSumNorm, initialVariance).squareRoot() / 100 * .pi / 180 }
 
+    /// The inverse of the covariance, in (0.01 °/s)⁻².
+    var information: SymmetricMatrix { covariance.inverse }
+
     /// Updates the estimate. Must be called for each accelerometer sample.
     ///
     /// - Parameters:

@@ -43,6 +43,17 @@ struct LowPass<Vector: SIMD & Sendable>: Sendable where Vector.Scalar == Double 
     private var first = Vector(repeating: 0)
     private var second = Vector(repeating: 0)
 
+    /// Creates a filter that averages its first samples.
+    init() {}
+
+    /// Creates a filter in the steady state for a constant input.
+    init(steady value: Vector, _ filter: LowPassCoefficients) {
+        self.value = value
+        isRunning = true
+        first = (1 - filter.b0) * value
+        second = (filter.b2 - filter.a2) * value
+    }
+
     @inline(__always)
     mutating func update(
         _ input: Vector, _ filter: LowPassCoefficients, settling time: Double, interval: Double

@@ -19,6 +19,8 @@ public struct VQF: Sendable {
     /// The standard deviation of the bias in the worst direction, in rad/s.
     @inline(__always)
     public var gyroscopeBiasSigma: Double { bias.sigma }
+    /// The inverse of the bias's covariance, in (0.01 °/s)⁻².
+    var biasInformation: SymmetricMatrix { bias.information }
     /// Whether the device is at rest.
     @inline(__always)
     public var isAtRest: Bool { rest.isAtRest }
@@ -139,7 +141,7 @@ public struct VQF: Sendable {
 
     /// Returns the rotation about the direction of `vector` by its length in rad.
     @inline(__always)
-    private static func rotation(_ vector: SIMD3<Double>) -> Quaternion {
+    static func rotation(_ vector: SIMD3<Double>) -> Quaternion {
         let square = dot(vector, vector) / 4
         // Below 0.2 rad a few terms of the series are exact to the last bit and cheaper than sine and cosine.
         guard square > 0.01 else {

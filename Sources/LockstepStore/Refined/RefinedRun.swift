@@ -1,0 +1,145 @@
+import Glibc
+public import LockstepModel
+import LockstepSQLite
+
+/// A row of refined attitudes.
+public struct RefinedAttitudeRow: Sendable {
+    /// The time, in µs.
+    public var time: Int64
+    /// The quaternion (w, x, y, z), the bias (x, y, z) in rad/s and its standard deviation.
+    public var values: [Double]
+    /// Whether the device is at rest.
+    public var isAtRest: Bool
+    /// Whether the magnetic field is disturbed or unknown.
+    public var isDisturbed: Bool
+
+    /// Creates a row.
+    public init(time: Int64, values: [Double], isAtRest: Bool, isDisturbed: Bool) {
+        self.time = time
+        self.values = values
+        self.isAtRest = isAtRest
+        self.isDisturbed = isDisturbed
+    }
+}
+
+/// Writes the refined attitudes of one device, beside a running collector.
+///
+/// Rows are written in short transactions and become visible with ``complete(first:last:)``. A run that does not get
+/// there leaves the previous attitudes valid; a later run removes its rows.
+public final class RefinedRun {
+    private let path: String
+    private let database: SQLiteDatabase
+    private let device: Int64
+    private let run: Int64
+    private let insert: SQLiteStatement
+
+    /// Begins a run.
+    /// - Parameter parameters: the parameters of the method, as JSON.
+    /// - Throws: ``StoreError`` if the store cannot be written or the device is unknown.
+    public init(
+        path: String, device address: DeviceAddress, method: String, version: Int, parameters: String, now: Timestamp
+    ) throws(StoreError) {
+        self.path = path
+        do {
+            database = try SQLiteDatabase(path: path, mode: .readWrite, busyTimeout: 30_000)
+            try StoreSchema.check(database)
+            try database.keepLogFiles()
+            try RefinedSchema.create(in: database)
+            let select = try database.prepare(
+                "SELECT device_id FROM merged_devices WHERE group_name = ? AND device = ?")
+            try select.bind(address.group.rawValue, at: 1)
+            try select.bind(address.device.rawValue, at: 2)
+            guard try select.step() else { throw StoreError(.other, "no device '\(address)' in \(path)") }
+            let device = select.int64(at: 0)
+            select.reset()
+            let begin = try database.prepare(
+                """
+                INSERT INTO refined_runs (kind, device_id, method, version, parameters, created)
+                VALUES ('attitude', ?, ?, ?, ?, ?)
+                """)
+            try begin.bind(device, at: 1)
+            try begin.bind(method, at: 2)
+            try begin.bind(Int64(version), at: 3)
+            try begin.bind(parameters, at: 4)
+            try begin.bind(now.microseconds, at: 5)
+            try begin.run()
+            self.device = device
+            run = database.lastInsertRowID
+            insert = try database.prepare(
+                "INSERT INTO attitude_refined_rows VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", persistent: true)
+            // Runs that were interrupted. A run that takes longer than a day is not expected.
+            try removeRows(ofRuns: "is_complete = 0 AND created < \(now.microseconds - 86_400_000_000)")
+        } catch { throw StoreError(error, path: path) }
+    }
+
+    /// Writes rows. They are not visible yet.
+    public func write(_ rows: some Sequence<RefinedAttitudeRow>) throws(StoreError) {
+        do {
+            var iterator = rows.makeIterator()
+            var isAtEnd = false
+            // Short transactions let a collector commit in between.
+            while !isAtEnd {
+                try database.transaction {
+                    for _ in 0..<5000 {
+                        guard let row = iterator.next() else {
+                            isAtEnd = true
+                            return
+                        }
+                        try write(row)
+                    }
+                }
+            }
+        } catch { throw StoreError(error, path: path) }
+    }
+
+    private func write(_ row: RefinedAttitudeRow) throws(SQLiteError) {
+        try insert.bind(run, at: 1)
+        try insert.bind(row.time, at: 2)
+        for (index, value) in row.values.enumerated() { try insert.bind(value, at: 3 + index) }
+        try insert.bind(Int64(row.isAtRest ? 1 : 0), at: 11)
+        try insert.bind(Int64(row.isDisturbed ? 1 : 0), at: 12)
+        try insert.run()
+    }
+
+    /// Makes the rows valid from `first` (inclusive) to `last` (exclusive), in µs, instead of those of previous runs.
+    public func complete(first: Int64, last: Int64) throws(StoreError) {
+        do {
+            try database.transaction { try replaceRanges(first, last) }
+            try removeRows(
+                ofRuns: "is_complete = 1 AND run_id NOT IN (SELECT run_id FROM refined_ranges)")
+        } catch { throw StoreError(error, path: path) }
+    }
+
+    /// Removes the rows of this run.
+    public func discard() throws(StoreError) {
+        do { try removeRows(ofRuns: "run_id = \(run)") } catch { throw StoreError(error, path: path) }
+    }
+
+    private func replaceRanges(_ first: Int64, _ last: Int64) throws(SQLiteError) {
+        let others = """
+            run_id IN (SELECT run_id FROM refined_runs WHERE kind = 'attitude' AND device_id = \(device))
+            """
+        // The part of a range behind the new one, then the part before it, then ranges that are replaced entirely.
+        try database.execute(
+            """
+            INSERT OR REPLACE INTO refined_ranges SELECT run_id, \(last), last FROM refined_ranges
+                WHERE \(others) AND first < \(last) AND last > \(last);
+            UPDATE refined_ranges SET last = \(first) WHERE \(others) AND first < \(first) AND last > \(first);
+            DELETE FROM refined_ranges WHERE \(others) AND first >= \(first) AND first < \(last);
+            INSERT INTO refined_ranges VALUES (\(run), \(first), \(last));
+            UPDATE refined_runs SET is_complete = 1 WHERE run_id = \(run);
+            """)
+    }
+
+    /// Removes runs and their rows in short transactions.
+    private func removeRows(ofRuns condition: String) throws {
+        let runs = "SELECT run_id FROM refined_runs WHERE \(condition)"
+        let delete = try database.prepare(
+            """
+            DELETE FROM attitude_refined_rows WHERE (run_id, t) IN
+                (SELECT run_id, t FROM attitude_refined_rows WHERE run_id IN (\(runs)) LIMIT 5000)
+            """)
+        repeat { try delete.run() } while database.changes > 0
+        try database.execute("DELETE FROM refined_runs WHERE \(condition)")
+    }
+}

@@ -1,0 +1,83 @@
+import LockstepCommandLine
+import LockstepModel
+import LockstepMotion
+import LockstepStore
+
+/// Passes stored samples through the smoother and writes the attitudes in the time range.
+struct AttitudeRefinement {
+    private var stream: AttitudeStream
+    private let output: RefinedRun
+    private var count = 0
+    private var first: Int64?
+    private var last: Int64?
+
+    init(smoother: AttitudeSmoother, output: RefinedRun) {
+        stream = AttitudeStream(smoother: smoother)
+        self.output = output
+    }
+
+    /// - Throws: ``CommandFailure`` if there are no attitudes; `StoreError`.
+    mutating func run(_ motion: StoredMotion, _ device: DeviceAddress) throws -> RefineReport {
+        let range = (motion.from?.microseconds ?? .min)..<(motion.to?.microseconds ?? .max)
+        try motion.read(margin: stream.margin) { sample in try write(stream.append(sample), in: range) }
+        try write(stream.finish(), in: range)
+        guard let first, let last else {
+            throw CommandFailure(
+                "gyroscope and accelerometer of \(device) have no samples at the same time in this time range")
+        }
+        try output.complete(
+            first: motion.from?.microseconds ?? first, last: motion.to?.microseconds ?? last + 1)
+        return RefineReport(device: device, rows: count, parts: stream.parts, first: first, last: last)
+    }
+
+    private mutating func write(_ attitudes: [RefinedAttitude], in range: Range<Int64>) throws {
+        let rows = attitudes.lazy.filter { range.contains($0.time) }.map(RefinedAttitudeRow.init)
+        guard let begin = rows.first?.time, let end = attitudes.last(where: { range.contains($0.time) })?.time else {
+            return
+        }
+        first = first ?? begin
+        last = end
+        count += rows.count
+        try output.write(rows)
+    }
+}
+
+extension RefinedAttitudeRow {
+    fileprivate init(_ attitude: RefinedAttitude) {
+        let (rotation, bias) = (attitude.attitude, attitude.gyroscopeBias)
+        self.init(
+            time: attitude.time,
+            values: [
+                rotation.scalar, rotation.vector.x, rotation.vector.y, rotation.vector.z, bias.x, bias.y, bias.z,
+                attitude.gyroscopeBiasSigma,
+            ], isAtRest: attitude.isAtRest, isDisturbed: attitude.isMagneticFieldDisturbed)
+    }
+}
+
+/// The result of `lockstep refine`.
+struct RefineReport {
+    let device: DeviceAddress
+    let rows: Int
+    let parts: Int
+    let first: Int64
+    let last: Int64
+
+    private func speed(_ seconds: Double) -> Double { resolved(Double(last - first) / 1e6 / seconds, decimals: 1) }
+
+    func text(seconds: Double) -> String {
+        """
+        \(device): \(counted(rows, "attitude")) in \(counted(parts, "part")) from \(Timestamp(microseconds: first)) \
+        to \(Timestamp(microseconds: last)), computed in \(resolved(seconds, decimals: 2)) s \
+        (\(speed(seconds)) times real time)
+
+        """
+    }
+
+    func json(seconds: Double) -> String {
+        """
+        {"device":"\(device)","rows":\(rows),"parts":\(parts),"first":\(first),"last":\(last),\
+        "seconds":\(resolved(seconds, decimals: 3)),"speed":\(speed(seconds))}
+
+        """
+    }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import LockstepCommandLine
+import LockstepModel
+import LockstepMotion
+import LockstepStore
+
+struct RefineAttitudeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "attitude",
+        abstract: "Compute the attitude of a device from the samples before and after each time.",
+        discussion: """
+            Reads gyroscope, accelerometer and, if stored, magnetometer of one device. For each gyroscope sample, it \
+            writes a row that the view attitude_refined shows, with the attitude (device to east, magnetic north, up; \
+            without magnetometer, the heading is arbitrary) and the bias of the gyroscope. A new run replaces the rows \
+            of previous runs in its time range.
+
+            EXAMPLES
+              lockstep refine attitude --device lab/left --store sqlite:samples.db
+              lockstep refine attitude --device left --from -1d --store sqlite:samples.db
+            """)
+
+    @OptionGroup var options: StoreOptions
+
+    @Option(
+        help: "Device, as [GROUP/]DEVICE; the group is required if several groups have this device.",
+        transform: DeviceArgument.init(parsing:))
+    var device: DeviceArgument
+
+    @Option(parsing: .unconditional, help: "Start of the time range, inclusive.")
+    var from: String?
+
+    @Option(parsing: .unconditional, help: "End of the time range, exclusive.")
+    var to: String?
+
+    @Option(
+        help: """
+            Delay of the gyroscope's samples behind their timestamps, in sample intervals, 0 to 1 (default: 0.5). The \
+            attitude is advanced by this delay.
+            """)
+    var gyroscopeDelay = 0.5
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func run() throws {
+        let now = Moment.now().wall
+        let from = try from.map { try time($0, now: now) }
+        let to = try to.map { try time($0, now: now) }
+        if let from, let to, from >= to { throw CommandFailure("--from \(from) is not before --to \(to)") }
+        guard (0...1).contains(gyroscopeDelay) else {
+            throw CommandFailure("--gyroscope-delay must be from 0 to 1, not \(gyroscopeDelay)")
+        }
+        let reader = try options.sqliteReader(for: "refine")
+        let address = try address(in: reader)
+        let motion = StoredMotion(reader: reader, device: address, from: from, to: to)
+        try motion.check()
+        var parameters = AttitudeSmootherParameters()
+        parameters.gyroscopeDelay = gyroscopeDelay
+        let clock = ContinuousClock.now
+        let output = try RefinedRun(
+            path: options.sqlitePath(for: "refine"), device: address, method: AttitudeSmoother.method,
+            version: AttitudeSmoother.version, parameters: parameters.json, now: now)
+        let report: RefineReport
+        do {
+            var refinement = AttitudeRefinement(smoother: AttitudeSmoother(parameters: parameters), output: output)
+            report = try refinement.run(motion, address)
+        } catch {
+            try? output.discard()
+            throw error
+        }
+        let seconds = (ContinuousClock.now - clock) / .seconds(1)
+        Terminal.output.write(json ? report.json(seconds: seconds) : report.text(seconds: seconds))
+    }
+
+    private func address(in reader: StoreReader) throws -> DeviceAddress {
+        let addresses = try [device].addresses(among: reader.devices().map(\.address)).sorted()
+        guard addresses.count == 1, let address = addresses.first else {
+            throw CommandFailure(
+                "several groups have a device '\(device)': use "
+                    + addresses.map { "--device \($0)" }.joined(separator: " or "))
+        }
+        return address
+    }
+}
+
+extension AttitudeSmootherParameters {
+    /// The parameters that can differ between runs of one version, as JSON.
+    fileprivate var json: String {
+        """
+        {"heading_time":\(headingTime),"disturbed_field_weight":\(disturbedFieldWeight),\
+        "gyroscope_delay":\(gyroscopeDelay),"accelerometer_time":\(vqf.accelerometerTime)}
+        """
+    }
+}
