@@ -23,6 +23,7 @@ extension ClickHouseStore {
             for index in run.samples.times.indices {
                 while run.batches[batch].end <= index { batch += 1 }
                 let time = run.samples.times[index]
+                var isConflict = false
                 let hash = rows.hash(of: run.samples, at: index)
                 if let newest = series.newest, time <= newest {
                     let known = series.hashes(at: time) + (lookup[key]?[time] ?? [])
@@ -34,6 +35,7 @@ extension ClickHouseStore {
                         counts.conflicts += 1
                         guard storedConflicts + transaction.conflicts < options.conflictLimit else { continue }
                         transaction.conflicts += 1
+                        isConflict = true
                     } else {
                         counts.stored += 1
                     }
@@ -42,7 +44,7 @@ extension ClickHouseStore {
                 }
                 rows.append(
                     device: devices[device].id, run.samples, at: index, hash: hash,
-                    receivedAt: run.batches[batch].receivedAt)
+                    receivedAt: run.batches[batch].receivedAt, isConflict: isConflict)
                 series.append(time, hash)
             }
             transaction.series[key] = series
@@ -94,7 +96,8 @@ extension ClickHouseStore {
             transaction.states.append(nextVersion())
             transaction.states.endRow()
         }
-        for message in group.rejected {
+        let room = options.rejectedLimit - storedRejections - transaction.rejected.count
+        for message in group.rejected.prefix(max(0, room)) {
             transaction.rejected.append(message.at.microseconds)
             transaction.rejected.append(message.topic)
             transaction.rejected.append(message.reason)

@@ -6,6 +6,8 @@ import LockstepStore
 extension ClickHouseStore {
     /// The maximum number of devices, or of time ranges, in one query.
     private static let queryLimit = 500
+    /// The longest time between two samples of one range that is looked up, in µs.
+    private static let maxDistance: Int64 = 10_000_000
 
     /// Reads the batch numbers and the newest times of the group's devices that are needed for the first time.
     func load(_ group: IngestGroup) throws(StoreError) {
@@ -20,7 +22,10 @@ extension ClickHouseStore {
             let stream = try index(of: run.samples.stream)
             if newest[SeriesKey(device: device, stream: stream)] == nil { missing[stream, default: []].insert(device) }
         }
-        for (stream, devices) in missing { try loadNewest(of: devices.sorted(), stream: stream) }
+        let oldest = group.runs.compactMap { $0.samples.times.min() }.min() ?? .max
+        for (stream, devices) in missing {
+            try loadNewest(of: devices.sorted(), stream: stream, since: oldest)
+        }
     }
 
     private func loadNumbers(of indexes: [Int]) throws(StoreError) {
@@ -41,14 +46,17 @@ extension ClickHouseStore {
         }
     }
 
-    private func loadNewest(of indexes: [Int], stream: Int) throws(StoreError) {
+    private func loadNewest(of indexes: [Int], stream: Int, since oldest: Int64) throws(StoreError) {
         let table = streams[stream].receivedTable
         for part in indexes.chunks(of: Self.queryLimit) {
             let ids = part.map { "\(devices[$0].id)" }.joined(separator: ", ")
+            // Samples before the oldest one of the group do not matter: they can only collide with later groups, which
+            // look them up because they are not newer than this group.
+            let rows = try client.rows(
+                "SELECT device_id, max(t) FROM \(table) WHERE device_id IN (\(ids)) AND t >= \(oldest) GROUP BY device_id"
+            )
             for index in part { newest[SeriesKey(device: index, stream: stream)] = .some(nil) }
-            for row in try client.rows(
-                "SELECT device_id, max(t) FROM \(table) WHERE device_id IN (\(ids)) GROUP BY device_id")
-            {
+            for row in rows {
                 guard let device = address(row[0]), let index = deviceIndexes[device], let time = row[1] else {
                     continue
                 }
@@ -60,24 +68,22 @@ extension ClickHouseStore {
     /// Returns the hashes of stored rows, by time, with which samples of the group may collide: those that are not newer
     /// than all stored samples of their device and stream.
     func storedHashes(of group: IngestGroup) throws(StoreError) -> [SeriesKey: [Int64: [UInt64]]] {
-        var ranges: [SeriesKey: ClosedRange<Int64>] = [:]
+        var late: [SeriesKey: [Int64]] = [:]
         for run in group.runs {
             guard let device = deviceIndexes[run.device] else { continue }
             let key = SeriesKey(device: device, stream: try index(of: run.samples.stream))
             guard let newest = newest[key] ?? nil else { continue }
-            let late = run.samples.times.filter { $0 <= newest }
-            guard let first = late.min(), let last = late.max() else { continue }
-            let known = ranges[key] ?? first...last
-            ranges[key] = min(known.lowerBound, first)...max(known.upperBound, last)
+            late[key, default: []] += run.samples.times.filter { $0 <= newest }
         }
+        let ranges = late.flatMap { key, times in Self.ranges(of: times).map { (key: key, range: $0) } }
         var result: [SeriesKey: [Int64: [UInt64]]] = [:]
-        for (stream, ranges) in Dictionary(grouping: ranges, by: \.key.stream) {
+        for (stream, ranges) in Dictionary(grouping: ranges, by: { $0.key.stream }) {
             for part in ranges.chunks(of: Self.queryLimit) {
                 let conditions = part.map { key, range in
                     "(device_id = \(devices[key.device].id) AND t >= \(range.lowerBound) AND t <= \(range.upperBound))"
                 }
                 for row in try client.rows(
-                    "SELECT device_id, t, values_hash FROM \(streams[stream].receivedTable) WHERE "
+                    "SELECT device_id, t, _values_hash FROM \(streams[stream].receivedTable) WHERE "
                         + conditions.joined(separator: " OR "))
                 {
                     guard let device = address(row[0]).flatMap({ deviceIndexes[$0] }),
@@ -88,6 +94,20 @@ extension ClickHouseStore {
             }
         }
         return result
+    }
+
+    /// Returns ranges that contain all `times`. Times that are far apart are in different ranges, so that a sample with a
+    /// wrong time does not make the store read the history in between.
+    static func ranges(of times: [Int64]) -> [ClosedRange<Int64>] {
+        var ranges: [ClosedRange<Int64>] = []
+        for time in times.sorted() {
+            if let last = ranges.last, time.subtractingReportingOverflow(last.upperBound).partialValue <= maxDistance {
+                ranges[ranges.count - 1] = last.lowerBound...time
+            } else {
+                ranges.append(time...time)
+            }
+        }
+        return ranges
     }
 }
 

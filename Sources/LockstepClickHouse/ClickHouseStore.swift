@@ -14,6 +14,8 @@ public final class ClickHouseStore: SampleStore {
         public var survivesPowerLoss = true
         /// The maximum number of conflicting samples that one run of the program stores. Further ones are only counted.
         public var conflictLimit = 100_000
+        /// The maximum number of rejected messages that one run of the program stores.
+        public var rejectedLimit = 10_000
         /// The minimum time between two commits. Each commit creates a file for each table, which ClickHouse has to
         /// merge later.
         public var minInterval = Duration.milliseconds(200)
@@ -46,6 +48,7 @@ public final class ClickHouseStore: SampleStore {
     private var lastCommit: ContinuousClock.Instant?
     private var lastVersion: UInt64 = 0
     var storedConflicts = 0
+    var storedRejections = 0
     var transaction = Transaction()
 
     /// Opens the database at `address`, and creates its tables if they do not exist.
@@ -57,7 +60,8 @@ public final class ClickHouseStore: SampleStore {
         self.options = options
         streams = catalog.streams
         streamIndexes = Dictionary(uniqueKeysWithValues: streams.enumerated().map { ($1, $0) })
-        client = try ClickHouseClient(address)
+        // A collector that waits longer would lose its connection to the broker, and then its supervisor stops it.
+        client = try ClickHouseClient(address, timeout: 20_000)
         let version = try ServerVersion(client)
         if options.survivesPowerLoss, !version.syncsInserts {
             throw StoreError(
@@ -70,8 +74,11 @@ public final class ClickHouseStore: SampleStore {
         let schema = ClickHouseSchema(storage: storage, streams: streams)
         try schema.update(client, database: address.database)
         try schema.deleteOldRejections(client, at: Moment.now().wall)
-        try StreamDefinitions(client: client).register(catalog.declared)
         for record in try DeviceRecord.readAll(client) { try register(record) }
+        for table in ["received_devices", "received_states"] {
+            let newest = try client.rows("SELECT max(version) FROM \(table)").first?[0].flatMap { UInt64($0) }
+            lastVersion = max(lastVersion, newest ?? 0)
+        }
     }
 
     /// Adds a group to the current transaction.
@@ -95,17 +102,24 @@ public final class ClickHouseStore: SampleStore {
         self.transaction = Transaction()
         guard !transaction.isEmpty else { return IngestResult() }
         waitForInterval()
-        // The order matters: see the description of the type.
-        for (_, samples) in transaction.samples.sorted(by: { $0.key < $1.key }) {
-            try insert(samples.rows, into: samples.stream.receivedTable, samples.stream.receivedColumns)
-        }
-        try insert(transaction.states, into: "received_states", StateColumns.names)
-        try insert(transaction.rejected, into: "rejected", ["at", "topic", "reason", "size", "head"])
+        let due: Set<Int>
         let areCountersDue = ContinuousClock.now - devicesWritten >= Self.deviceInterval
         let changed = Set(transaction.devices.keys)
-        let due = areCountersDue ? dirtyDevices.union(changed) : transaction.urgentDevices
-        try write(due.map { transaction.devices[$0] ?? devices[$0] })
-        try write(transaction.numbers)
+        do {
+            // The order matters: see the description of the type.
+            for (_, samples) in transaction.samples.sorted(by: { $0.key < $1.key }) {
+                try insert(samples.rows, into: samples.stream.receivedTable, samples.stream.receivedColumns)
+            }
+            try insert(transaction.states, into: "received_states", StateColumns.names)
+            try insert(transaction.rejected, into: "rejected", ["at", "topic", "reason", "size", "head"])
+            due = areCountersDue ? dirtyDevices.union(changed) : transaction.urgentDevices
+            try write(due.map { transaction.devices[$0] ?? devices[$0] })
+            try write(transaction.numbers)
+        } catch {
+            // Some samples may be stored. They are looked up before the next ones are inserted.
+            for key in transaction.series.keys { newest[key] = nil }
+            throw error
+        }
         adopt(transaction)
         dirtyDevices.formUnion(changed)
         dirtyDevices.subtract(due)
@@ -196,6 +210,7 @@ public final class ClickHouseStore: SampleStore {
         for (key, series) in transaction.series { newest[key] = series.newest }
         for (number, set) in transaction.numbers { numbers[number] = set }
         storedConflicts += transaction.conflicts
+        storedRejections += transaction.rejected.count
     }
 
     private func result(of transaction: Transaction) -> IngestResult {

@@ -25,7 +25,8 @@ public struct StoreAddressError: Error, Hashable, CustomStringConvertible {
     let text: String
     /// The text with the valid forms.
     public var description: String {
-        "'\(text)' is not a store: use sqlite:PATH or clickhouse://[user@]host[:port]/database"
+        // A text with @ may contain a password.
+        "\(text.contains("@") ? "the address" : "'\(text)'") is not a store: use sqlite:PATH or clickhouse://[user@]host[:port]/database"
     }
 }
 

@@ -19,8 +19,12 @@ public struct KernelDiscipline: Hashable, Sendable {
         var state = timex()
         let result = adjtimex(&state)
         guard result >= 0 else { return nil }
+        // systemd-timesyncd and phc2sys state no error (both 0, or an estimate above the maximum), although the clock has
+        // one. Their clocks count as not disciplined.
+        let statesError = state.esterror > 0 && state.esterror <= state.maxerror
         return KernelDiscipline(
-            isSynchronised: result != TIME_ERROR && state.status & STA_UNSYNC == 0, maxError: Int64(state.maxerror))
+            isSynchronised: statesError && result != TIME_ERROR && state.status & STA_UNSYNC == 0,
+            maxError: Int64(state.maxerror))
     }
 }
 

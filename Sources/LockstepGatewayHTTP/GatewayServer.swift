@@ -69,5 +69,8 @@ public struct GatewayServer: Service {
         ]
         if configuration.pageFolder == nil { metadata["page"] = "missing" }
         logger.info("server started", metadata: metadata)
+        if configuration.users != nil, configuration.tls == nil, !configuration.listen.isLoopback {
+            logger.warning("tokens are sent without TLS: set --tls-certificate and --tls-key, or use a proxy with TLS")
+        }
     }
 }

@@ -12,8 +12,11 @@ struct Transfer {
         case refused(String)
     }
 
-    /// The longest time of a request, in s.
+    /// The longest time of an HTTP request, in s.
     private static let timeout = 10
+    /// The longest time of an e-mail, in s. A server that was interrupted after it has accepted the message would get it
+    /// again, and RFC 5321 allows it ten minutes.
+    private static let mailTimeout = 600
 
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
@@ -53,6 +56,7 @@ struct Transfer {
         -> Outcome
     {
         perform(url) { handle in
+            _ = curl_set_long(handle, CURLOPT_TIMEOUT, mailTimeout)
             _ = curl_set_pointer(handle, CURLOPT_PROTOCOLS_STR, "smtp,smtps")
             // A password is sent over TLS only.
             let level = password == nil ? CURLUSESSL_TRY : CURLUSESSL_ALL
@@ -95,6 +99,7 @@ struct Transfer {
         defer { curl_easy_cleanup(handle) }
         _ = curl_set_pointer(handle, CURLOPT_URL, url)
         _ = curl_set_long(handle, CURLOPT_TIMEOUT, timeout)
+        _ = curl_set_long(handle, CURLOPT_CONNECTTIMEOUT, timeout)
         _ = curl_set_long(handle, CURLOPT_NOSIGNAL, 1)
         // The answer is not needed.
         _ = curl_set_writer(handle, { _, size, count, _ in size * count }, nil)

@@ -29,6 +29,7 @@ extension CollectorCommand {
 
     private func clickHouseOptions(_ settings: Settings) throws -> ClickHouseStore.Options {
         var options = ClickHouseStore.Options()
+        if let limit = try rowLimit("keep-rejected", keepRejected, settings) { options.rejectedLimit = limit }
         if let limit = try rowLimit("keep-conflicts", keepConflicts, settings) { options.conflictLimit = limit }
         options.survivesPowerLoss = try survivesPowerLoss(settings)
         return options

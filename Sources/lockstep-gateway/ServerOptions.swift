@@ -52,6 +52,7 @@ struct ServerOptions: ParsableArguments {
         configuration.tls = tls
         configuration.pageFolder = page ?? JoinFolder.find()
         configuration.limits.body = maximumPayload
+        configuration.pendingBytes = max(configuration.pendingBytes, 2 * maximumPayload)
         if let connections { configuration.limits.connections = connections }
         if let problem = configuration.safetyProblem { throw CommandFailure(problem) }
         return configuration

@@ -85,6 +85,9 @@ struct QueryCommand: ParsableCommand {
         }
         let selections = try selections(reader)
         if time == .collector {
+            if last, to != nil {
+                throw CommandFailure("use either --last or --to with --time collector, not both")
+            }
             return try printOnCollectorTime(
                 stream, detail, from: from, to: to, selections, try options.sqliteReader(for: "query --time collector"))
         }

@@ -40,7 +40,7 @@ struct StoreTests {
             try await server.execute(
                 """
                 INSERT INTO received_accelerometer
-                SELECT device_id, t, x, y, z, rank - 5000000, values_hash FROM received_accelerometer WHERE z = -1
+                SELECT device_id, t, x, y, z, _rank - 5000000, _values_hash FROM received_accelerometer WHERE z = -1
                 """)
             try await server.execute("OPTIMIZE TABLE received_accelerometer FINAL")
             #expect(

@@ -20,7 +20,7 @@ struct StepTotals {
         guard end > floor, count >= 0, let count = Int64(exactly: count), ends.insert(end).inserted else { return }
         // Any client may send a count that would overflow the sum.
         steps = min(1 << 53, steps + min(count, 1 << 53))
-        if let distance, distance >= 0 { self.distance = (self.distance ?? 0) + distance }
+        if let distance, distance >= 0 { self.distance = min(1e15, (self.distance ?? 0) + distance) }
         if count > 0 { lastStep = max(lastStep ?? end, end) }
         guard ends.count > Self.maxIntervals else { return }
         let sorted = ends.sorted()

@@ -8,12 +8,15 @@ final class ClickHouseClient {
     var settings = ""
 
     /// - Throws: ``StoreError`` if libcurl cannot start.
-    init(_ address: ClickHouseAddress) throws(StoreError) {
+    /// - Parameter timeout: the maximum duration of a request, in ms.
+    init(_ address: ClickHouseAddress, timeout: Int = 300_000) throws(StoreError) {
         self.address = address
         var headers: [String] = []
         if let user = address.user { headers.append("X-ClickHouse-User: \(user)") }
         if let password = address.password { headers.append("X-ClickHouse-Key: \(password)") }
-        do { connection = try HTTPConnection(headers: headers) } catch { throw StoreError(.other, "\(error)") }
+        do { connection = try HTTPConnection(headers: headers, timeout: timeout) } catch {
+            throw StoreError(.other, "\(error)")
+        }
     }
 
     /// Executes a statement without a result.

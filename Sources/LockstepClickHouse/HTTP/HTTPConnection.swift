@@ -28,7 +28,7 @@ final class HTTPConnection {
     ///   - headers: the header lines of every request.
     ///   - timeout: the maximum duration of a request, in ms.
     /// - Throws: ``Failure`` if libcurl cannot start.
-    init(headers lines: [String], connectTimeout: Int = 5000, timeout: Int = 60_000) throws(Failure) {
+    init(headers lines: [String], connectTimeout: Int = 5000, timeout: Int = 300_000) throws(Failure) {
         guard Self.isInitialized, let handle = curl_easy_init() else {
             throw Failure(description: "libcurl cannot start")
         }

@@ -32,7 +32,9 @@ struct ServerVersion: CustomStringConvertible, Equatable {
     /// Settings of every request, as parameters of an address.
     var settings: String {
         // Samples of a device whose clock was wrong may be in many partitions.
-        isAtLeast(19, 4) ? "&max_partitions_per_insert_block=0" : ""
+        let partitions = isAtLeast(19, 4) ? "&max_partitions_per_insert_block=0" : ""
+        // An asynchronous insert would be answered before its rows are stored.
+        return partitions + (isAtLeast(21, 12) ? "&async_insert=0" : "")
     }
 
     private func isAtLeast(_ year: Int, _ release: Int) -> Bool { (self.year, self.release) >= (year, release) }

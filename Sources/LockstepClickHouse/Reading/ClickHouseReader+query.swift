@@ -45,7 +45,7 @@ extension ClickHouseReader {
             let part = max(span.lowerBound, times.lowerBound)...min(span.upperBound, times.upperBound - 1)
             let read = try read(select.statement(of: id, part), select, each)
             guard read.goesOn else { return }
-            window.record(rows: read.rows)
+            window.record(rows: read.samples)
             if read.rows == 0 {
                 // Skip a gap of any length.
                 let rest = span.upperBound..<times.upperBound
@@ -59,17 +59,18 @@ extension ClickHouseReader {
 
     private func read(
         _ statement: String, _ select: SampleSelect, _ each: (Int64, [Double]) throws -> Bool
-    ) throws -> (rows: Int, goesOn: Bool) {
+    ) throws -> (rows: Int, samples: Int, goesOn: Bool) {
         var reader = RowBinaryReader(try client.binary(statement))
-        var count = 0
+        var (count, samples) = (0, 0)
         while !reader.isAtEnd {
             let row: (time: Int64, values: [Double])
             do { row = try select.row(from: &reader) } catch {
                 throw StoreError(.other, "the answer of \(address) ends within a row: try again")
             }
             count += 1
-            guard try each(row.time, row.values) else { return (count, false) }
+            samples += select.samples(in: row.values)
+            guard try each(row.time, row.values) else { return (count, samples, false) }
         }
-        return (count, true)
+        return (count, samples, true)
     }
 }

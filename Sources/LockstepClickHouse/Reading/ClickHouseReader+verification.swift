@@ -10,7 +10,7 @@ extension ClickHouseReader {
             let rows = try client.rows(
                 """
                 SELECT device_id, count(), sum(versions - 1) FROM (
-                    SELECT device_id, t, uniqExact(values_hash) AS versions FROM \(stream.receivedTable)
+                    SELECT device_id, t, uniqExact(_values_hash) AS versions FROM \(stream.receivedTable)
                     GROUP BY device_id, t
                 ) GROUP BY device_id
                 """)
@@ -36,9 +36,9 @@ extension ClickHouseReader {
         if try hasTable(of: block.stream) {
             let rows = try client.rows(
                 """
-                SELECT t, values_hash FROM \(block.stream.receivedTable)
+                SELECT t, _values_hash FROM \(block.stream.receivedTable)
                 WHERE device_id = \(DeviceRecord.id(of: device)) AND t >= \(first) AND t <= \(last)
-                ORDER BY t, rank DESC, values_hash LIMIT 1 BY t
+                ORDER BY t, _rank DESC, _values_hash LIMIT 1 BY t
                 """)
             for row in rows {
                 guard let time = row[0].flatMap({ Int64($0) }), let hash = row[1].flatMap({ UInt64($0) }) else {

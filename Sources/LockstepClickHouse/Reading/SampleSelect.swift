@@ -36,8 +36,14 @@ struct SampleSelect {
         """
         SELECT t, \(stream.columns.map(\.name).joined(separator: ", ")) FROM \(stream.receivedTable)
         WHERE device_id = \(device) AND t >= \(times.lowerBound) AND t <= \(times.upperBound)
-        ORDER BY t, rank DESC, values_hash LIMIT 1 BY t
+        ORDER BY t, _rank DESC, _values_hash LIMIT 1 BY t
         """
+    }
+
+    /// Returns the number of samples that a row stands for.
+    func samples(in values: [Double]) -> Int {
+        guard case .averages = detail else { return 1 }
+        return Int(values.last ?? 1)
     }
 
     /// Reads a row. NaN stands for null.
@@ -59,7 +65,7 @@ struct SampleSelect {
     private func value(
         of column: SensorStream.Column, from reader: inout RowBinaryReader
     ) throws(RowBinaryReader.Truncated) -> Double {
-        if !column.isRequired, try reader.isNull() { return .nan }
+        if try reader.isNull() { return .nan }
         switch column.kind {
         case .real: return try reader.double()
         case .integer: return Double(try reader.integer())

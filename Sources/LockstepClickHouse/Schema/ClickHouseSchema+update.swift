@@ -9,6 +9,7 @@ extension ClickHouseSchema {
             "SELECT name FROM system.databases WHERE name = '\(database)'", inDatabase: false)
         if databases.isEmpty { try client.execute("CREATE DATABASE IF NOT EXISTS \(database)", inDatabase: false) }
         for table in baseTables { try client.execute(table) }
+        try StreamDefinitions(client: client).register(streams.filter(\.isDeclared))
         let stored = try client.rows("SELECT version, views FROM lockstep_schema ORDER BY at DESC LIMIT 1").first
         let version = stored?[0].flatMap { Int($0) } ?? 0
         guard version <= Self.version else {
@@ -16,6 +17,7 @@ extension ClickHouseSchema {
                 .schema, "the database \(database) was written by a newer version of Lockstep: update this program")
         }
         for stream in streams { try update(stream, client) }
+        try syncTables(client)
         // The server does not keep the text of a view unchanged, so that the texts cannot be compared.
         let fingerprint = views.reduce(into: StableHash()) { $0.combine("\($1.name)\n\($1.select)\n") }.value
         guard version < Self.version || stored?[1] != "\(fingerprint)" else { return }
@@ -25,6 +27,17 @@ extension ClickHouseSchema {
         }
         let now = Moment.now().wall.microseconds
         try client.execute("INSERT INTO lockstep_schema VALUES (\(Self.version), \(fingerprint), \(now))")
+    }
+
+    /// Lets inserts into all tables wait for the disk, also if the tables were created without this.
+    private func syncTables(_ client: ClickHouseClient) throws(StoreError) {
+        guard storage.syncsInserts else { return }
+        let tables = try client.rows(
+            "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'")
+        for row in tables {
+            guard let table = row[0] else { continue }
+            try client.execute("ALTER TABLE `\(table)` MODIFY SETTING \(StorageSettings.settings)")
+        }
     }
 
     /// Deletes the rejected messages that are older than ``rejectedDays``.

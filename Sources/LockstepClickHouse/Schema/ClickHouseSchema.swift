@@ -21,7 +21,7 @@ struct ClickHouseSchema {
             """
             CREATE TABLE IF NOT EXISTS lockstep_schema (
                 version UInt32, views UInt64, at Int64
-            ) ENGINE = MergeTree ORDER BY at
+            ) ENGINE = MergeTree ORDER BY at\(storage.clause)
             """,
             // A row holds everything about a device. The row with the highest version is the current one.
             """
@@ -54,7 +54,7 @@ struct ClickHouseSchema {
             """
             CREATE TABLE IF NOT EXISTS streams (
                 name String, table_name String, definition String, at UInt64
-            ) ENGINE = ReplacingMergeTree(at) ORDER BY name
+            ) ENGINE = ReplacingMergeTree(at) ORDER BY name\(storage.clause)
             """,
             """
             CREATE TABLE IF NOT EXISTS rejected (
@@ -92,7 +92,7 @@ struct ClickHouseSchema {
                 "conflicts",
                 streams.map { stream in
                     """
-                    SELECT device_id, '\(stream.name)' AS stream, t, uniqExact(values_hash) - 1 AS conflicts
+                    SELECT device_id, '\(stream.name)' AS stream, t, uniqExact(_values_hash) - 1 AS conflicts
                     FROM \(stream.receivedTable) GROUP BY device_id, t HAVING conflicts > 0
                     """
                 }.joined(separator: "\nUNION ALL\n")
@@ -126,7 +126,10 @@ struct ClickHouseSchema {
         var syncsInserts: Bool
 
         /// The clause at the end of CREATE TABLE.
-        var clause: String { syncsInserts ? " SETTINGS fsync_after_insert = 1, fsync_part_directory = 1" : "" }
+        var clause: String { syncsInserts ? " SETTINGS \(Self.settings)" : "" }
+
+        /// The settings with which an insert waits until its files are on the disk.
+        static let settings = "fsync_after_insert = 1, fsync_part_directory = 1"
     }
 }
 
@@ -135,7 +138,7 @@ extension SensorStream {
     var receivedTable: String { "received_" + table }
 
     /// The names of the columns of ``receivedTable``, in the order in which ``SampleRows`` writes them.
-    var receivedColumns: [String] { ["device_id", "t"] + columns.map(\.name) + ["rank", "values_hash"] }
+    var receivedColumns: [String] { ["device_id", "t"] + columns.map(\.name) + ["_rank", "_values_hash"] }
 
     /// The statement that creates ``receivedTable``.
     ///
@@ -145,9 +148,9 @@ extension SensorStream {
         let values = columns.map { "\($0.name) \($0.clickHouseType)" }
         return """
             CREATE TABLE IF NOT EXISTS \(receivedTable) (
-                device_id Int64, t Int64, \(values.joined(separator: ", ")), rank UInt64, values_hash UInt64
-            ) ENGINE = ReplacingMergeTree(rank) PARTITION BY intDiv(t, \(partitionLength))
-            ORDER BY (device_id, t, values_hash)\(storage.clause)
+                device_id Int64, t Int64, \(values.joined(separator: ", ")), _rank UInt64, _values_hash UInt64
+            ) ENGINE = ReplacingMergeTree(_rank) PARTITION BY greatest(intDiv(t, \(partitionLength)), \(firstPartition))
+            ORDER BY (device_id, t, _values_hash)\(storage.clause)
             """
     }
 
@@ -155,7 +158,7 @@ extension SensorStream {
     var samplesView: String {
         """
         SELECT device_id, t, \(columns.map(\.name).joined(separator: ", ")) FROM \(receivedTable)
-        ORDER BY device_id, t, rank DESC, values_hash LIMIT 1 BY device_id, t
+        ORDER BY device_id, t, _rank DESC, _values_hash LIMIT 1 BY device_id, t
         """
     }
 
@@ -164,13 +167,13 @@ extension SensorStream {
         let values = columns.map(\.name).joined(separator: ", ")
         return """
             SELECT group_name, device, toDateTime(intDiv(t, 1000000), 'UTC') AS time, \(values), t
-            FROM \(table) ANY INNER JOIN devices USING device_id
+            FROM \(table) ALL INNER JOIN devices USING device_id
             """
     }
 }
 
 extension SensorStream.Column {
-    /// The type of the column. Values that may be unknown are nullable.
+    /// The type of the column. It is always nullable: rows from before a column was added have no value.
     var clickHouseType: String {
         let type =
             switch kind {
@@ -178,9 +181,11 @@ extension SensorStream.Column {
             case .integer: "Int64"
             case .choice: "String"
             }
-        return isRequired ? type : "Nullable(\(type))"
+        return "Nullable(\(type))"
     }
 }
 
 /// The time span of a partition: a twelfth of a mean year, in µs.
 private let partitionLength = 2_629_746_000_000
+/// The partition of all samples before 2020, so that devices whose clock is wrong do not create hundreds of partitions.
+private let firstPartition = 600

@@ -9,40 +9,43 @@ struct SampleRows {
 
     init(_ stream: SensorStream) { self.stream = stream }
 
-    /// Returns the hash of a sample's values. Equal values have equal hashes.
+    /// Returns the hash of a sample's known values. Equal values have equal hashes.
     func hash(of samples: SampleBlock, at index: Int) -> UInt64 {
         var hash = StableHash()
         for (column, values) in zip(stream.columns, samples.columns) {
             let value = column.kind.stored(values[index])
+            // Without unknown values, the hash stays the same when the stream gains a column.
+            guard !value.isNaN else { continue }
+            hash.combine(column.name)
             switch column.kind {
-            // Adding 0 turns -0 into 0. All NaNs mean the same: unknown.
-            case .real, .integer: hash.combine(value.isNaN ? 0x7FF8_0000_0000_0001 : (value + 0).bitPattern)
-            case .choice(let words): hash.combine(value.isNaN ? "" : words[Int(value)] + "\n")
+            // Adding 0 turns -0 into 0.
+            case .real, .integer: hash.combine((value + 0).bitPattern)
+            case .choice(let words): hash.combine(words[Int(value)])
             }
         }
         return hash.value
     }
 
     /// Appends sample `index` of `samples`.
+    /// - Parameter isConflict: whether a sample with the same time and other values is stored.
     mutating func append(
-        device: Int64, _ samples: SampleBlock, at index: Int, hash: UInt64, receivedAt: Timestamp
+        device: Int64, _ samples: SampleBlock, at index: Int, hash: UInt64, receivedAt: Timestamp, isConflict: Bool
     ) {
         rows.append(device)
         rows.append(samples.times[index])
         for (column, values) in zip(stream.columns, samples.columns) {
             let value = column.kind.stored(values[index])
-            // A collector rejects samples without a required value.
-            if !column.isRequired {
-                rows.append(isNull: value.isNaN)
-                guard !value.isNaN else { continue }
-            }
+            rows.append(isNull: value.isNaN)
+            guard !value.isNaN else { continue }
             switch column.kind {
             case .real: rows.append(value + 0)
-            case .integer: rows.append(value.isNaN ? 0 : Int64(value))
-            case .choice(let words): rows.append(value.isNaN ? "" : words[Int(value)])
+            case .integer: rows.append(Int64(value))
+            case .choice(let words): rows.append(words[Int(value)])
             }
         }
-        rows.append(UInt64.max - UInt64(clamping: receivedAt.microseconds))
+        // A sample ranks above all of its conflicts, and of two samples the one received first ranks higher.
+        let rank = UInt64(Int64.max) - UInt64(clamping: receivedAt.microseconds)
+        rows.append(isConflict ? rank : rank | 1 << 63)
         rows.append(hash)
         rows.endRow()
     }

@@ -71,10 +71,11 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Returns whether a tick of the rules has something to do. Returns false while the store is busy.
+    /// Returns whether a tick of the rules has something to do. While the store is busy, this is unknown, and the tick
+    /// may be part of the next commit.
     func isTickDue(_ tick: IngestGroup.Tick) -> Bool {
-        guard isIdle else { return false }
-        return state.withLockIfAvailable { $0.rules?.isTickDue(tick) ?? false } ?? false
+        guard isIdle else { return true }
+        return state.withLockIfAvailable { $0.rules?.isTickDue(tick) ?? false } ?? true
     }
 
     /// Returns the notifications that earlier runs have left.

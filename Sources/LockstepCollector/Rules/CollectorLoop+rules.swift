@@ -49,7 +49,12 @@ extension CollectorLoop {
         guard configuration.loadRules != nil else { return }
         let content = mailbox.take()
         notifications.add(content.updates)
-        if content.reloadsRules { loadRules() }
+        if content.reloadsRules { notifications.reloadsRules = true }
+        // Within a transaction, the states of the rules are not those in the store.
+        if notifications.reloadsRules, !machine.hasHandedOver {
+            notifications.reloadsRules = false
+            loadRules()
+        }
         intake.group.deliveries += notifications.takeResults()
         guard isConnected, moment.boot >= notifications.nextTick, let since = notifications.listeningSince else {
             return
@@ -70,16 +75,19 @@ extension CollectorLoop {
     func publishEvents() {
         guard !notifications.unpublished.isEmpty else { return }
         notifications.publish { delivery, isRetained in
-            guard let device = delivery.event.event.device else { return nil }
-            do {
-                return try link.publish(
-                    MQTTMessage(
-                        topic: configuration.root.topic(device, .event), payload: EventJSON.encode(delivery.event),
-                        qos: .atLeastOnce, isRetained: isRetained))
-            } catch {
-                logger.error("publishing failed", metadata: ["channel": "event", "error": "\(error)"])
-                return nil
+            guard let device = delivery.event.event.device else {
+                throw PublishError("an event without a device has no topic: use another way")
             }
+            return try link.publish(
+                MQTTMessage(
+                    topic: configuration.root.topic(device, .event), payload: EventJSON.encode(delivery.event),
+                    qos: .atLeastOnce, isRetained: isRetained))
         }
     }
+}
+
+/// The reason why an event can never be published.
+private struct PublishError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
 }

@@ -10,6 +10,8 @@ struct Notifications {
     var notifier: Notifier?
     /// The start of the connection to the broker in µs of the boot clock, or nil without a connection.
     private(set) var listeningSince: Int64?
+    /// Whether the rules have to be read again after the current transaction.
+    var reloadsRules = false
     /// The time of the next check whether rules need a tick, in µs of the boot clock.
     var nextTick: Int64 = 0
     /// The notifications by MQTT that are not published yet.
@@ -57,27 +59,38 @@ struct Notifications {
     }
 
     /// Publishes what waits for the broker.
+    ///
+    /// A notification that cannot be published is given up, so that it does not hold up the following ones.
     /// - Parameter publish: returns the id of the packet, or nil without a connection.
-    mutating func publish(_ publish: (EventDelivery, _ isRetained: Bool) -> Int32?) {
-        var rest: [EventDelivery] = []
-        for delivery in unpublished {
-            guard case .mqtt(let isRetained) = rules.ways[delivery.way], rest.isEmpty,
-                let id = publish(delivery, isRetained)
-            else {
-                rest.append(delivery)
+    mutating func publish(_ publish: (EventDelivery, _ isRetained: Bool) throws -> Int32?) {
+        let waiting = unpublished
+        unpublished = []
+        for (index, delivery) in waiting.enumerated() {
+            guard case .mqtt(let isRetained) = rules.ways[delivery.way] else {
+                // The rules have changed. The notifier knows the other ways.
+                notifier?.add(delivery)
                 continue
             }
-            inFlight[id] = delivery
+            do {
+                guard let id = try publish(delivery, isRetained) else {
+                    unpublished += waiting[index...]
+                    return
+                }
+                inFlight[id] = delivery
+            } catch {
+                results.append(Self.result(of: delivery, error: "\(error)"))
+            }
         }
-        unpublished = rest
     }
 
     mutating func didPublish(id: Int32, refusal: String?) {
         guard let delivery = inFlight.removeValue(forKey: id) else { return }
-        let now = Moment.now().wall
-        results.append(
-            DeliveryUpdate(
-                id: delivery.id, state: refusal == nil ? .sent : .dead, attempts: delivery.attempts, due: now,
-                error: refusal))
+        results.append(Self.result(of: delivery, error: refusal))
+    }
+
+    private static func result(of delivery: EventDelivery, error: String?) -> DeliveryUpdate {
+        DeliveryUpdate(
+            id: delivery.id, state: error == nil ? .sent : .dead, attempts: delivery.attempts, due: Moment.now().wall,
+            error: error)
     }
 }

@@ -49,7 +49,10 @@ final class CollectorLoop {
         wakeupForRules = wakeup
         writer = StoreWriter(store)
         machine = TurnMachine(configuration.turn, at: .now)
-        let known = try writer.lifecycles()
+        // Other collectors may store other groups in the same place.
+        let known = try writer.lifecycles().filter { device, _ in
+            configuration.groups.isEmpty || configuration.groups.contains(device.group)
+        }
         intake = Intake(
             root: configuration.root, limits: configuration.limits, maximumFuture: configuration.maximumFuture,
             maximumDevices: configuration.maximumDevices, devices: known.keys)

@@ -100,6 +100,9 @@ public struct JoinAdapter: GatewayAdapter {
                     .malformed,
                     "a sample of \(stream) is no list of a time in µs and at most \(stream.columns.count) values")
             }
+            guard (1..<1 << 53).contains(time) else {
+                throw Refusal(.malformed, "a sample of \(stream) has a time that is not in µs since 1970")
+            }
             var reading = Reading(name, at: time)
             for (column, value) in zip(stream.columns, values.dropFirst()) {
                 switch value {

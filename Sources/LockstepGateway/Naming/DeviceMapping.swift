@@ -24,7 +24,7 @@ public struct DeviceMapping: Sendable {
     /// Returns the address of a sender.
     /// - Parameter claimed: the address that the sender gave itself. It counts only for a sender that is not in
     ///   ``entries``, and only in ``claimedGroup``.
-    /// - Throws: ``Refusal`` of kind `unknownSender`.
+    /// - Throws: ``Refusal`` of kind `unknownSender`, or `nameTaken` if the address belongs to another entry.
     public func address(of sender: ForeignName, claimed: DeviceAddress? = nil) throws(Refusal) -> DeviceAddress {
         let name = sender.description
         if let known = entries[name] { return known }
@@ -40,7 +40,7 @@ public struct DeviceMapping: Sendable {
                     "the sender '\(name.prefix(200))' may not join the group '\(claimed.group)': add it to the setting "
                         + "'map', or use the group '\(claimedGroup)'")
             }
-            return claimed
+            return try unreserved(claimed, for: name)
         }
         let characters = sender.parts.joined(separator: "-").unicodeScalars.map { scalar in
             Self.isValid(scalar) ? Character(scalar) : "_"
@@ -50,7 +50,17 @@ public struct DeviceMapping: Sendable {
                 .unknownSender,
                 "the name '\(name.prefix(200))' is empty or too long for a device id: add it to the setting 'map'")
         }
-        return DeviceAddress(group: group, device: device)
+        return try unreserved(DeviceAddress(group: group, device: device), for: name)
+    }
+
+    /// Returns an address, unless ``entries`` gives it to another sender.
+    private func unreserved(_ address: DeviceAddress, for name: String) throws(Refusal) -> DeviceAddress {
+        guard !entries.values.contains(address) else {
+            throw Refusal(
+                .nameTaken,
+                "'\(name.prefix(200))' would be the device \(address), which the setting 'map' gives to another sender")
+        }
+        return address
     }
 
     /// Whether a sender has an entry of its own, so that it may share an address with another sender.

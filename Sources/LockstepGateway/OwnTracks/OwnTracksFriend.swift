@@ -40,7 +40,8 @@ enum OwnTracksFriend {
 
     /// The tracker id: that of the message, or the last two characters of the device.
     private static func identifier(_ content: JSONValue, _ topic: String) -> String {
-        content["tid"]?.string.flatMap { (1...2).contains($0.count) ? $0 : nil } ?? String(topic.suffix(2))
+        content["tid"]?.string.flatMap { (1...2).contains($0.count) && $0.utf8.count <= 8 ? $0 : nil }
+            ?? String(topic.suffix(2))
     }
 
     private static func isBase64(_ byte: UInt8) -> Bool {

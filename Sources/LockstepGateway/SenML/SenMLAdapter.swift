@@ -37,6 +37,7 @@ public struct SenMLAdapter: GatewayAdapter {
         let named = deviceName(of: message)
         var reports: [ForeignReport] = []
         var indexes: [ForeignName: Int] = [:]
+        var latest: [ReadingKey: Int] = [:]
         for record in pack.records {
             let (device, measurement) = Self.split(record.name)
             let sender = ForeignName(name, senderNames(named, device, user: message.request?.user))
@@ -46,7 +47,7 @@ public struct SenMLAdapter: GatewayAdapter {
                 reports.append(ForeignReport(sender: sender))
                 if !message.isRetained { reports[index].presence = ForeignPresence(.foreground, reason: "message") }
             }
-            do { try add(record, measurement, to: &reports[index]) } catch {
+            do { try add(record, measurement, to: &reports[index], index, &latest) } catch {
                 reports[index].omissions.append(error.description)
             }
         }
@@ -78,8 +79,20 @@ public struct SenMLAdapter: GatewayAdapter {
         return (String(name[..<end]), String(name[name.index(after: end)...]))
     }
 
+    /// The readings of which a record may become another value.
+    private struct ReadingKey: Hashable {
+        let report: Int
+        let stream: String
+        let time: Int64
+    }
+
+    /// Adds the value of a record.
+    /// - Parameters:
+    ///   - number: the number of the report.
+    ///   - latest: the index of the last reading of each stream and time.
     private func add(
-        _ record: SenMLPack.Record, _ measurement: String, to report: inout ForeignReport
+        _ record: SenMLPack.Record, _ measurement: String, to report: inout ForeignReport, _ number: Int,
+        _ latest: inout [ReadingKey: Int]
     ) throws(Refusal) {
         // Measurements that nobody has asked for are no errors.
         guard let target = targets[measurement] ?? exported(measurement),
@@ -97,12 +110,11 @@ public struct SenMLAdapter: GatewayAdapter {
             }
             value = .number(converted)
         }
-        let index = report.readings.lastIndex {
-            $0.stream == target.stream && $0.time == record.time && !$0.values.contains { $0.column == target.column }
-        }
-        if let index {
+        let key = ReadingKey(report: number, stream: target.stream, time: record.time)
+        if let index = latest[key], !report.readings[index].values.contains(where: { $0.column == target.column }) {
             report.readings[index].values.append((target.column, value))
         } else {
+            latest[key] = report.readings.count
             report.readings.append(Reading(target.stream, at: record.time, [(target.column, value)]))
         }
     }

@@ -36,7 +36,9 @@ public struct SensorLoggerAdapter: GatewayAdapter {
         report.readings = measurements.readings()
         if report.readings.isEmpty, let first = report.omissions.first { throw Refusal(.malformed, first) }
         report.writtenAt = measurements.newest.map { Timestamp(microseconds: $0) }
-        if let session = content["sessionId"]?.string, let number = content["messageId"]?.integer {
+        if let session = content["sessionId"]?.string, session.utf8.count <= 64,
+            let number = content["messageId"]?.integer
+        {
             report.sequence = MessageNumber(session: session, number: number)
         }
         if !message.isRetained { report.presence = ForeignPresence(.foreground, reason: "recording") }

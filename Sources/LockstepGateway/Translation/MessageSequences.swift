@@ -18,6 +18,8 @@ public struct MessageNumber: Sendable, Hashable {
 struct MessageSequences {
     /// The maximum number of senders whose numbers are remembered.
     static let maxSenders = 10_000
+    /// The maximum number of gaps that are remembered of a sender. Messages that fill older ones count as repeated.
+    static let maxGaps = 1000
 
     /// What a number shows.
     enum Finding: Equatable {
@@ -34,10 +36,10 @@ struct MessageSequences {
 
     private var sequences: [ForeignName: Sequence] = [:]
 
-    /// Returns whether no message of the same session had this number or a higher one.
+    /// Returns whether no message of the same session had a higher number.
     func isNewest(_ number: MessageNumber, of sender: ForeignName) -> Bool {
         guard let sequence = sequences[sender], sequence.session == number.session else { return true }
-        return sequence.received.last.map { number.number > $0 } ?? true
+        return sequence.received.last.map { number.number >= $0 } ?? true
     }
 
     /// Records a number.
@@ -54,6 +56,9 @@ struct MessageSequences {
         guard !sequence.received.contains(shifted) else { return .repeated }
         let last = sequence.received.last ?? shifted
         sequence.received.insert(shifted)
+        if sequence.received.ranges.count > Self.maxGaps, let first = sequence.received.first {
+            sequence.received.insert(first...sequence.received.ranges[1].upperBound)
+        }
         sequences[sender] = sequence
         return shifted > last + 1 ? .missing(shifted - last - 1) : nil
     }

@@ -76,7 +76,14 @@ extension RuleEngine {
             case .health(.gaps(let limit)):
                 check(Key(device: device, rule: index), Double(missing), beyond: missing > limit, moment.wall, &events)
             case .health(.drops(let limit)):
-                check(Key(device: device, rule: index), Double(dropped), beyond: dropped > limit, moment.wall, &events)
+                let key = Key(device: device, rule: index)
+                let told = devices[device]?.slots[index]?.live.total ?? 0
+                let isBeyond = Double(dropped) - told > Double(limit)
+                check(key, Double(dropped), beyond: isBeyond, moment.wall, &events)
+                // The count never falls: the next notification is due when it has risen again.
+                guard isBeyond, var slot = devices[device]?.slots[index] else { continue }
+                slot.live.total = Double(dropped)
+                set(slot, key)
             default: break
             }
         }

@@ -8,7 +8,7 @@ import LockstepMotion
 public struct RuleEngine: Sendable {
     /// The state of a rule for a device that has to be kept.
     public struct Change: Sendable, Hashable {
-        /// The name of the rule.
+        /// The name of the rule's state, see ``Rule/stateName``.
         public let rule: String
         /// The device; nil for the machine.
         public let device: DeviceAddress?
@@ -59,6 +59,8 @@ public struct RuleEngine: Sendable {
     /// The devices that the current transaction added.
     private var added: [Int] = []
     private var undoNewest: [(device: Int, stream: SensorStream, time: Int64?)] = []
+    /// The names of the rules' states.
+    private let stateNames: [String]
     private let watched: Set<SensorStream>
     private let watchesAll: Bool
     /// Whether time alone can complete a condition.
@@ -68,6 +70,7 @@ public struct RuleEngine: Sendable {
     /// - Parameter states: the kept states, by rule and device.
     public init(_ ruleSet: RuleSet, states: [Change] = []) {
         self.ruleSet = ruleSet
+        stateNames = ruleSet.rules.map(\.stateName)
         watched = Set(ruleSet.rules.compactMap(\.condition.stream))
         watchesAll = ruleSet.rules.contains { rule in
             switch rule.condition {
@@ -83,7 +86,9 @@ public struct RuleEngine: Sendable {
         }
         for change in states { stored[Self.text(change.rule, change.device)] = change.slot }
         for (index, rule) in ruleSet.rules.enumerated() {
-            if case .health(.disk) = rule.condition { machine[index] = stored[Self.text(rule.name, nil)] ?? RuleSlot() }
+            if case .health(.disk) = rule.condition {
+                machine[index] = stored[Self.text(stateNames[index], nil)] ?? RuleSlot()
+            }
         }
     }
 
@@ -114,7 +119,7 @@ public struct RuleEngine: Sendable {
             default: break
             }
             if let stream = rule.condition.stream { device.byStream[stream, default: []].append(index) }
-            device.slots[index] = stored[Self.text(rule.name, address)] ?? RuleSlot()
+            device.slots[index] = stored[Self.text(stateNames[index], address)] ?? RuleSlot()
         }
         devices[number] = device
         added.append(number)
@@ -141,11 +146,10 @@ public struct RuleEngine: Sendable {
 
     /// Reverts the changes of the transaction.
     public mutating func rollBack() {
-        for (key, slot) in undo {
-            write(slot, key)
-            detectors[key] = nil
-            windows[key] = nil
-        }
+        for (key, slot) in undo { write(slot, key) }
+        // The samples are delivered again, and would be in a window twice.
+        detectors.removeAll()
+        windows.removeAll()
         for change in undoNewest.reversed() { devices[change.device]?.newest[change.stream] = change.time }
         for number in added { devices[number] = nil }
         commit()
@@ -154,7 +158,7 @@ public struct RuleEngine: Sendable {
     /// The states that the transaction changed.
     public var changes: [Change] {
         undo.keys.compactMap { key in
-            let rule = ruleSet.rules[key.rule].name
+            let rule = stateNames[key.rule]
             if key.device < 0 { return machine[key.rule].map { Change(rule: rule, device: nil, slot: $0) } }
             guard let device = devices[key.device], let slot = device.slots[key.rule] else { return nil }
             return Change(rule: rule, device: device.address, slot: slot)
@@ -163,10 +167,8 @@ public struct RuleEngine: Sendable {
 
     /// Replaces the rules. A rule with the name and condition of an old one keeps its states.
     public mutating func replace(_ rules: RuleSet, states: [Change]) -> [(number: Int, address: DeviceAddress)] {
-        let old = Dictionary(ruleSet.rules.map { ($0.name, $0.condition) }) { first, _ in first }
-        let kept = Set(rules.rules.filter { old[$0.name] == $0.condition }.map(\.name))
         let known = devices.enumerated().compactMap { number, device in device.map { (number, $0) } }
-        self = RuleEngine(rules, states: states.filter { kept.contains($0.rule) })
+        self = RuleEngine(rules, states: states)
         return known.map { ($0.0, $0.1.address) }
     }
 

@@ -128,3 +128,14 @@ public enum HealthCondition: Sendable, Hashable {
     /// A device's live samples differ from the collector's clock by more than this time in µs.
     case clock(Int64)
 }
+
+extension Condition {
+    /// The condition as text, which is the same in every process. Sets have no order of their own.
+    var text: String {
+        switch self {
+        case .state(let states, let lasting): "state \(states.map(\.rawValue).sorted()) \(lasting)"
+        case .orientation(let wanted, let lasting): "orientation \(wanted.map { "\($0)" }.sorted()) \(lasting)"
+        default: "\(self)"
+        }
+    }
+}

@@ -51,6 +51,16 @@ public struct Rule: Sendable, Hashable {
         self.condition = condition
     }
 
+    /// The name under which the rule's states are kept: its name and a hash of its condition. A rule with another condition
+    /// starts anew.
+    public var stateName: String {
+        // FNV-1a.
+        let hash = condition.text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3
+        }
+        return "\(name) \(String(hash, radix: 16))"
+    }
+
     /// Whether the rule concerns a device.
     public func concerns(_ device: DeviceAddress) -> Bool {
         guard groups.isEmpty || groups.contains(device.group.rawValue) else { return false }

@@ -103,11 +103,12 @@ extension SQLiteStore {
     private func deliveryFigures() throws -> [DeliveryFigures] {
         let select = try database.prepare(
             """
-            SELECT device_id, group_name, device,
-                (SELECT ifnull(sum(batches), 0) FROM v_gaps
-                    WHERE v_gaps.group_name = merged_devices.group_name AND v_gaps.device = merged_devices.device),
-                (SELECT ifnull(sum(last - first + 1), 0) FROM dropped WHERE dropped.device_id = merged_devices.device_id)
+            SELECT merged_devices.device_id, group_name, device, ifnull(missing, 0), ifnull(lost, 0)
             FROM merged_devices
+            LEFT JOIN (SELECT group_name, device, sum(batches) AS missing FROM v_gaps GROUP BY group_name, device)
+                USING (group_name, device)
+            LEFT JOIN (SELECT device_id, sum(last - first + 1) AS lost FROM dropped GROUP BY device_id) AS dropped
+                ON dropped.device_id = merged_devices.device_id
             """)
         var figures: [DeliveryFigures] = []
         while try select.step() {

@@ -95,11 +95,14 @@ enum LogSchema {
         let names = stream.columns.map(\.name)
         guard var known = try find(stream, in: database) else {
             guard let shape = LogShape(fitting: names.count) else { return nil }
-            let insert = try database.prepare("INSERT INTO log_streams (name, shape, columns) VALUES (?, ?, ?)")
+            let insert = try database.prepare(
+                "INSERT OR IGNORE INTO log_streams (name, shape, columns) VALUES (?, ?, ?)")
             try insert.bind(stream.name, at: 1)
             try insert.bind(shape.rawValue, at: 2)
             try insert.bind(names.joined(separator: " "), at: 3)
             try insert.run()
+            // It is registered, but its number is too high.
+            guard database.changes > 0 else { return nil }
             let id = database.lastInsertRowID
             return id <= LogKey.maxStream ? LogStream(id: id, shape: shape, columns: names) : nil
         }

@@ -27,6 +27,9 @@ public struct RefinedAttitudeRow: Sendable {
 /// Rows are written in short transactions and become visible with ``complete(first:last:)``. A run that does not get
 /// there leaves the previous attitudes valid; a later run removes its rows.
 public final class RefinedRun {
+    /// The maximum number of rows of one transaction.
+    private static let maxRows = 500
+
     private let path: String
     private let database: SQLiteDatabase
     private let device: Int64
@@ -69,6 +72,7 @@ public final class RefinedRun {
                 "INSERT INTO attitude_refined_rows VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", persistent: true)
             // Runs that were interrupted. A run that takes longer than a day is not expected.
             try removeRows(ofRuns: "is_complete = 0 AND created < \(now.microseconds - 86_400_000_000)")
+            try removeReplacedRows()
         } catch { throw StoreError(error, path: path) }
     }
 
@@ -79,8 +83,8 @@ public final class RefinedRun {
             var isAtEnd = false
             // Short transactions let a collector commit in between.
             while !isAtEnd {
-                try database.transaction {
-                    for _ in 0..<5000 {
+                try shortTransaction {
+                    for _ in 0..<Self.maxRows {
                         guard let row = iterator.next() else {
                             isAtEnd = true
                             return
@@ -105,14 +109,16 @@ public final class RefinedRun {
     public func complete(first: Int64, last: Int64) throws(StoreError) {
         do {
             try database.transaction { try replaceRanges(first, last) }
-            try removeRows(
-                ofRuns: "is_complete = 1 AND run_id NOT IN (SELECT run_id FROM refined_ranges)")
         } catch { throw StoreError(error, path: path) }
+        // The new rows are valid now. If this fails, the next run removes the replaced ones.
+        try? removeReplacedRows()
     }
 
-    /// Removes the rows of this run.
+    /// Removes the rows of this run, unless it is complete.
     public func discard() throws(StoreError) {
-        do { try removeRows(ofRuns: "run_id = \(run)") } catch { throw StoreError(error, path: path) }
+        do { try removeRows(ofRuns: "run_id = \(run) AND is_complete = 0") } catch {
+            throw StoreError(error, path: path)
+        }
     }
 
     private func replaceRanges(_ first: Int64, _ last: Int64) throws(SQLiteError) {
@@ -131,15 +137,28 @@ public final class RefinedRun {
             """)
     }
 
+    /// Runs a transaction, and then leaves the store to the collector for as long. SQLite's lock is not fair: without this, a
+    /// collector might wait until its timeout.
+    private func shortTransaction(_ body: () throws -> Void) throws {
+        let clock = ContinuousClock()
+        let duration = try clock.measure { try database.transaction { try body() } }
+        usleep(useconds_t(max(1000, min(500_000, duration / .microseconds(1)))))
+    }
+
+    /// Removes the rows of complete runs of which no range is valid any more.
+    private func removeReplacedRows() throws {
+        try removeRows(ofRuns: "is_complete = 1 AND run_id NOT IN (SELECT run_id FROM refined_ranges)")
+    }
+
     /// Removes runs and their rows in short transactions.
     private func removeRows(ofRuns condition: String) throws {
         let runs = "SELECT run_id FROM refined_runs WHERE \(condition)"
         let delete = try database.prepare(
             """
             DELETE FROM attitude_refined_rows WHERE (run_id, t) IN
-                (SELECT run_id, t FROM attitude_refined_rows WHERE run_id IN (\(runs)) LIMIT 5000)
+                (SELECT run_id, t FROM attitude_refined_rows WHERE run_id IN (\(runs)) LIMIT \(Self.maxRows))
             """)
-        repeat { try delete.run() } while database.changes > 0
+        repeat { try shortTransaction { try delete.run() } } while database.changes > 0
         try database.execute("DELETE FROM refined_runs WHERE \(condition)")
     }
 }

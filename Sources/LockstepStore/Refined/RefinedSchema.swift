@@ -9,7 +9,7 @@ enum RefinedSchema {
         """
         CREATE TABLE IF NOT EXISTS refined_runs (
             -- One row per run of 'lockstep refine'.
-            run_id INTEGER PRIMARY KEY,
+            run_id INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again
             kind TEXT NOT NULL, -- attitude
             device_id INTEGER NOT NULL REFERENCES merged_devices,
             method TEXT NOT NULL,
@@ -52,7 +52,7 @@ enum RefinedSchema {
             method, version, run_id
         FROM refined_runs JOIN refined_ranges USING (run_id) JOIN merged_devices USING (device_id)
             JOIN attitude_refined_rows AS sample USING (run_id)
-        WHERE kind = 'attitude' AND sample.t >= first AND sample.t < last
+        WHERE kind = 'attitude' AND is_complete = 1 AND sample.t >= first AND sample.t < last
         """,
     ]
 

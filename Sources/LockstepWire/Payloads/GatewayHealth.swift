@@ -79,8 +79,13 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
     /// Decodes a report from JSON.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> GatewayHealth {
-        do { return try JSONDecoder().decode(GatewayHealth.self, from: payload) } catch {
+        let health: GatewayHealth
+        do { health = try JSONDecoder().decode(GatewayHealth.self, from: payload) } catch {
             throw PayloadError(decoding: error)
         }
+        guard (0..<1 << 53).contains(health.at.microseconds) else {
+            throw PayloadError("'at' is not a time in µs since 1970")
+        }
+        return health
     }
 }

@@ -41,7 +41,11 @@ async function start() {
     if (!isSecureContext) return explainInsecure();
     await becomeOnlyTab();
     const queue = await openQueue();
-    const settings = { device: `phone-${randomID(3)}`, group: "phones", token: "", isRunning: false, ...(await queue.setting("join")), ...given };
+    const stored = (await queue.setting("join")) ?? {};
+    // A link with other settings, perhaps of a stranger, neither measures nor sends before a tap.
+    const isChanged = Object.keys(given).some((name) => name in stored && given[name] !== stored[name]);
+    const settings = { device: `phone-${randomID(3)}`, group: "phones", token: "", isRunning: false, ...stored, ...given };
+    if (isChanged) settings.isRunning = false;
     await queue.set({ join: settings });
     const save = (changes) => queue.set({ join: Object.assign(settings, changes) });
 
@@ -94,7 +98,7 @@ async function start() {
         if (clock.check(Date.now(), performance.now())) recorder.restartTimes();
     }, 5000);
 
-    sender.wake();
+    if (!isChanged) sender.wake();
     // After a reload the phone goes on, unless the browser wants a tap first.
     if (settings.isRunning && (await permitMotion())) begin(Promise.resolve(true));
     view.update();
