@@ -249,8 +249,8 @@ let package = Package(
         .testTarget(
             name: "LockstepCollectorTests",
             dependencies: [
-                "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepStore",
-                "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
+                "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepRules", "LockstepSensors",
+                "LockstepStore", "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
             ]),
         .testTarget(
             name: "LockstepGatewayTests",

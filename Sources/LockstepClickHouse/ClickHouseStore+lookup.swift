@@ -101,7 +101,8 @@ extension ClickHouseStore {
     static func ranges(of times: [Int64]) -> [ClosedRange<Int64>] {
         var ranges: [ClosedRange<Int64>] = []
         for time in times.sorted() {
-            if let last = ranges.last, time.subtractingReportingOverflow(last.upperBound).partialValue <= maxDistance {
+            // Times are sorted, so that only a distance that overflows is negative.
+            if let last = ranges.last, (0...maxDistance).contains(time &- last.upperBound) {
                 ranges[ranges.count - 1] = last.lowerBound...time
             } else {
                 ranges.append(time...time)

@@ -1,5 +1,6 @@
 import LockstepMQTT
 import LockstepModel
+import LockstepWire
 import Testing
 
 @testable import LockstepBridge
@@ -36,7 +37,46 @@ struct HomeAssistantDeviceTests {
         }
         #expect(Set(ids).count == names.count)
         #expect(ids[2] == "lockstep_a_2eb__c")
+        #expect(
+            ids.compactMap { HomeAssistantDiscovery.address(ofID: $0)?.description } == names.map { "\($0)/\($1)" })
+        for id in [
+            "lockstep_", "lockstep_a", "lockstep_a__", "other_a__b", "lockstep_a__b_", "lockstep_a__b_2",
+            "lockstep_a__b_20",
+        ] {
+            #expect(HomeAssistantDiscovery.address(ofID: id) == nil, "\(id)")
+        }
         #expect(ids.allSatisfy { $0.wholeMatch(of: /[A-Za-z0-9_-]+/) != nil })
+    }
+
+    @Test("a device that was deleted while the connection was lost is removed, with all of its topics")
+    func deletedMeanwhile() throws {
+        let configuration = HomeAssistantConfiguration(
+            broker: BrokerAddress(host: "localhost", port: 1883), clientID: "c")
+        var devices = HomeAssistantDevices(configuration)
+        func state(_ device: String, at boot: Int64) throws {
+            let transition = LifecycleTransition(
+                from: nil, to: .active, since: Timestamp(microseconds: 1), reason: "foreground", seq: 1)
+            try StateJSON.encode(transition).withUnsafeBytes {
+                try devices.handle(topic: "lockstep/site/\(device)/state", payload: $0, contentType: nil, at: boot)
+            }
+        }
+        func deletions(at boot: Int64) -> Set<String> {
+            let moment = Moment(wall: Timestamp(microseconds: 1), boot: boot, awake: boot)
+            return Set(devices.takeMessages(at: moment).filter(\.payload.isEmpty).map(\.topic))
+        }
+        devices.didConnect(at: 0)
+        try state("a", at: 1)
+        try state("b", at: 1)
+        #expect(deletions(at: 20_000_000).isEmpty)
+        devices.didConnect(at: 30_000_000)
+        try state("b", at: 30_000_001)
+        #expect(deletions(at: 31_000_000).isEmpty)
+        #expect(
+            deletions(at: 50_000_000) == [
+                "homeassistant/device/lockstep_site__a/config", "lockstep-ha/site/a/state",
+                "lockstep-ha/site/a/location", "lockstep-ha/site/a/availability",
+            ])
+        #expect(devices.count == 1)
     }
 
     @Test("an older position, battery or last will does not replace a newer one")

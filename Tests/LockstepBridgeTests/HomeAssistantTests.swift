@@ -186,8 +186,9 @@ struct HomeAssistantTests {
             #expect(client.last(foreign) == nil)
         }
         try await withBroker { broker in
-            let client = TestClient(broker.address, filters: ["homeassistant/#"])
+            let client = TestClient(broker.address, filters: ["homeassistant/#", "lockstep-ha/#"])
             #expect(await client.waitUntilListening())
+            #expect(await client.publish("lockstep-ha/site/gone/location", "{}", isRetained: true))
             let stale = "homeassistant/device/lockstep_site__gone/config"
             let others = ["homeassistant/device/lockstep_x__y/config", "homeassistant/device/other/config"]
             #expect(
@@ -200,7 +201,9 @@ struct HomeAssistantTests {
             let bridge = HomeAssistantBridge(
                 configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             let task = Task { await bridge.run() }
-            await expectEventually { client.last(stale) == "" }
+            await expectEventually {
+                client.last(stale) == "" && client.last("lockstep-ha/site/gone/location") == ""
+            }
             #expect(others.allSatisfy { client.last($0) != "" })
             #expect(client.last("homeassistant/device/lockstep_site__here/config") != "")
             task.cancel()

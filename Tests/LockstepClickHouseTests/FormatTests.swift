@@ -55,7 +55,18 @@ struct FormatTests {
         }
         #expect(hash([0, 1, 2]) == hash([-0.0, 1, 2]))
         #expect(hash([.nan, 1, 2]) == hash([-.nan, 1, 2]))
+        #expect(hash([.nan, 1, 2]) != hash([1, .nan, 2]))
         #expect(Set([hash([0, 1, 2]), hash([1, 0, 2]), hash([0, 1, 2.0.nextUp]), hash([.nan, 1, 2])]).count == 4)
+    }
+
+    @Test("late samples that are far apart are looked up in ranges of their own")
+    func lookupRanges() {
+        let second: Int64 = 1_000_000
+        #expect(ClickHouseStore.ranges(of: [5, 1, 3]) == [1...5])
+        #expect(
+            ClickHouseStore.ranges(of: [100 * second, 0, 1, 101 * second]) == [0...1, 100 * second...101 * second])
+        #expect(ClickHouseStore.ranges(of: [.max, .min]) == [.min ... .min, .max ... .max])
+        #expect(ClickHouseStore.ranges(of: []).isEmpty)
     }
 
     @Test("only ranges that have changed are written")

@@ -49,6 +49,16 @@ struct StoreTests {
         }
     }
 
+    @Test("a conflict never becomes the sample, even if the collector's clock is set back before it arrives")
+    func clockSetBack() async throws {
+        try await withClickHouse { server in
+            let store = try open(server)
+            try store.write(IngestGroup(batches: [received([1], seq: 1, at: 100)]))
+            try store.write(IngestGroup(batches: [received([1], z: 9, seq: 2, at: 1)]))
+            #expect(try await server.execute("SELECT t, z FROM accelerometer") == ["1\t-1"])
+        }
+    }
+
     @Test("devices, life cycles and batch numbers are restored")
     func restored() async throws {
         try await withClickHouse { server in

@@ -63,6 +63,8 @@ struct JoinTests {
         arguments: [
             "5", #"{"samples":[]}"#, #"{"stream":"location","samples":5}"#, #"{"stream":"location","samples":[5]}"#,
             #"{"stream":"location","samples":[[]]}"#, #"{"stream":"location","samples":[["1"]]}"#,
+            #"{"stream":"location","samples":[[-9223372036854775808,1,2]]}"#,
+            #"{"stream":"location","samples":[[9223372036854775807,1,2]]}"#,
             #"{"stream":"battery","samples":[[1,0.5,"full",1]]}"#, #"{"stream":"location","samples":[[1,[2],3]]}"#,
         ])
     func malformedSamples(_ streams: String) {
@@ -81,6 +83,9 @@ struct JoinTests {
         #expect(try mapping.address(of: eve, claimed: claimed) == claimed)
         let other = try DeviceMapping.address("lab/robot")
         #expect(throws: Refusal.self) { try mapping.address(of: eve, claimed: other) }
+        let tablet = try DeviceMapping.address("phones/tablet")
+        mapping.entries["join/alice/tablet"] = tablet
+        #expect(throws: Refusal.self, "the map gives it to alice") { try mapping.address(of: eve, claimed: tablet) }
         mapping.acceptsAny = false
         #expect(throws: Refusal.self) { try mapping.address(of: eve, claimed: claimed) }
     }

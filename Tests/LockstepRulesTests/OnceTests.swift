@@ -86,6 +86,18 @@ import Testing
         #expect(bench.events.map(\.rule) == ["a", "b", "b"])
     }
 
+    @Test("a restart with another condition does not use the states of the old one")
+    func restartWithOtherCondition() throws {
+        let rules = "rules: {a: {when: {state: [terminated, background], for: %}}}"
+        let old = try Bench(rules.replacing("%", with: "5m")).engine.ruleSet.rules[0]
+        let same = try Bench(rules.replacing("%", with: "5m")).engine.ruleSet.rules[0]
+        let other = try Bench(rules.replacing("%", with: "6m")).engine.ruleSet.rules[0]
+        #expect(old.stateName == same.stateName)
+        #expect(old.stateName != other.stateName)
+        // As another process computes it: sets have another order in each.
+        #expect(old.stateName == "a 776360bdacacb6a6")
+    }
+
     @Test("only devices of the scope are watched")
     func scope() throws {
         let rule = Rule(name: "a", condition: .shake)

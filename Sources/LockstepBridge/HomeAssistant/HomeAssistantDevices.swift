@@ -24,8 +24,10 @@ struct HomeAssistantDevices {
     /// The devices with a change, and those that move.
     private var changed: Set<DeviceAddress> = []
     private var moving: Set<DeviceAddress> = []
-    /// The discovery topics of an earlier run.
-    private var earlier: Set<String> = []
+    /// The devices of an earlier run.
+    private var earlier: Set<DeviceAddress> = []
+    /// The devices of which a message has arrived since the connection.
+    private var confirmed: Set<DeviceAddress> = []
     /// The time of the removal of devices that were deleted meanwhile, in µs of the boot clock.
     private var removalAt: Int64?
     /// The messages that delete devices.
@@ -56,6 +58,7 @@ struct HomeAssistantDevices {
     /// Handles a new connection.
     mutating func didConnect(at boot: Int64) {
         earlier = []
+        confirmed = []
         removalAt = boot + configuration.removalDelay
         publishAll(at: boot)
     }
@@ -88,9 +91,11 @@ struct HomeAssistantDevices {
     /// Records a discovery message of an earlier run of a bridge with the same topics.
     private mutating func noteDiscovery(_ topic: String, _ payload: UnsafeRawBufferPointer) {
         let id = topic.dropFirst("\(configuration.prefix)/device/".count)
-        guard id.hasPrefix(HomeAssistantDiscovery.idPrefix), removalAt != nil else { return }
+        guard removalAt != nil, let end = id.firstIndex(of: "/"),
+            let address = HomeAssistantDiscovery.address(ofID: id[..<end])
+        else { return }
         let isOurs = String(decoding: payload, as: UTF8.self).contains("\"\(configuration.bridgeTopic)\"")
-        if isOurs { earlier.insert(topic) }
+        if isOurs { earlier.insert(address) }
     }
 
     private mutating func update(
@@ -103,6 +108,7 @@ struct HomeAssistantDevices {
                 device: HomeAssistantDevice(address),
                 discovery: HomeAssistantDiscovery(configuration: configuration, address: address))
         }
+        if !isDeletion, removalAt != nil { confirmed.insert(address) }
         entries[address].mutate { body(&$0.device) }
         if isDeletion, let entry = entries[address], entry.device.isDeleted {
             remove(entry)
@@ -116,10 +122,22 @@ struct HomeAssistantDevices {
         entries[address] = nil
         changed.remove(address)
         moving.remove(address)
-        let discovery = entry.discovery
-        for topic in [discovery.topic, discovery.stateTopic, discovery.locationTopic, discovery.availabilityTopic] {
-            removals.append(MQTTMessage(topic: topic, payload: [], isRetained: true))
+        removals += Self.deletions(of: entry.discovery)
+    }
+
+    private static func deletions(of discovery: HomeAssistantDiscovery) -> [MQTTMessage] {
+        discovery.topics.map { MQTTMessage(topic: $0, payload: [], isRetained: true) }
+    }
+
+    /// Removes the devices that were deleted while the bridge was not connected. The broker has sent the retained messages of
+    /// all others.
+    private mutating func removeDeleted() {
+        for (address, entry) in entries where !confirmed.contains(address) && !entry.device.isDeleted { remove(entry) }
+        for address in earlier.sorted() where entries[address] == nil {
+            removals += Self.deletions(of: HomeAssistantDiscovery(configuration: configuration, address: address))
         }
+        earlier = []
+        confirmed = []
     }
 
     private mutating func change(_ address: DeviceAddress, at boot: Int64, isUrgent: Bool) {
@@ -132,14 +150,12 @@ struct HomeAssistantDevices {
 
     /// Returns the messages to publish now. The caller must publish them all, or call ``didConnect(at:)``.
     mutating func takeMessages(at moment: Moment) -> [MQTTMessage] {
-        var messages = removals
-        removals = []
         if let removalAt, moment.boot >= removalAt {
             self.removalAt = nil
-            earlier.subtract(entries.values.map(\.discovery.topic))
-            messages += earlier.sorted().map { MQTTMessage(topic: $0, payload: [], isRetained: true) }
-            earlier = []
+            removeDeleted()
         }
+        var messages = removals
+        removals = []
         for address in moving where entries[address]?.device.isMoving(at: moment.wall) != true {
             change(address, at: moment.boot, isUrgent: true)
         }

@@ -24,6 +24,9 @@ struct HomeAssistantDiscovery {
 
     private var base: String { "\(configuration.topic)/\(address.group)/\(address.device)" }
 
+    /// The topics of all retained messages.
+    var topics: [String] { [topic, stateTopic, locationTopic, availabilityTopic] }
+
     /// The payload of the discovery message.
     var payload: [UInt8] {
         var object = JSONObjectWriter(reservingCapacity: 4096)
@@ -66,6 +69,33 @@ struct HomeAssistantDiscovery {
     private func writeAvailability(_ topics: [String], _ object: inout JSONObjectWriter) {
         object.member("availability", topics) { list, topic in list.object { $0.member("topic", topic) } }
         object.member("availability_mode", "all")
+    }
+
+    /// Returns the address of the device with an id, or nil if ``id`` never gives it.
+    static func address(ofID id: some StringProtocol) -> DeviceAddress? {
+        guard id.hasPrefix(idPrefix), let separator = id.dropFirst(idPrefix.count).firstRange(of: "__") else {
+            return nil
+        }
+        let rest = id.dropFirst(idPrefix.count)
+        guard let group = unescaped(rest[..<separator.lowerBound]).flatMap({ GroupID(rawValue: $0) }),
+            let device = unescaped(rest[separator.upperBound...]).flatMap({ DeviceID(rawValue: $0) })
+        else { return nil }
+        return DeviceAddress(group: group, device: device)
+    }
+
+    private static func unescaped(_ text: some StringProtocol) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Substring(text)
+        while let character = rest.popFirst() {
+            guard character == "_" else {
+                bytes += Array(character.utf8)
+                continue
+            }
+            guard let byte = UInt8(rest.prefix(2), radix: 16) else { return nil }
+            rest = rest.dropFirst(2)
+            bytes.append(byte)
+        }
+        return String(validating: bytes, as: UTF8.self)
     }
 
     private static func escaped(_ text: String) -> String {
