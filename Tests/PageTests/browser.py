@@ -177,7 +177,7 @@ class Page:
             raise RuntimeError(details.get("exception", {}).get("description") or details["text"])
         return result["result"].get("value")
 
-    def expect(self, script, timeout=15, what=None):
+    def expect(self, script, timeout=60, what=None):
         """Waits until an expression is true, and returns its value; raises when the deadline has passed."""
         deadline = time.monotonic() + timeout
         value = None
