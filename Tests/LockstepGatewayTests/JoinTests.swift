@@ -90,6 +90,14 @@ struct JoinTests {
         #expect(throws: Refusal.self) { try mapping.address(of: eve, claimed: claimed) }
     }
 
+    @Test("a position that is not on Earth is refused", arguments: [(91.0, 0.0), (-90.5, 0), (0, 180.5), (0, -181)])
+    func positions(_ position: (lat: Double, lon: Double)) throws {
+        let streams =
+            #"{"stream":"location","samples":[[1795575599000000,\#(position.lat),\#(position.lon)]]}"#
+        let reading = try #require(try translate(batch(streams: streams)).reports.first?.readings.first)
+        #expect(throws: Refusal.self) { try SampleFitter(catalog: .builtIn).sample(reading, at: receipt) }
+    }
+
     @Test("the answer has the number of the batch, and refusals the status that ends all attempts")
     func answers() {
         let accepted = adapter.answer(to: .accepted(RequestReceipt(number: 7)))

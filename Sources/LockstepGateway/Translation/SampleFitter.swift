@@ -26,7 +26,7 @@ public struct SampleFitter: Sendable {
     /// Returns the sample of a reading.
     /// - Parameter now: the current time.
     /// - Returns: nil if the gateway does not know the stream.
-    /// - Throws: ``Refusal`` if the time is not plausible, or a required value is missing or invalid.
+    /// - Throws: ``Refusal`` if the time is not plausible, or a required value is missing, invalid or out of range.
     public func sample(_ reading: Reading, at now: Timestamp) throws(Refusal) -> Sample? {
         guard let stream = catalog.stream(ofChannel: reading.stream) else { return nil }
         guard reading.time > 0, reading.time < 1 << 53 else {
@@ -47,6 +47,12 @@ public struct SampleFitter: Sendable {
         }
         for (column, value) in zip(stream.columns, values) where column.isRequired && value.isNaN {
             throw Refusal(.malformed, "'\(column.name)' of \(stream) is missing")
+        }
+        if stream == .location {
+            for (column, value) in zip(stream.columns, values) {
+                guard let limit = ["lat": 90.0, "lon": 180.0][column.name], abs(value) > limit else { continue }
+                throw Refusal(.malformed, "'\(column.name)' of \(stream) is out of range")
+            }
         }
         return Sample(stream: stream, time: Timestamp(microseconds: reading.time), values: values)
     }

@@ -10,7 +10,7 @@ struct BenchClickHouse {
 
     /// - Parameter folder: The folder of its files.
     init(in folder: String) throws {
-        guard FileManager.default.isExecutableFile(atPath: "/usr/bin/clickhouse-server") else {
+        guard FileManager.default.isExecutableFile(atPath: "/usr/sbin/clickhouse-server") else {
             throw Failure("clickhouse-server is missing: install the packages clickhouse-server and clickhouse-client")
         }
         port = Int.random(in: 20_000...25_000)
@@ -43,7 +43,7 @@ struct BenchClickHouse {
             """
         try settings.write(toFile: folder + "/server.xml", atomically: true, encoding: .utf8)
         try users.write(toFile: folder + "/users.xml", atomically: true, encoding: .utf8)
-        process = try Launched("/usr/bin/clickhouse-server", ["--config-file=\(folder)/server.xml"])
+        process = try Launched("/usr/sbin/clickhouse-server", ["--config-file=\(folder)/server.xml"])
         try waitUntil("clickhouse-server starts", seconds: 30) { (try? execute("SELECT 1")) != nil }
     }
 
