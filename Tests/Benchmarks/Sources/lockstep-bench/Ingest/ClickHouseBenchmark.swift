@@ -54,8 +54,8 @@ struct ClickHouseBenchmark {
                 "clickhouse-client --port \(server.clientPort) --query "
                     + "'INSERT INTO lockstep.\(table) FORMAT RowBinary' <'\(path)'"
             }
-            // The shell stays, so that its CPU time includes that of the clients.
-            let script = commands.joined(separator: " && ") + "; sleep 600"
+            // The process stays, so that its CPU time includes that of the clients.
+            let script = commands.joined(separator: " && ") + "; exec sleep 600"
             return try measure(server, rows: rows) { try Launched("/bin/sh", ["-c", script]) }
         }
     }

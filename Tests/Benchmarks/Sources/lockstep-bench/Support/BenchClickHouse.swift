@@ -6,7 +6,9 @@ struct BenchClickHouse {
     let port: Int
     /// The port of `clickhouse-client`.
     let clientPort: Int
-    private let process: Launched
+    /// The server closes all inherited descriptors. Foundation's `Process` would take that for its end, and then wait for the
+    /// real end before it observes another process.
+    private let process: AccountedProcess
 
     /// - Parameter folder: The folder of its files.
     init(in folder: String) throws {
@@ -43,17 +45,17 @@ struct BenchClickHouse {
             """
         try settings.write(toFile: folder + "/server.xml", atomically: true, encoding: .utf8)
         try users.write(toFile: folder + "/users.xml", atomically: true, encoding: .utf8)
-        process = try Launched("/usr/sbin/clickhouse-server", ["--config-file=\(folder)/server.xml"])
+        process = try AccountedProcess("/usr/sbin/clickhouse-server", ["--config-file=\(folder)/server.xml"])
         try waitUntil("clickhouse-server starts", seconds: 30) { (try? execute("SELECT 1")) != nil }
     }
 
     /// The address of the database for a collector.
     var url: String { "clickhouse://127.0.0.1:\(port)/lockstep" }
 
-    func stop() { process.stop() }
+    func stop() { process.discard() }
 
     /// The CPU time used so far, in s.
-    func cpuTime() throws -> Double { try process.cpuTime() }
+    func cpuTime() throws -> Double { try process.account().cpu }
 
     /// Executes a statement and returns its result as text.
     @discardableResult
