@@ -9,6 +9,7 @@ GRAVITY = 9.80665
 REST = {"acceleration": (0, 0, GRAVITY), "quaternion": (0, 0, 0, 1)}
 
 # Dispatches 60 events a second while the page measures. x counts them in steps of 0.001 m/s², also across reloads.
+# `lastKept` is the newest of them in the database of the browser.
 NUMBERED = """
     globalThis.numbers = () => Number(sessionStorage.getItem('numbers') ?? 0);
     let isPaused = false;
@@ -20,6 +21,19 @@ NUMBERED = """
         dispatchEvent(new DeviceMotionEvent('devicemotion', { accelerationIncludingGravity: { x: number / 1000, y: 0, z: 9.8 }, interval: 16 }));
     };
     if (location.pathname.startsWith('/join')) setInterval(tick, 16);
+    globalThis.lastKept = () => new Promise((resolve, reject) => {
+        const opening = indexedDB.open('lockstep-join');
+        opening.onerror = () => reject(opening.error);
+        opening.onsuccess = () => {
+            const reading = opening.result.transaction('batches').objectStore('batches').getAll();
+            reading.onerror = () => reject(reading.error);
+            reading.onsuccess = () => {
+                opening.result.close();
+                const streams = reading.result.flatMap((batch) => batch.streams).filter(({ stream }) => stream === 'motion/accelerometer');
+                resolve(Math.max(0, ...streams.flatMap(({ samples }) => samples.map((sample) => Math.round(-sample[1] * 9806.65)))));
+            };
+        };
+    });
 """
 
 
