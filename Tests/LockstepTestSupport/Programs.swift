@@ -17,13 +17,11 @@ public enum Programs {
     /// Whether the system's Python is installed and can import `module`.
     public static func pythonHas(_ module: String) -> Bool {
         guard let python = installed("python3") else { return false }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: python)
-        process.arguments = ["-c", "import \(module)"]
-        process.standardError = FileHandle.nullDevice
-        do { try process.run() } catch { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        guard let child = try? ChildProcess(python, ["-c", "import \(module)"], environment: [:], input: nil) else {
+            return false
+        }
+        close(child.output)
+        return ChildProcess.reap(child.id) == 0
     }
 
     /// The path of a file of the checkout, such as `deploy/certs`.

@@ -11,37 +11,27 @@ public final class RunningProgram: Sendable {
     }
 
     public let name: String
-    private let process = Process()
+    public let pid: Int32
     private let output = Mutex(Output())
+    /// The exit code, or the signal of a killed process, once it has ended.
+    private let status = Mutex<Int32?>(nil)
 
     /// Starts a program and collects its standard output and standard error.
     public init(
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], input: String? = nil
     ) throws {
-        name = URL(fileURLWithPath: path).lastPathComponent
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        if let input {
-            let source = Pipe()
-            process.standardInput = source
-            try source.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-            try source.fileHandleForWriting.close()
-        } else {
-            process.standardInput = FileHandle.nullDevice
-        }
-        try Self.withSignalsUnblocked { try process.run() }
-        // On its own thread, so that busy shared threads cannot delay it.
-        Thread.detachNewThread { [self] in readOutput(of: pipe) }
+        name = String(path.split(separator: "/").last ?? "")
+        let child = try ChildProcess(path, arguments, environment: environment, input: input)
+        pid = child.id
+        // Each on its own thread, so that busy shared threads cannot delay them.
+        Thread.detachNewThread { [self] in readOutput(from: child.output) }
+        Thread.detachNewThread { [self] in waitForEnd() }
     }
 
-    private func readOutput(of pipe: Pipe) {
+    private func readOutput(from descriptor: Int32) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = read(pipe.fileHandleForReading.fileDescriptor, &buffer, buffer.count)
+            let count = read(descriptor, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             // A failed read would otherwise look like the end of the output.
             let problem = count < 0 ? "[the test cannot read the output: \(String(cString: strerror(errno)))]" : ""
@@ -49,29 +39,25 @@ public final class RunningProgram: Sendable {
                 output.bytes += buffer.prefix(max(0, count)) + Array(problem.utf8)
                 output.isComplete = count <= 0
             }
-            if count <= 0 { return }
+            if count <= 0 { break }
         }
+        close(descriptor)
     }
 
-    /// Unblocks signals meanwhile. The threads of a task pool block them, and a child inherits that and would never
-    /// receive SIGTERM.
-    private static func withSignalsUnblocked(_ body: () throws -> Void) rethrows {
-        var none = sigset_t()
-        var before = sigset_t()
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        try body()
+    private func waitForEnd() {
+        var information = siginfo_t()
+        // WNOWAIT: the process id stays that of the child until the lock is held, so that no signal can hit another process.
+        while waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        status.withLock { $0 = ChildProcess.reap(pid) }
     }
 
-    public var pid: Int32 { process.processIdentifier }
-    public var isRunning: Bool { process.isRunning }
+    public var isRunning: Bool { status.withLock { $0 == nil } }
     public var text: String { String(decoding: output.withLock { $0.bytes }, as: UTF8.self) }
 
-    public func signal(_ signal: Int32) { if process.isRunning { kill(pid, signal) } }
+    public func signal(_ signal: Int32) { status.withLock { if $0 == nil { kill(pid, signal) } } }
 
     /// Signals the process and its children: each program has its own process group.
-    public func signalGroup(_ signal: Int32) { if process.isRunning { kill(-pid, signal) } }
+    public func signalGroup(_ signal: Int32) { status.withLock { if $0 == nil { kill(-pid, signal) } } }
 
     /// Waits until the output contains `part`.
     public func waitForOutput(_ part: String, within limit: Duration = .seconds(60)) async -> Bool {
@@ -83,9 +69,9 @@ public final class RunningProgram: Sendable {
     /// - Returns: The exit code, or nil if the deadline passes first. For a killed process, the signal.
     @discardableResult
     public func waitForExit(within limit: Duration = .seconds(60)) async -> Int32? {
-        guard await eventually(within: limit, { !process.isRunning }) else { return nil }
+        guard await eventually(within: limit, { !isRunning }) else { return nil }
         _ = await waitForCompleteOutput(within: .seconds(5))
-        return process.terminationStatus
+        return status.withLock { $0 }
     }
 
     private func waitForCompleteOutput(within limit: Duration) async -> Bool {

@@ -56,10 +56,7 @@ public final class TestClickHouse: Sendable {
         guard let path = Programs.installed("clickhouse-server") else {
             throw ProgramError("clickhouse-server is not installed")
         }
-        // The server closes all inherited descriptors. Foundation's Process would take that for its end and then block
-        // the observation of all other processes, so that a shell starts it.
-        let program = try RunningProgram(
-            "/bin/sh", ["-c", #""$0" "--config-file=$1" & echo $! >"$1.pid"; wait"#, path, configuration])
+        let program = try RunningProgram(path, ["--config-file=\(configuration)"])
         self.program.withLock { $0 = program }
         guard await eventually({ canConnect(port: port) || !program.isRunning }), program.isRunning else {
             throw ProgramError("clickhouse-server failed to start: \(program.text)")
@@ -69,11 +66,7 @@ public final class TestClickHouse: Sendable {
     /// Stops the server with a signal.
     public func stop(_ signal: Int32 = SIGTERM) async {
         guard let program = program.withLock({ $0.take() }) else { return }
-        if let text = try? String(contentsOfFile: configuration + ".pid", encoding: .utf8),
-            let pid = Int32(text.trimmingCharacters(in: .newlines))
-        {
-            kill(pid, signal)
-        }
+        program.signal(signal)
         await program.waitForExit()
     }
 

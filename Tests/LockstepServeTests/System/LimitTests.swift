@@ -54,6 +54,7 @@ struct LimitTests {
             let before = live.text.count
             await expectEventually("samples") { live.text.count > before }
             #expect(try await server.metric("process_resident_memory_bytes").map { $0 < 400_000_000 } == true)
+            for connection in idle { connection.close() }
             await live.stop()
         }
     }
