@@ -1,13 +1,14 @@
 import ArgumentParser
 import FoundationEssentials
-import Glibc
 import LockstepCommandLine
 import LockstepGatewayHTTP
 import LockstepHTTP
 
 /// The options of the HTTP server.
 struct ServerOptions: ParsableArguments {
-    static let names = ["listen", "token-file", "tls-certificate", "tls-key", "page", "max-connections"]
+    static let names = ["listen", "token-file", "page", "max-connections"] + CertificateOptions.names
+
+    static let page = PageFolder(installed: "join", source: "Sources/LockstepGateway/Page")
 
     @Option(
         help: """
@@ -23,14 +24,7 @@ struct ServerOptions: ParsableArguments {
             """)
     var tokenFile: String?
 
-    @Option(
-        name: .customLong("tls-certificate"),
-        help: "PEM file with the certificate of the server and its intermediate certificates.")
-    var certificate: String?
-
-    @Option(
-        name: .customLong("tls-key"), help: "PEM file with the private key of the server, readable only by its owner.")
-    var key: String?
+    @OptionGroup var certificate: CertificateOptions
 
     @Option(help: "Folder with the files of the page /join (default: share/lockstep/join beside the program's folder).")
     var page: String?
@@ -42,15 +36,15 @@ struct ServerOptions: ParsableArguments {
     /// - Parameter maximumPayload: the maximum size of a request body in bytes.
     func configuration(_ settings: Settings, maximumPayload: Int) throws -> GatewayServerConfiguration? {
         let users = try settings.value("token-file", tokenFile, parse: users)
-        let tls = try tls(settings)
-        let page = try settings.value("page", page, parse: JoinFolder.check)
+        let tls = try certificate.files(settings)
+        let page = try settings.value("page", page, parse: PageFolder.check)
         let connections = try settings.value(
             "max-connections", maxConnections, parse: { try wholeNumber($0, in: 1...100_000) })
         guard let listen = try settings.value("listen", listen, parse: address) else { return nil }
         var configuration = GatewayServerConfiguration(listen: listen)
         configuration.users = users
         configuration.tls = tls
-        configuration.pageFolder = page ?? JoinFolder.find()
+        configuration.pageFolder = page ?? Self.page.find()
         configuration.limits.body = maximumPayload
         configuration.pendingBytes = max(configuration.pendingBytes, 2 * maximumPayload)
         if let connections { configuration.limits.connections = connections }
@@ -72,22 +66,4 @@ struct ServerOptions: ParsableArguments {
         }
         do { return try GatewayUsers(parsing: text) } catch { throw CommandFailure("\(path): \(error)") }
     }
-
-    private func tls(_ settings: Settings) throws -> (certificateFile: String, keyFile: String)? {
-        let certificate = try settings.value("tls-certificate", certificate) { $0 }
-        let key = try settings.value("tls-key", key, parse: { try SecretFile.check($0) })
-        switch (certificate, key) {
-        case (let certificate?, let key?): return (certificate, key)
-        case (nil, nil): return nil
-        default: throw CommandFailure("--tls-certificate and --tls-key must be used together")
-        }
-    }
-}
-
-/// Raises the limit of open files to what the system allows: each connection needs one.
-func raiseDescriptorLimit() {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = min(limit.rlim_max, 65_536)
-    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }

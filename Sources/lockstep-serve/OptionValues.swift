@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import LockstepCommandLine
 import LockstepHTTP
 import LockstepServe
@@ -33,12 +32,4 @@ func tilesAddress(_ text: String) throws -> String {
         throw CommandFailure("'\(text)' is not an address of tiles: use https://HOST/{z}/{x}/{y}.png")
     }
     return text
-}
-
-/// Raises the limit of open files to what the system allows: each connection needs one.
-func raiseDescriptorLimit() {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = min(limit.rlim_max, 65_536)
-    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }

@@ -60,14 +60,7 @@ struct ServeCommand: AsyncParsableCommand {
             """)
     var tokenFile: String?
 
-    @Option(
-        name: .customLong("tls-certificate"),
-        help: "PEM file with the certificate of the server and its intermediate certificates.")
-    var certificate: String?
-
-    @Option(
-        name: .customLong("tls-key"), help: "PEM file with the private key of the server, readable only by its owner.")
-    var key: String?
+    @OptionGroup var certificate: CertificateOptions
 
     @Flag(help: "Remove the right to send commands from all clients.")
     var readOnly = false
@@ -89,10 +82,12 @@ struct ServeCommand: AsyncParsableCommand {
     var metricsDevices: String?
 
     static let names =
-        BrokerOptions.names + LogOptions.names + [
-            "store", "root", "streams", "listen", "token-file", "tls-certificate", "tls-key", "read-only", "tiles",
-            "page", "max-connections", "metrics-devices",
+        BrokerOptions.names + LogOptions.names + CertificateOptions.names + [
+            "store", "root", "streams", "listen", "token-file", "read-only", "tiles", "page", "max-connections",
+            "metrics-devices",
         ]
+
+    private static let page = PageFolder(installed: "page", source: "Sources/LockstepServe/Page")
 
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config, ignoresUnknownKeys: true)
@@ -123,11 +118,11 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.root.streams = settings.streams
         if let listen = try settings.value("listen", listen, parse: listenAddress) { configuration.listen = listen }
         configuration.tokens = try settings.value("token-file", tokenFile, parse: accessTokens)
-        configuration.tls = try tls(settings)
+        configuration.tls = try certificate.files(settings)
         configuration.isReadOnly =
             try settings.value("read-only", readOnly ? "true" : nil, parse: truth) ?? false
         configuration.tiles = try settings.value("tiles", tiles, parse: tilesAddress)
-        configuration.pageFolder = try settings.value("page", page, parse: PageFolder.check) ?? PageFolder.find()
+        configuration.pageFolder = try settings.value("page", page, parse: PageFolder.check) ?? Self.page.find()
         configuration.version = lockstepVersion
         if let limit = try settings.value(
             "max-connections", maxConnections, parse: { try wholeNumber($0, in: 1...100_000) })
@@ -140,15 +135,5 @@ struct ServeCommand: AsyncParsableCommand {
             configuration.metricsDevices = limit
         }
         return configuration
-    }
-
-    private func tls(_ settings: Settings) throws -> (certificateFile: String, keyFile: String)? {
-        let certificate = try settings.value("tls-certificate", certificate) { $0 }
-        let key = try settings.value("tls-key", key, parse: { try SecretFile.check($0) })
-        switch (certificate, key) {
-        case (let certificate?, let key?): return (certificate, key)
-        case (nil, nil): return nil
-        default: throw CommandFailure("--tls-certificate and --tls-key must be used together")
-        }
     }
 }
