@@ -3,7 +3,7 @@ public import LockstepModel
 /// Writes times as ISO 8601 with microseconds. It reuses the text of the previous second.
 ///
 /// Implemented here because Foundation's formatters take longer than all other work for a row.
-public struct TimeWriter {
+public struct TimeWriter: Sendable {
     /// The second of the previous time.
     private var second: Int64?
     /// The text up to the fraction of that second: `2026-11-21T09:30:00.`

@@ -4,7 +4,7 @@ public import LockstepStore
 ///
 /// Call ``begin(into:)`` once, ``write(_:into:)`` for each row, and ``end(into:)`` once. Write the buffer when it
 /// ``OutputBuffer/isFull``.
-public protocol RowWriter {
+public protocol RowWriter: Sendable {
     /// Writes what precedes the rows, such as a header.
     mutating func begin(into output: inout OutputBuffer)
     /// Writes one row. Its values are in the order of the columns.

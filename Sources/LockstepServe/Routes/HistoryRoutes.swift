@@ -80,7 +80,7 @@ struct RowStream: Sendable {
     private let query: StreamQuery
     private var remaining: Int
     private var position: Timestamp
-    private var writer: WriterBox
+    private var writer: any RowWriter
     /// The conversion to the collector's time line, once the first page has read it.
     private var clock: CollectorTime?
     private var hasBegun = false
@@ -93,17 +93,17 @@ struct RowStream: Sendable {
         self.query = query
         remaining = limit
         position = query.from
-        writer = WriterBox(writer: query.writer())
+        writer = query.writer()
     }
 
     /// Reads the next bytes.
     mutating func advance(_ pages: RowPages, _ store: StorePool) async throws {
-        let (start, limit, box, known) = (position, remaining, writer, clock)
+        let (start, limit, formerWriter, formerClock) = (position, remaining, writer, clock)
         let (page, used, read) = try await store.read { reader, cancellation in
-            var (writer, clock) = (box.writer, known)
+            var (writer, clock) = (formerWriter, formerClock)
             let page = try pages.page(
                 from: start, limit: limit, writer: &writer, clock: &clock, reader, cancellation)
-            return (page, WriterBox(writer: writer), clock)
+            return (page, writer, clock)
         }
         writer = used
         clock = read
@@ -128,15 +128,7 @@ struct RowStream: Sendable {
 
     private mutating func edge(_ write: (inout any RowWriter, inout OutputBuffer) -> Void) -> [UInt8] {
         var output = OutputBuffer()
-        var row = writer.writer
-        write(&row, &output)
-        writer = WriterBox(writer: row)
+        write(&writer, &output)
         return output.bytes
     }
-}
-
-/// Passes a writer between threads. One of them uses it at a time: the answer waits while a page is read.
-private struct WriterBox: @unchecked Sendable {
-    // Unchecked because RowWriter does not require Sendable, but all writers are values.
-    let writer: any RowWriter
 }

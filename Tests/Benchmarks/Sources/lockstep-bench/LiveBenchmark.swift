@@ -3,6 +3,7 @@ import Foundation
 import LockstepLive
 import LockstepModel
 import LockstepWire
+import Synchronization
 
 /// CPU time of distributing the samples of one device to many subscribers, including a write on a socket for each wake-up.
 struct LiveBenchmark {
@@ -91,15 +92,18 @@ struct LiveBenchmark {
         let finished = DispatchSemaphore(value: 0)
         let total = Total()
         Task.detached {
-            for task in tasks { total.events += await task.value }
+            for task in tasks {
+                let events = await task.value
+                total.events.withLock { $0 += events }
+            }
             finished.signal()
         }
         finished.wait()
-        return total.events
+        return total.events.withLock { $0 }
     }
 
-    /// The number of events. `@unchecked`: the semaphore orders the accesses.
-    private final class Total: @unchecked Sendable { var events = 0 }
+    /// The number of events.
+    private final class Total: Sendable { let events = Mutex(0) }
 }
 
 /// The two ends of a local stream socket.
