@@ -238,7 +238,9 @@ let package = Package(
         .testTarget(name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite"]),
         .testTarget(
             name: "LockstepClickHouseTests",
-            dependencies: ["LockstepClickHouse", "LockstepModel", "LockstepStore", "LockstepTestSupport"]),
+            dependencies: [
+                "LockstepClickHouse", "LockstepModel", "LockstepSensors", "LockstepStore", "LockstepTestSupport",
+            ]),
         .testTarget(name: "LockstepExportTests", dependencies: ["LockstepExport", "LockstepModel", "LockstepStore"]),
         .testTarget(
             name: "LockstepAgentTests",
@@ -323,7 +325,7 @@ let package = Package(
             ],
             exclude: [
                 "accessibility.js", "browser.py", "join_gateway.py", "join_scenarios.py", "join_server.py", "phone.py",
-                "run.py", "run_join.py", "scenarios.py", "screenshots.py", "system.py", "tiles.py", "unit",
+                "run.py", "run_join.py", "runner.py", "scenarios.py", "screenshots.py", "system.py", "tiles.py", "unit",
             ]),
         // The examples and tables in docs/.
         .testTarget(
@@ -343,7 +345,7 @@ let package = Package(
         .testTarget(
             name: "ChaosTests",
             dependencies: [
-                "LockstepTestSupport", "LockstepModel", "LockstepStore", "lockstep", "lockstep-agent",
+                "LockstepTestSupport", "LockstepModel", "LockstepSensors", "LockstepStore", "lockstep", "lockstep-agent",
                 "lockstep-collector",
             ]),
     ],

@@ -1,5 +1,6 @@
 import Foundation
 import LockstepModel
+import LockstepSensors
 import LockstepStore
 import LockstepTestSupport
 import Testing
@@ -88,25 +89,12 @@ private struct ChaosPlan {
     let seed: UInt64
     let minKills = 20
 
-    var generator: Generator { Generator(state: seed) }
+    var generator: SeededGenerator { SeededGenerator(seed: seed) }
 
     static func fromEnvironment() -> ChaosPlan {
         let environment = ProcessInfo.processInfo.environment
         return ChaosPlan(
             seconds: environment["LOCKSTEP_CHAOS_SECONDS"].flatMap { Int($0) } ?? 30,
             seed: environment["LOCKSTEP_CHAOS_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...999_999))
-    }
-
-    /// SplitMix64 (Steele, Lea & Flood 2014).
-    struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
     }
 }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepSensors
 import LockstepStore
 import LockstepTestSupport
 import Testing
@@ -21,7 +22,7 @@ struct EquivalenceTests {
                 options.minInterval = .zero
                 let file = try SQLiteStore(path: path)
                 var database = try ClickHouseStore(address, options: options)
-                var random = Generator(state: seed)
+                var random = SeededGenerator(seed: seed)
                 for round in 0..<60 {
                     if round % 20 == 19 {
                         database.close()
@@ -83,9 +84,9 @@ struct EquivalenceTests {
         return rows
     }
 
-    private static func group(_ round: Int, _ random: inout Generator) -> IngestGroup {
+    private static func group(_ round: Int, _ random: inout SeededGenerator) -> IngestGroup {
         let received = Timestamp(microseconds: 1_000_000 + Int64(round) * 1000)
-        func device(_ random: inout Generator) -> DeviceAddress {
+        func device(_ random: inout SeededGenerator) -> DeviceAddress {
             let name = "d\(Int.random(in: 0..<4, using: &random))"
             return DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: name))
         }
@@ -124,19 +125,6 @@ struct EquivalenceTests {
         case .real: number * 0.5 - 1 + Double(100 * variant)
         case .integer: number + Double(100 * variant)
         case .choice(let words): Double((Int(time) + variant) % words.count)
-        }
-    }
-
-    /// SplitMix64 (Steele, Lea & Flood 2014).
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
         }
     }
 }

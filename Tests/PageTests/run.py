@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
 """Runs the tests of the page: python3 run.py --programs .build/debug [--only NAME]... [--unit] [--list]"""
 
-import argparse
 import functools
 import http.server
 import pathlib
 import sys
 import threading
-import time
-import traceback
 
 sys.dont_write_bytecode = True  # the folder belongs to the sources
 
 from browser import Browser
+import runner
 import scenarios
 from system import PAGE, System
 
@@ -45,22 +43,15 @@ class Files(http.server.SimpleHTTPRequestHandler):
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--programs", help="folder with the programs")
-    options.add_argument("--only", action="append", default=[], help="a test to run, by its name")
+    options = runner.parser(__doc__)
     options.add_argument("--unit", action="store_true", help="run only the tests of the calculations")
-    options.add_argument("--list", action="store_true", help="print the names of the tests")
     arguments = options.parse_args()
-    names = [test.__name__ for test in scenarios.ALL]
     if arguments.list:
-        print("\n".join(names))
+        print("\n".join(test.__name__ for test in scenarios.ALL))
         return 0
-    unknown = set(arguments.only) - set(names)
-    if unknown:
-        options.error(f"unknown tests: {', '.join(sorted(unknown))}")
+    tests = runner.chosen(scenarios.ALL, options, arguments)
     if not arguments.unit and not arguments.programs:
         options.error("--programs is missing")
-    failed = 0
     with Browser() as browser:
         if arguments.unit:
             count, failures = unit_tests(browser)
@@ -68,19 +59,7 @@ def main():
             return 0 if count and not failures else 1
         with System(arguments.programs, DEVICES) as system:
             system.wait_for_samples()
-            for test in scenarios.ALL:
-                if arguments.only and test.__name__ not in arguments.only:
-                    continue
-                began = time.monotonic()
-                try:
-                    note = test(system, browser)
-                    print(f"ok      {test.__name__} ({time.monotonic() - began:.1f} s){f': {note}' if note else ''}", flush=True)
-                except Exception as error:
-                    failed += 1
-                    print(f"FAILED  {test.__name__}: {error}", flush=True)
-                    if not isinstance(error, AssertionError):
-                        traceback.print_exc()
-    return 1 if failed else 0
+            return 1 if runner.run(tests, lambda test: test(system, browser)) else 0
 
 
 if __name__ == "__main__":
