@@ -66,6 +66,7 @@ def device_shows_every_card(system, browser):
     page.expect("[...document.querySelectorAll('.chart .legend-item[aria-pressed=true] .legend-value')].every((value) => /[0-9]/.test(value.textContent))", what="values of the plots")
     page.expect("document.querySelectorAll('.segment[data-state=active]').length >= 1")
     page.expect(f"/Every batch/.test({text('.verdict')})")
+    page.expect(f"/(in step|ahead|behind) ± [0-9.]+ ms/.test({text('#health')}) && /ppm, measured/.test({text('#health')})", what="the comparison of clocks")
     no_errors(page)
     same_origin(page, system)
     page.close()

@@ -3,7 +3,8 @@
 import { devicePath, isAbort, request } from "../core/api.js";
 import { now } from "../core/clock.js";
 import { card, h, icon } from "../core/dom.js";
-import { age, dateTime, fixed, nearTime, UNKNOWN, whole } from "../pure/format.js";
+import { driftText, offsetText } from "../pure/clock-texts.js";
+import { age, dateTime, nearTime, UNKNOWN, whole } from "../pure/format.js";
 
 const EVERY = 10_000;
 
@@ -36,7 +37,8 @@ export function healthCard({ group, device }) {
             ["Dropped by the device", health.dropped_samples ? `${whole(health.dropped_samples)} samples, ${whole(health.dropped_batches)} batches` : "0", health.dropped_samples > 0],
             ["Duplicates", whole(health.duplicates)],
             ["Conflicts", whole(health.conflicts), health.conflicts > 0],
-            ["Clock", clockText(health.clock)],
+            ["Clock", offsetText(health.clock)],
+            ["Clock drift", driftText(health.clock)],
             ["First seen", dateTime(health.first_seen)],
             ["Last seen", health.last_seen ? `${age((now() - health.last_seen) / 1e6)}${now() - health.last_seen < 2e6 ? "" : " ago"}` : UNKNOWN],
         ];
@@ -56,16 +58,6 @@ export function healthCard({ group, device }) {
         clearTimeout(timer);
         abort.abort();
     } };
-}
-
-/** @param {{offset: number|null, bound?: number|null}|null} clock µs */
-function clockText(clock) {
-    if (clock?.offset === null || clock?.offset === undefined) return "not measured";
-    const offset = clock.offset / 1000;
-    const bound = clock.bound ?? null;
-    // Without a measurement of the clock alone, the offset is the time of the newest sample less that of its receipt.
-    if (bound === null) return offset > 0 ? `ahead by at least ${fixed(offset, 1)} ms` : `samples arrive ${fixed(-offset, 0)} ms after their time`;
-    return Math.abs(offset) < 0.05 ? "in step" : `${fixed(Math.abs(offset), 1)} ms ${offset > 0 ? "ahead" : "behind"} ± ${fixed(bound / 1000, 1)} ms`;
 }
 
 /** Values of a sample, which may be a text or an object. */
