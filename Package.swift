@@ -235,7 +235,8 @@ let package = Package(
                 "LockstepTestSupport", "SensorTestSupport",
             ]
         ),
-        .testTarget(name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite"]),
+        .testTarget(
+            name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite", "LockstepTestSupport"]),
         .testTarget(
             name: "LockstepClickHouseTests",
             dependencies: [
@@ -281,7 +282,9 @@ let package = Package(
         .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
         .testTarget(
             name: "LockstepCommandLineTests",
-            dependencies: ["LockstepCommandLine", "LockstepModel", "LockstepMQTT", argumentParser, logging]),
+            dependencies: [
+                "LockstepCommandLine", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", argumentParser, logging,
+            ]),
         // The HTTP server: its parts, and the built program with a real broker and a real store.
         .testTarget(
             name: "LockstepServeTests",
@@ -345,7 +348,8 @@ let package = Package(
         .testTarget(
             name: "ChaosTests",
             dependencies: [
-                "LockstepTestSupport", "LockstepModel", "LockstepSensors", "LockstepStore", "lockstep", "lockstep-agent",
+                "LockstepTestSupport", "LockstepModel", "LockstepSensors", "LockstepStore", "lockstep",
+                "lockstep-agent",
                 "lockstep-collector",
             ]),
     ],

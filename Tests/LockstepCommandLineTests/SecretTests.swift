@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import LockstepCommandLine
 import LockstepMQTT
+import LockstepTestSupport
 import Testing
 
 @Suite("Passwords and keys", .temporaryFolder)

@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import LockstepCommandLine
 import LockstepMQTT
+import LockstepTestSupport
 import Testing
 
 @Suite("Settings", .temporaryFolder)

@@ -1,5 +1,6 @@
 import LockstepCommandLine
 import LockstepModel
+import LockstepTestSupport
 import Testing
 
 @Suite("Settings of streams", .temporaryFolder)

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import LockstepModel
 import LockstepSQLite
+import LockstepTestSupport
 import SensorTestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepSensors
+import LockstepTestSupport
 import SensorTestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LockstepModel
+import LockstepTestSupport
 import LockstepWire
 import SensorTestSupport
 import Testing

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepAgent

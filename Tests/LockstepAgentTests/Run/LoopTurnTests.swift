@@ -1,4 +1,5 @@
 import LockstepSensors
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepAgent

@@ -2,6 +2,7 @@ import LockstepMQTT
 import LockstepModel
 import LockstepSensors
 import LockstepSupervision
+import LockstepTestSupport
 import Logging
 
 @testable import LockstepAgent

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LockstepModel
 import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepStore

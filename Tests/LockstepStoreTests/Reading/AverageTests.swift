@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepStore

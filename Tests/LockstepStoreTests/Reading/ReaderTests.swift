@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepStore

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepStore

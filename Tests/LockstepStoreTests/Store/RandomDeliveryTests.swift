@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepModel

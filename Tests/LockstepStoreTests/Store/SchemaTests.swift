@@ -1,4 +1,5 @@
 import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepModel

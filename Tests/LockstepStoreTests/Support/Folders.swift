@@ -1,32 +1,9 @@
 import FoundationEssentials
 import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepStore
-
-/// A trait that creates a temporary folder for each test and removes it afterwards.
-///
-/// It is a trait instead of a function `withFolder { }` because of a bug of Swift 6.3: within a closure, the closure of
-/// `#expect(throws:)` can get the symbol of another closure, and the test silently runs the wrong one.
-struct TemporaryFolder: TestTrait, SuiteTrait, TestScoping {
-    /// The folder of the running test.
-    @TaskLocal static var path = ""
-
-    var isRecursive: Bool { true }
-
-    func provideScope(
-        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
-    ) async throws {
-        let path = FileManager.default.temporaryDirectory.path + "/lockstep-store-\(UInt64.random(in: .min ... .max))"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try await Self.$path.withValue(path, operation: function)
-    }
-}
-
-extension Trait where Self == TemporaryFolder {
-    static var temporaryFolder: TemporaryFolder { TemporaryFolder() }
-}
 
 /// Creates a store in the test's folder.
 func newStore(_ options: SQLiteStore.Options = .init()) throws -> (store: SQLiteStore, path: String) {

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import LockstepTestSupport
 
 /// A blocking HTTP/1.1 connection to a server on loopback, for requests that also break the rules.
@@ -10,42 +9,12 @@ final class HTTPConnection {
         let body: String
     }
 
-    private var descriptor: Int32
+    private let connection: RawConnection
     private var received: [UInt8] = []
 
-    init(port: UInt16) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var timeout = timeval(tv_sec: 60, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let isConnected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-        guard isConnected else {
-            Glibc.close(descriptor)
-            descriptor = -1
-            throw ProgramError("cannot connect: \(String(cString: strerror(errno)))")
-        }
-    }
+    init(port: UInt16) throws { connection = try RawConnection(port: port) }
 
-    deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
-
-    func write(_ bytes: some Collection<UInt8>) {
-        let bytes = Array(bytes)
-        var sent = 0
-        while sent < bytes.count {
-            let count = bytes.withUnsafeBytes { buffer in
-                send(descriptor, buffer.baseAddress.map { $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL))
-            }
-            guard count > 0 else { return }
-            sent += count
-        }
-    }
+    func write(_ bytes: some Collection<UInt8>) { connection.write(bytes) }
 
     /// Sends a POST request and returns its answer, or nil if the connection ends before.
     func post(_ path: String, _ body: some Collection<UInt8>, headers: [String] = [], host: String = "localhost")
@@ -74,10 +43,8 @@ final class HTTPConnection {
                     return Answer(status: status, head: head, body: body)
                 }
             }
-            var buffer = [UInt8](repeating: 0, count: 1 << 16)
-            let count = recv(descriptor, &buffer, buffer.count, 0)
-            guard count > 0 else { return nil }
-            received += buffer[..<count]
+            guard let next = connection.receive() else { return nil }
+            received += next
         }
     }
 }

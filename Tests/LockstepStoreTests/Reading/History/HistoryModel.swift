@@ -1,3 +1,5 @@
+import LockstepTestSupport
+
 @testable import LockstepModel
 @testable import LockstepStore
 
