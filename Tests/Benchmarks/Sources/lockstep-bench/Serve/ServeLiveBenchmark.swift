@@ -42,7 +42,7 @@ struct ServeLiveBenchmark {
             ["--broker", broker.url, "--listen", "127.0.0.1:\(port)", "--log-level", "error"])
         defer { server.stop() }
         let path = "/api/v1/live?device=default/bench&hz=10" + Self.streams.map { "&stream=" + $0 }.joined()
-        return try measure(server, in: folder) { output in
+        return try measure(server, agent, in: folder) { output in
             // The clients fail if the server does not listen yet.
             try waitUntil("lockstep-serve listens on port \(port)", seconds: 20, every: 100) {
                 (try? Launched.run("curl", ["--silent", "--fail", "http://127.0.0.1:\(port)/healthz"])) != nil
@@ -56,7 +56,7 @@ struct ServeLiveBenchmark {
         defer { broker.stop() }
         let agent = try startAgent(broker, in: folder)
         defer { agent.stop() }
-        return try measure(broker.process, in: folder) { output in
+        return try measure(broker.process, agent, in: folder) { output in
             try Launched(
                 Launched.beside("subscribe-many"),
                 ["\(broker.port)", "lockstep/default/bench/motion/+", "\(Self.clients)"], output: output)
@@ -69,7 +69,7 @@ struct ServeLiveBenchmark {
             programs + "/lockstep-agent",
             [
                 "--broker", broker.url, "--device", "bench", "--source", "simulate", "--outbox", folder + "/outbox",
-                "--ack", "broker", "--window", "100ms", "--log-level", "error", "--rate", "motion/device=0",
+                "--ack", "broker", "--window", "100ms", "--log-level", "error", "--rate", "motion/device=off",
             ] + rates)
     }
 
@@ -77,7 +77,7 @@ struct ServeLiveBenchmark {
     /// MB.
     /// - Parameter start: Starts the clients, which write their counts to a file.
     private func measure(
-        _ program: Launched, in folder: String, _ start: (FileHandle) throws -> Launched
+        _ program: Launched, _ agent: Launched, in folder: String, _ start: (FileHandle) throws -> Launched
     ) throws -> [Double] {
         let file = folder + "/counts"
         guard FileManager.default.createFile(atPath: file, contents: nil),
@@ -87,7 +87,9 @@ struct ServeLiveBenchmark {
         defer { clients.stop() }
         // First, all clients must receive events.
         try waitUntil("all clients receive events", seconds: 60, every: 200) {
-            lines(of: file).last.map { $0[0] == Double(Self.clients) && $0[1] > Double(10 * Self.clients) } ?? false
+            try agent.checkRunning()
+            return lines(of: file).last.map { $0[0] == Double(Self.clients) && $0[1] > Double(10 * Self.clients) }
+                ?? false
         }
         let begin = (cpu: try program.cpuTime(), lines: lines(of: file).count)
         Thread.sleep(forTimeInterval: span)

@@ -53,8 +53,13 @@ struct Launched {
         return kilobytes * 1024
     }
 
-    private func status(_ file: String) throws -> String {
+    /// - Throws: ``Failure`` if the process has ended.
+    func checkRunning() throws {
         guard process.isRunning else { throw Failure("\(name) ended too early: try to start it by hand") }
+    }
+
+    private func status(_ file: String) throws -> String {
+        try checkRunning()
         return try String(contentsOfFile: "/proc/\(process.processIdentifier)/\(file)", encoding: .utf8)
     }
 

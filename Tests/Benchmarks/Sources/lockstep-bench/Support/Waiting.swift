@@ -6,10 +6,10 @@ import Foundation
 ///   - milliseconds: The polling interval.
 /// - Throws: ``Failure`` if the condition does not hold after `seconds`.
 func waitUntil(
-    _ what: @autoclosure () -> String, seconds: Double, every milliseconds: UInt32 = 10, _ isThere: () -> Bool
+    _ what: @autoclosure () -> String, seconds: Double, every milliseconds: UInt32 = 10, _ isThere: () throws -> Bool
 ) throws {
     let deadline = ContinuousClock.now + .seconds(seconds)
-    while !isThere() {
+    while try !isThere() {
         guard ContinuousClock.now < deadline else { throw Failure("timeout after \(Int(seconds)) s: \(what())") }
         usleep(1000 * milliseconds)
     }
