@@ -39,6 +39,16 @@ import Testing
         #expect(bench.times == [20])
     }
 
+    @Test("a delayed sample continues the state from before its gap")
+    func delayed() throws {
+        var bench = try Bench("rules: {high: {when: {value: pressure.pressure, above: 10}}}")
+        bench.pressure((0, 11))
+        bench.pressure((1000, 12))
+        bench.pressure((1001, 9))
+        bench.pressure((500, 12))
+        #expect(bench.times == [0])
+    }
+
     @Test("an unknown value neither starts nor ends a condition")
     func unknown() throws {
         var bench = try Bench("rules: {fast: {when: {speed: any, above: 36 km/h}}}")
