@@ -88,7 +88,7 @@ struct AlignTests {
                 (["default/left", "right", "--stream", "steps"], "use accelerometer or gyroscope"),
                 (["default/left", "right", "--max-offset", "2h"], "--max-offset must be from 100ms to 10m"),
                 (["default/left", "right", "--from", "5", "--to", "4"], "is not before --to"),
-                (["default/left", "right", "--to", "5"], "in this time range; the first one is at 2023-11-14"),
+                (["default/left", "right", "--to", "5"], "in this time range; stored are those from 2023-11-14"),
             ]
             for (arguments, text) in cases {
                 let run = try await lockstep(["align"] + arguments, store)

@@ -17,7 +17,7 @@ struct StoredMagnitudes {
     func alignment() throws -> MotionAlignment {
         try checkSamples()
         var aligner = MotionAligner(minMotion: stream.minMotion)
-        var next = try firstTime(of: devices.0, from: from, to: to)
+        var next = try reader.firstTime(of: stream.stream, devices.0, from: from, to: to)
         while let begin = next {
             let limit = min(begin + MotionAligner.blockDuration, to ?? Timestamp(microseconds: .max))
             let first = try series(of: devices.0, from: begin, to: limit)
@@ -25,20 +25,15 @@ struct StoredMagnitudes {
             if let start = begin.subtracting(offsets.upperBound), let end = limit.subtracting(offsets.lowerBound) {
                 aligner.add(first, try series(of: devices.1, from: start, to: end), offsets: offsets)
             }
-            next = try firstTime(of: devices.0, from: limit, to: to)
+            next = try reader.firstTime(of: stream.stream, devices.0, from: limit, to: to)
         }
         do { return try aligner.result() } catch { throw CommandFailure(text(of: error)) }
     }
 
     private func checkSamples() throws {
-        for (device, isFirst) in [(devices.0, true), (devices.1, false)] {
-            guard try firstTime(of: device, from: isFirst ? from : nil, to: isFirst ? to : nil) == nil else { continue }
-            guard let first = try firstTime(of: device, from: nil, to: nil) else {
-                throw CommandFailure("no samples of '\(stream.stream.name)' are stored for \(device)")
-            }
-            throw CommandFailure(
-                "no samples of '\(stream.stream.name)' of \(device) in this time range; the first one is at \(first)")
-        }
+        let need = "the devices are compared by it"
+        try reader.checkSamples(of: stream.stream, devices.0, from: from, to: to, need: need)
+        try reader.checkSamples(of: stream.stream, devices.1, from: nil, to: nil, need: need)
     }
 
     private func series(of device: DeviceAddress, from: Timestamp, to: Timestamp) throws -> MagnitudeSeries {
@@ -47,14 +42,6 @@ struct StoredMagnitudes {
             series.append(time: time.microseconds, x: values[0], y: values[1], z: values[2])
         }
         return series
-    }
-
-    private func firstTime(of device: DeviceAddress, from: Timestamp?, to: Timestamp?) throws -> Timestamp? {
-        var first: Timestamp?
-        try reader.run(SampleQuery(device: device, stream: stream.stream, from: from, to: to, limit: 1)) { time, _ in
-            first = time
-        }
-        return first
     }
 
     private func text(of error: MotionAlignmentError) -> String {

@@ -52,7 +52,7 @@ struct RefineAttitudeCommand: ParsableCommand {
         parameters.gyroscopeDelay = gyroscopeDelay
         let clock = ContinuousClock.now
         let output = try RefinedRun(
-            path: options.sqlitePath(for: "refine"), device: address, method: AttitudeSmoother.method,
+            path: options.sqlitePath(for: "refine"), device: address, kind: .attitude, method: AttitudeSmoother.method,
             version: AttitudeSmoother.version, parameters: parameters.json, now: now)
         let report: RefineReport
         do {

@@ -1,0 +1,99 @@
+import Foundation
+import LockstepModel
+import LockstepSQLite
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@Suite("lockstep refine steps")
+struct RefineStepsTests {
+    private static let start: Int64 = 1_700_000_000_000_000
+
+    /// Returns samples at 50 Hz: in each cycle of 60 s, 20 s of rest and 80 steps of 0.5 s.
+    private func walks(_ count: Int) -> SampleBlock {
+        var block = SampleBlock(stream: .accelerometer)
+        for index in 0..<count * 3000 {
+            let local = index % 3000
+            let value = local >= 1000 ? 0.3 * (1 - cos(2 * .pi * Double(local % 25) / 25)) : 0
+            block.append(
+                time: Timestamp(microseconds: Self.start + Int64(index) * 20_000), values: [0, 0, -1 - value])
+        }
+        return block
+    }
+
+    private func withWalks(_ body: (String) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/store.db"
+            try write(IngestGroup(batches: [received(walks(3), "left", nil)]), to: path)
+            try await body(path)
+        }
+    }
+
+    private func rows(_ store: String) throws -> [[Double]] {
+        let database = try SQLiteDatabase(path: store, mode: .readOnly)
+        let select = try database.prepare(
+            "SELECT t, start, walk, distance, cadence, run_id FROM steps_refined WHERE device = 'left' ORDER BY t")
+        var rows: [[Double]] = []
+        while try select.step() { rows.append((0..<6).map { select.double(at: $0) }) }
+        return rows
+    }
+
+    @Test("each step has a row with its time and length")
+    func result() async throws {
+        try await withWalks { store in
+            let run = try await lockstep(["refine", "steps", "--device", "left", "--step-length", "0.7"], store)
+            #expect(run.status == 0, "\(run.text)")
+            #expect(run.text.hasPrefix("default/left: 240 steps in 3 walks from 2023-11-14T22:13:20"), "\(run.text)")
+            let rows = try rows(store)
+            #expect(rows.count == 240 && Set(rows.map { $0[2] }).count == 3)
+            for (before, row) in zip(rows, rows.dropFirst()) where row[2] != row[0] {
+                #expect(row[1] == before[0])
+                #expect(abs(row[0] - row[1] - 500_000) < 15_000)
+            }
+            // The peak of each step is in the middle of its half second.
+            #expect(abs(rows[20][0].truncatingRemainder(dividingBy: 500_000) - 250_000) < 10_000, "\(rows[20])")
+            #expect(rows.allSatisfy { $0[3] == 0.7 && abs($0[4] - 2) < 0.05 })
+        }
+    }
+
+    @Test("a new run replaces the rows in its time range only, and leaves refined attitudes alone")
+    func replacement() async throws {
+        try await withWalks { store in
+            let command = ["refine", "steps", "--device", "left"]
+            #expect(try await lockstep(command, store).status == 0)
+            let first = try rows(store)
+            let range = ["--from", "\(Self.start + 60_000_000)", "--to", "\(Self.start + 120_000_000)"]
+            let second = try await lockstep(command + range + ["--json"], store)
+            #expect(second.text.hasPrefix(#"{"device":"default/left","rows":80,"parts":1,"#), "\(second.text)")
+            let rows = try rows(store)
+            #expect(rows.map { $0[0] } == first.map { $0[0] })
+            #expect(rows.map { $0[5] } == (0..<240).map { 80..<160 ~= $0 ? 2 : 1 })
+            // Times without steps are replaced as well.
+            let rest = try await lockstep(command + ["--to", "\(Self.start + 10_000_000)"], store)
+            #expect(rest.text.hasPrefix("default/left: 0 steps in 0 walks"), "\(rest.text)")
+            #expect(try await lockstep(command, store).status == 0)
+            let database = try SQLiteDatabase(path: store, mode: .readOnly)
+            #expect(try database.integer("SELECT count(*) FROM steps_refined_rows") == 240)
+            #expect(try database.integer("SELECT count(*) FROM refined_runs WHERE kind = 'steps'") == 1)
+        }
+    }
+
+    @Test("missing data and invalid options are reported")
+    func missing() async throws {
+        try await withWalks { store in
+            let cases: [([String], String)] = [
+                (["--device", "right"], "no device 'right' in the store"),
+                (
+                    ["--device", "left", "--from", "now"],
+                    "in this time range; stored are those from 2023-11-14T22:13:20"
+                ),
+                (["--device", "left", "--height", "175"], "use a height in metres from 0.3 to 3, such as 1.75"),
+                (["--device", "left", "--from", "5", "--to", "4"], "is not before --to"),
+            ]
+            for (arguments, text) in cases {
+                let run = try await lockstep(["refine", "steps"] + arguments, store)
+                #expect(run.status != 0 && run.text.contains(text), "\(run.text)")
+            }
+        }
+    }
+}
