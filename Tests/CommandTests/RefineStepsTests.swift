@@ -9,12 +9,12 @@ import Testing
 struct RefineStepsTests {
     private static let start: Int64 = 1_700_000_000_000_000
 
-    /// Returns samples at 50 Hz: in each cycle of 60 s, 20 s of rest and 80 steps of 0.5 s.
+    /// Returns samples at 50 Hz: in each cycle of 60 s, 10 s of rest, 80 steps of 0.5 s, and 10 s of rest.
     private func walks(_ count: Int) -> SampleBlock {
         var block = SampleBlock(stream: .accelerometer)
         for index in 0..<count * 3000 {
             let local = index % 3000
-            let value = local >= 1000 ? 0.3 * (1 - cos(2 * .pi * Double(local % 25) / 25)) : 0
+            let value = (500..<2500).contains(local) ? 0.3 * (1 - cos(2 * .pi * Double(local % 25) / 25)) : 0
             block.append(
                 time: Timestamp(microseconds: Self.start + Int64(index) * 20_000), values: [0, 0, -1 - value])
         }
@@ -43,16 +43,21 @@ struct RefineStepsTests {
         try await withWalks { store in
             let run = try await lockstep(["refine", "steps", "--device", "left", "--step-length", "0.7"], store)
             #expect(run.status == 0, "\(run.text)")
-            #expect(run.text.hasPrefix("default/left: 240 steps in 3 walks from 2023-11-14T22:13:20"), "\(run.text)")
+            #expect(run.text.contains(" steps in 3 walks from 2023-11-14T22:13:20"), "\(run.text)")
             let rows = try rows(store)
-            #expect(rows.count == 240 && Set(rows.map { $0[2] }).count == 3)
-            for (before, row) in zip(rows, rows.dropFirst()) where row[2] != row[0] {
-                #expect(row[1] == before[0])
-                #expect(abs(row[0] - row[1] - 500_000) < 15_000)
+            #expect(
+                run.text.hasPrefix("default/left: \(rows.count) steps") && abs(rows.count - 240) <= 3, "\(run.text)")
+            #expect(Set(rows.map { $0[2] }).count == 3)
+            for (before, row) in zip(rows, rows.dropFirst()) where row[2] != row[0] { #expect(row[1] == before[0]) }
+            // At the ends of a walk, the filtered signal is not regular.
+            for row in rows.filter({
+                13..<47 ~= ($0[0] - Double(Self.start)).truncatingRemainder(dividingBy: 60e6) / 1e6
+            }) {
+                #expect(abs(row[0] - row[1] - 500_000) < 15_000, "\(row)")
+                #expect(row[3] == 0.7 && abs(row[4] - 2) < 0.05, "\(row)")
             }
             // The peak of each step is in the middle of its half second.
             #expect(abs(rows[20][0].truncatingRemainder(dividingBy: 500_000) - 250_000) < 10_000, "\(rows[20])")
-            #expect(rows.allSatisfy { $0[3] == 0.7 && abs($0[4] - 2) < 0.05 })
         }
     }
 
@@ -64,16 +69,19 @@ struct RefineStepsTests {
             let first = try rows(store)
             let range = ["--from", "\(Self.start + 60_000_000)", "--to", "\(Self.start + 120_000_000)"]
             let second = try await lockstep(command + range + ["--json"], store)
-            #expect(second.text.hasPrefix(#"{"device":"default/left","rows":80,"parts":1,"#), "\(second.text)")
+            let inRange = first.map { 60_000_000..<120_000_000 ~= Int64($0[0]) - Self.start }
+            #expect(
+                second.text.hasPrefix(
+                    #"{"device":"default/left","rows":\#(inRange.count { $0 }),"parts":1,"#), "\(second.text)")
             let rows = try rows(store)
             #expect(rows.map { $0[0] } == first.map { $0[0] })
-            #expect(rows.map { $0[5] } == (0..<240).map { 80..<160 ~= $0 ? 2 : 1 })
+            #expect(rows.map { $0[5] } == inRange.map { $0 ? 2 : 1 })
             // Times without steps are replaced as well.
             let rest = try await lockstep(command + ["--to", "\(Self.start + 10_000_000)"], store)
             #expect(rest.text.hasPrefix("default/left: 0 steps in 0 walks"), "\(rest.text)")
             #expect(try await lockstep(command, store).status == 0)
             let database = try SQLiteDatabase(path: store, mode: .readOnly)
-            #expect(try database.integer("SELECT count(*) FROM steps_refined_rows") == 240)
+            #expect(try database.integer("SELECT count(*) FROM steps_refined_rows") == Int64(first.count))
             #expect(try database.integer("SELECT count(*) FROM refined_runs WHERE kind = 'steps'") == 1)
         }
     }

@@ -31,7 +31,7 @@ public struct MotionAligner: Sendable {
     /// The largest change of the offset within a block, in grid values: 200 ppm in five minutes.
     private static let maxDrift = 12
     private static let segments = 10
-    private static let segmentDurations = 500...12_000
+    private static let segmentDurations = 200...12_000
 
     /// The smallest standard deviation of the magnitude that counts as motion, in the unit of the sensor.
     public let minMotion: Double

@@ -173,7 +173,7 @@ struct TrackSmootherTests {
         positions += smoother.finish()
         #expect(positions.count == 20 && positions.allSatisfy { !$0.isRejected })
         #expect(positions[0].coordinate.longitude > 179 && positions[19].coordinate.longitude < -179)
-        let pole = smoothed((0..<20).map { fix($0, 90, 18 * Double($0)) })
+        let pole = smoothed((0..<20).map { fix($0, 90, 18 * Double($0) - 180) })
         #expect(pole.count == 20 && pole.allSatisfy { $0.coordinate.isValid && $0.accuracy.isFinite })
     }
 

@@ -194,7 +194,8 @@ public struct TrackSmoother: Sendable {
             let event = events[index]
             if event.hasFix { before = event.time }
             while following < events.count, following <= index || !events[following].hasFix { following += 1 }
-            let after = following < events.count ? events[following].time : .max
+            // Without a later fix, the gap is as long as there are steps.
+            let after = events[min(following, events.count - 1)].time
             guard event.hasFix || after - (before ?? event.time) >= Self.minGap else { continue }
             results.append(position(event, state, covariance))
         }

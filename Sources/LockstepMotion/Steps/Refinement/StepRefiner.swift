@@ -5,7 +5,8 @@ public import LockstepModel
 ///
 /// ``StepDetector`` decides when the device is on a walk. Three things improve on its steps:
 /// - The time of each step is that of the peak in the signal that is band-pass filtered forward and backward, which has no
-///   delay, between the values of the 50 Hz grid.
+///   delay, between the values of the 50 Hz grid. The band is wider than that of the detector, so that a difference between
+///   the steps of both feet is preserved.
 /// - Outliers are removed, such as a second peak of the same step (`StepSequence`).
 /// - Cadence and length are computed from the steps before and after.
 public struct StepRefiner: Sendable {
@@ -20,9 +21,13 @@ public struct StepRefiner: Sendable {
     private static let maxValues = 30_000
     /// The number of values that are kept for steps that are recognised later: 30 s.
     private static let keptValues = 1500
-    /// The time in which a peak of the filtered signal is looked for, relative to the detector's peak, which its filter
-    /// delays, in values.
+    /// The values in which a peak is looked for: in the detector's band relative to the detector's peak, which is delayed,
+    /// and then in the wide band relative to that.
     private static let searched = -10...5
+    private static let searchedNearby = -6...6
+    /// The band of step times, in Hz: from less than half a stride to more than the sideband that a difference of the feet
+    /// causes, which is three halves of the step frequency.
+    private static let band = (from: 0.3, to: 5.0)
 
     private let model: StepLengthModel
     private let sequence = StepSequence()
@@ -88,37 +93,40 @@ public struct StepRefiner: Sendable {
 
     /// Returns the steps so far, and drops values that are no longer needed.
     private mutating func take(all: Bool) -> [RefinedStep] {
-        let filtered = zeroPhase()
-        let candidates = steps.map { StepSequence.Candidate(time: peak(of: $0, in: filtered)) }
+        let narrow = steps.isEmpty ? [] : zeroPhase(from: parameters.lowCutOff, to: parameters.highCutOff)
+        let candidates = steps.map { step in
+            StepSequence.Candidate(time: peak(near: step.time, Self.searched, in: narrow) ?? step.time)
+        }
         steps.removeAll(keepingCapacity: true)
+        let wide = candidates.isEmpty ? [] : zeroPhase(from: Self.band.from, to: Self.band.to)
+        let times = sequence.selection(of: candidates).map { peak(near: $0, Self.searchedNearby, in: wide) ?? $0 }
         let dropped = values.count - (all ? 0 : Self.keptValues)
         if dropped > 0 {
             values.removeFirst(dropped)
             start += Int64(dropped) * MagnitudeResampler.cell
         }
-        return refined(sequence.selection(of: candidates))
+        return refined(times)
     }
 
-    private func zeroPhase() -> [Double] {
-        guard !steps.isEmpty else { return [] }
+    private func zeroPhase(from: Double, to: Double) -> [Double] {
         var filtered = values
         for _ in 0..<2 {
-            var band = BandPass(from: parameters.lowCutOff, to: parameters.highCutOff)
+            var band = BandPass(from: from, to: to)
             for index in filtered.indices.reversed() { filtered[index] = band.update(filtered[index]) }
             filtered.reverse()
         }
         return filtered
     }
 
-    /// Returns the time of the step's peak in the filtered signal, or the detector's if there is none.
-    private func peak(of step: Step, in filtered: [Double]) -> Int64 {
-        let centre = Int((Double(step.time - start) / Double(MagnitudeResampler.cell)).rounded())
-        let low = max(1, centre + Self.searched.lowerBound)
-        let high = min(filtered.count - 2, centre + Self.searched.upperBound)
-        guard low <= high, let top = (low...high).max(by: { filtered[$0] < filtered[$1] }) else { return step.time }
+    /// Returns the time of the peak of a filtered signal near a time, or nil if there is none.
+    private func peak(near time: Int64, _ searched: ClosedRange<Int>, in filtered: [Double]) -> Int64? {
+        let centre = Int((Double(time - start) / Double(MagnitudeResampler.cell)).rounded())
+        let low = max(1, centre + searched.lowerBound)
+        let high = min(filtered.count - 2, centre + searched.upperBound)
+        guard low <= high, let top = (low...high).max(by: { filtered[$0] < filtered[$1] }) else { return nil }
         let (before, value, after) = (filtered[top - 1], filtered[top], filtered[top + 1])
         let curvature = before - 2 * value + after
-        guard value >= before, value >= after, curvature < 0 else { return step.time }
+        guard value >= before, value >= after, curvature < 0 else { return nil }
         let vertex = (Double(top) + 0.5 * (before - after) / curvature) * Double(MagnitudeResampler.cell)
         return start + Int64(vertex.rounded())
     }
