@@ -70,6 +70,32 @@ struct AlignTests {
         }
     }
 
+    @Test("the offset is compared with the clock estimates of the store")
+    func clocks() async throws {
+        try await withStore { store in
+            var group = IngestGroup()
+            for (device, offset) in [("left", 0 as Int64), ("right", 1_234_000)] {
+                for second in [0 as Int64, 30] {
+                    let time = Timestamp(microseconds: Self.start + second * 1_000_000 + offset)
+                    let point = ClockPoint(
+                        collector: CollectorID(unchecked: "main"), time: time,
+                        segment: Timestamp(microseconds: Self.start + offset), offset: offset, skew: 0, bound: 100,
+                        skewBound: 0)
+                    let address = DeviceAddress(group: .standard, device: DeviceID(unchecked: device))
+                    group.clocks.append(DeviceClock(device: address, epoch: Epoch(unchecked: "e1"), point: point))
+                }
+            }
+            try write(group, to: store)
+            let run = try await lockstep(["align", "default/left", "right", "--json"], store)
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(run.text.utf8)) as? [String: Any])
+            let found = try #require(object["offset_us"] as? Double)
+            let disagreement = try #require(object["clock_disagreement_us"] as? Double)
+            #expect(abs(disagreement - (found + 1_234_000)) < 2, "\(run.text)")
+            let text = try await lockstep(["align", "default/left", "right"], store)
+            #expect(text.text.contains("\nthe clock estimates of the store differ by 0.5"), "\(text.text)")
+        }
+    }
+
     @Test("what prevents an alignment is reported with advice")
     func refusals() async throws {
         try await withStore { store in

@@ -24,7 +24,13 @@ struct RefineStepsTests {
     private func withWalks(_ body: (String) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let path = folder + "/store.db"
-            try write(IngestGroup(batches: [received(walks(3), "left", nil)]), to: path)
+            var fixes = SampleBlock(stream: .location)
+            for second in 0..<180 {
+                fixes.append(
+                    time: Timestamp(microseconds: Self.start + Int64(second) * 1_000_000),
+                    values: [47, 8, .nan, 5, .nan, .nan, .nan, 3, .nan])
+            }
+            try write(IngestGroup(batches: [walks(3), fixes].map { received($0, "left", nil) }), to: path)
             try await body(path)
         }
     }
@@ -61,9 +67,10 @@ struct RefineStepsTests {
         }
     }
 
-    @Test("a new run replaces the rows in its time range only, and leaves refined attitudes alone")
+    @Test("a new run replaces the rows in its time range only, and leaves other kinds alone")
     func replacement() async throws {
         try await withWalks { store in
+            #expect(try await lockstep(["refine", "track", "--device", "left"], store).status == 0)
             let command = ["refine", "steps", "--device", "left"]
             #expect(try await lockstep(command, store).status == 0)
             let first = try rows(store)
@@ -75,13 +82,14 @@ struct RefineStepsTests {
                     #"{"device":"default/left","rows":\#(inRange.count { $0 }),"parts":1,"#), "\(second.text)")
             let rows = try rows(store)
             #expect(rows.map { $0[0] } == first.map { $0[0] })
-            #expect(rows.map { $0[5] } == inRange.map { $0 ? 2 : 1 })
+            #expect(rows.map { $0[5] } == inRange.map { $0 ? 3 : 2 })
             // Times without steps are replaced as well.
             let rest = try await lockstep(command + ["--to", "\(Self.start + 10_000_000)"], store)
             #expect(rest.text.hasPrefix("default/left: 0 steps in 0 walks"), "\(rest.text)")
             #expect(try await lockstep(command, store).status == 0)
             let database = try SQLiteDatabase(path: store, mode: .readOnly)
             #expect(try database.integer("SELECT count(*) FROM steps_refined_rows") == Int64(first.count))
+            #expect(try database.integer("SELECT count(*) FROM location_refined") == 180)
             #expect(try database.integer("SELECT count(*) FROM refined_runs WHERE kind = 'steps'") == 1)
         }
     }
