@@ -34,13 +34,13 @@ struct StepRefinerTests {
     }
 
     @Test(
-        "walks with a sensor on the wrist are counted within 10 %, desk work has no steps",
+        "walks with a sensor on the wrist are counted within 5 %, desk work has no steps",
         .enabled(if: sharedData != nil))
     func wrist() throws {
         for recording in try RecordedWalk.wrist.get() {
             let found = refined(recording.samples).count
             print("refined steps of \(recording.name): \(found) of \(recording.steps)")
-            #expect(abs(Double(found - recording.steps)) <= 0.1 * Double(recording.steps), "\(recording.name)")
+            #expect(abs(Double(found - recording.steps)) <= 0.05 * Double(recording.steps), "\(recording.name)")
         }
     }
 

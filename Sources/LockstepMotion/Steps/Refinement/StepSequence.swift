@@ -62,8 +62,8 @@ struct StepSequence: Sendable {
         }.sorted()
         guard intervals.count >= 3 else { return (log(0.55), 0.5) }
         let median = intervals[intervals.count / 2]
-        // The median absolute deviation; 1.4826 of it is the standard deviation of a normal distribution.
-        let deviation = intervals.map { abs($0 - median) }.sorted()[intervals.count / 2]
-        return (median, max(Self.minSpread, 1.4826 * deviation))
+        // Not a robust spread: where many intervals are unlike the others, as at the wrist, nothing is known to be an outlier.
+        let squares = intervals.reduce(0) { $0 + ($1 - median) * ($1 - median) }
+        return (median, max(Self.minSpread, (squares / Double(intervals.count)).squareRoot()))
     }
 }
