@@ -28,6 +28,21 @@ struct DeviceArgument: Hashable, CustomStringConvertible {
         address.device == device && (group ?? address.group) == address.group
     }
 
+    /// Returns the only device that the argument selects.
+    /// - Parameters:
+    ///   - known: the devices in the store.
+    ///   - option: what precedes the device on the command line, such as `--device `.
+    /// - Throws: ``CommandFailure`` if it selects no or several devices.
+    func onlyAddress(among known: [DeviceAddress], option: String = "--device ") throws -> DeviceAddress {
+        let addresses = try [self].addresses(among: known).sorted()
+        guard addresses.count == 1, let address = addresses.first else {
+            throw CommandFailure(
+                "several groups have a device '\(self)': use "
+                    + addresses.map { "\(option)\($0)" }.joined(separator: " or "))
+        }
+        return address
+    }
+
     /// Throws if the device is in another group than `--group`, which would select nothing.
     func check(group other: GroupID?) throws {
         guard let group, let other, group != other else { return }

@@ -2,35 +2,30 @@ import Glibc
 public import LockstepModel
 import LockstepSQLite
 
-/// A row of refined attitudes.
-public struct RefinedAttitudeRow: Sendable {
+/// A row of refined data.
+public struct RefinedRow: Sendable {
     /// The time, in µs.
     public var time: Int64
-    /// The quaternion (w, x, y, z), the bias (x, y, z) in rad/s and its standard deviation.
+    /// The values in the order of the kind's columns; NaN stands for an unknown value, 1 and 0 for a flag.
     public var values: [Double]
-    /// Whether the device is at rest.
-    public var isAtRest: Bool
-    /// Whether the magnetic field is disturbed or unknown.
-    public var isDisturbed: Bool
 
     /// Creates a row.
-    public init(time: Int64, values: [Double], isAtRest: Bool, isDisturbed: Bool) {
+    public init(time: Int64, values: [Double]) {
         self.time = time
         self.values = values
-        self.isAtRest = isAtRest
-        self.isDisturbed = isDisturbed
     }
 }
 
-/// Writes the refined attitudes of one device, beside a running collector.
+/// Writes the refined data of one device, beside a running collector.
 ///
 /// Rows are written in short transactions and become visible with ``complete(first:last:)``. A run that does not get
-/// there leaves the previous attitudes valid; a later run removes its rows.
+/// there leaves the previous rows valid; a later run removes its rows.
 public final class RefinedRun {
     /// The maximum number of rows of one transaction.
     private static let maxRows = 500
 
     private let path: String
+    private let kind: RefinedKind
     private let database: SQLiteDatabase
     private let device: Int64
     private let run: Int64
@@ -40,9 +35,11 @@ public final class RefinedRun {
     /// - Parameter parameters: the parameters of the method, as JSON.
     /// - Throws: ``StoreError`` if the store cannot be written or the device is unknown.
     public init(
-        path: String, device address: DeviceAddress, method: String, version: Int, parameters: String, now: Timestamp
+        path: String, device address: DeviceAddress, kind: RefinedKind, method: String, version: Int,
+        parameters: String, now: Timestamp
     ) throws(StoreError) {
         self.path = path
+        self.kind = kind
         do {
             database = try SQLiteDatabase(path: path, mode: .readWrite, busyTimeout: 30_000)
             try StoreSchema.check(database)
@@ -58,7 +55,7 @@ public final class RefinedRun {
             let begin = try database.prepare(
                 """
                 INSERT INTO refined_runs (kind, device_id, method, version, parameters, created)
-                VALUES ('attitude', ?, ?, ?, ?, ?)
+                VALUES ('\(kind.rawValue)', ?, ?, ?, ?, ?)
                 """)
             try begin.bind(device, at: 1)
             try begin.bind(method, at: 2)
@@ -69,7 +66,8 @@ public final class RefinedRun {
             self.device = device
             run = database.lastInsertRowID
             insert = try database.prepare(
-                "INSERT INTO attitude_refined_rows VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", persistent: true)
+                "INSERT INTO \(kind.table) VALUES (?,?\(String(repeating: ",?", count: kind.columns)))",
+                persistent: true)
             // Runs that were interrupted. A run that takes longer than a day is not expected.
             try removeRows(ofRuns: "is_complete = 0 AND created < \(now.microseconds - 86_400_000_000)")
             try removeReplacedRows()
@@ -77,7 +75,8 @@ public final class RefinedRun {
     }
 
     /// Writes rows. They are not visible yet.
-    public func write(_ rows: some Sequence<RefinedAttitudeRow>) throws(StoreError) {
+    /// - Precondition: each row has a value for each column of the kind.
+    public func write(_ rows: some Sequence<RefinedRow>) throws(StoreError) {
         do {
             var iterator = rows.makeIterator()
             var isAtEnd = false
@@ -96,12 +95,12 @@ public final class RefinedRun {
         } catch { throw StoreError(error, path: path) }
     }
 
-    private func write(_ row: RefinedAttitudeRow) throws(SQLiteError) {
+    private func write(_ row: RefinedRow) throws(SQLiteError) {
+        precondition(row.values.count == kind.columns, "a refined row has a value for each column")
         try insert.bind(run, at: 1)
         try insert.bind(row.time, at: 2)
+        // SQLite stores NaN as null, and whole numbers in integer columns as integers.
         for (index, value) in row.values.enumerated() { try insert.bind(value, at: 3 + index) }
-        try insert.bind(Int64(row.isAtRest ? 1 : 0), at: 11)
-        try insert.bind(Int64(row.isDisturbed ? 1 : 0), at: 12)
         try insert.run()
     }
 
@@ -123,7 +122,7 @@ public final class RefinedRun {
 
     private func replaceRanges(_ first: Int64, _ last: Int64) throws(SQLiteError) {
         let others = """
-            run_id IN (SELECT run_id FROM refined_runs WHERE kind = 'attitude' AND device_id = \(device))
+            run_id IN (SELECT run_id FROM refined_runs WHERE kind = '\(kind.rawValue)' AND device_id = \(device))
             """
         // The part of a range behind the new one, then the part before it, then ranges that are replaced entirely.
         try database.execute(
@@ -150,13 +149,14 @@ public final class RefinedRun {
         try removeRows(ofRuns: "is_complete = 1 AND run_id NOT IN (SELECT run_id FROM refined_ranges)")
     }
 
-    /// Removes runs and their rows in short transactions.
+    /// Removes runs of this kind and their rows in short transactions.
     private func removeRows(ofRuns condition: String) throws {
+        let condition = "kind = '\(kind.rawValue)' AND \(condition)"
         let runs = "SELECT run_id FROM refined_runs WHERE \(condition)"
         let delete = try database.prepare(
             """
-            DELETE FROM attitude_refined_rows WHERE (run_id, t) IN
-                (SELECT run_id, t FROM attitude_refined_rows WHERE run_id IN (\(runs)) LIMIT \(Self.maxRows))
+            DELETE FROM \(kind.table) WHERE (run_id, t) IN
+                (SELECT run_id, t FROM \(kind.table) WHERE run_id IN (\(runs)) LIMIT \(Self.maxRows))
             """)
         repeat { try shortTransaction { try delete.run() } } while database.changes > 0
         try database.execute("DELETE FROM refined_runs WHERE \(condition)")

@@ -10,7 +10,7 @@ enum RefinedSchema {
         CREATE TABLE IF NOT EXISTS refined_runs (
             -- One row per run of 'lockstep refine'.
             run_id INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again
-            kind TEXT NOT NULL, -- attitude
+            kind TEXT NOT NULL, -- attitude, steps or location
             device_id INTEGER NOT NULL REFERENCES merged_devices,
             method TEXT NOT NULL,
             version INTEGER NOT NULL, -- changes whenever the method's results change
@@ -28,36 +28,12 @@ enum RefinedSchema {
             PRIMARY KEY (run_id, first)
         ) WITHOUT ROWID
         """,
-        """
-        CREATE TABLE IF NOT EXISTS attitude_refined_rows (
-            -- Rows of all runs, also incomplete ones. The view attitude_refined shows the valid rows.
-            run_id INTEGER NOT NULL REFERENCES refined_runs,
-            t INTEGER NOT NULL, -- in µs since 1970-01-01 UTC
-            qw REAL NOT NULL, -- from the device to the frame, z up
-            qx REAL NOT NULL,
-            qy REAL NOT NULL,
-            qz REAL NOT NULL,
-            bx REAL NOT NULL, -- bias of the gyroscope, in rad/s
-            by REAL NOT NULL,
-            bz REAL NOT NULL,
-            bias_sigma REAL NOT NULL, -- in rad/s
-            rest INTEGER NOT NULL, -- 1 at rest
-            disturbed INTEGER NOT NULL, -- 1 if the magnetic field is disturbed or unknown
-            PRIMARY KEY (run_id, t)
-        ) WITHOUT ROWID
-        """,
-        """
-        CREATE VIEW IF NOT EXISTS attitude_refined AS
-        SELECT group_name, device, device_id, sample.t AS t, qw, qx, qy, qz, bx, by, bz, bias_sigma, rest, disturbed,
-            method, version, run_id
-        FROM refined_runs JOIN refined_ranges USING (run_id) JOIN merged_devices USING (device_id)
-            JOIN attitude_refined_rows AS sample USING (run_id)
-        WHERE kind = 'attitude' AND is_complete = 1 AND sample.t >= first AND sample.t < last
-        """,
     ]
 
     /// Creates missing tables.
     static func create(in database: SQLiteDatabase) throws {
-        try database.transaction { for table in tables { try database.execute(table) } }
+        try database.transaction {
+            for table in tables + RefinedKind.allCases.flatMap(\.tables) { try database.execute(table) }
+        }
     }
 }

@@ -3,7 +3,7 @@ import ArgumentParser
 struct AnalyzeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "analyze",
-        abstract: "Analyse a recording of sensor data, without a broker or a store.",
+        abstract: "Analyse a recording of sensor data, without a broker.",
         discussion: """
             A recording is a CSV file. Its header names the columns:
 
@@ -14,8 +14,12 @@ struct AnalyzeCommand: ParsableCommand {
                                            at rest, the upward axis reads +9.8
               magnitude_g                  magnitude of the acceleration in g,
                                            sufficient for 'analyze steps'
+                                           and 'analyze walk'
               gx_rad_s,gy_rad_s,gz_rad_s   gyroscope in rad/s
               mx_uT,my_uT,mz_uT            magnetometer in µT
             """,
-        subcommands: [AnalyzeAttitudeCommand.self, AnalyzeOrientationCommand.self, AnalyzeStepsCommand.self])
+        subcommands: [
+            AnalyzeAttitudeCommand.self, AnalyzeOrientationCommand.self, AnalyzeStepsCommand.self,
+            AnalyzeWalkCommand.self,
+        ])
 }

@@ -27,11 +27,12 @@ struct AttitudeRefinement {
         }
         try output.complete(
             first: motion.from?.microseconds ?? first, last: motion.to?.microseconds ?? last + 1)
-        return RefineReport(device: device, rows: count, parts: stream.parts, first: first, last: last)
+        return RefineReport(
+            device: device, noun: "attitude", rows: count, parts: stream.parts, first: first, last: last)
     }
 
     private mutating func write(_ attitudes: [RefinedAttitude], in range: Range<Int64>) throws {
-        let rows = attitudes.lazy.filter { range.contains($0.time) }.map(RefinedAttitudeRow.init)
+        let rows = attitudes.lazy.filter { range.contains($0.time) }.map(RefinedRow.init)
         guard let begin = rows.first?.time, let end = attitudes.last(where: { range.contains($0.time) })?.time else {
             return
         }
@@ -42,42 +43,14 @@ struct AttitudeRefinement {
     }
 }
 
-extension RefinedAttitudeRow {
+extension RefinedRow {
     fileprivate init(_ attitude: RefinedAttitude) {
         let (rotation, bias) = (attitude.attitude, attitude.gyroscopeBias)
         self.init(
             time: attitude.time,
             values: [
                 rotation.scalar, rotation.vector.x, rotation.vector.y, rotation.vector.z, bias.x, bias.y, bias.z,
-                attitude.gyroscopeBiasSigma,
-            ], isAtRest: attitude.isAtRest, isDisturbed: attitude.isMagneticFieldDisturbed)
-    }
-}
-
-/// The result of `lockstep refine`.
-struct RefineReport {
-    let device: DeviceAddress
-    let rows: Int
-    let parts: Int
-    let first: Int64
-    let last: Int64
-
-    private func speed(_ seconds: Double) -> Double { resolved(Double(last - first) / 1e6 / seconds, decimals: 1) }
-
-    func text(seconds: Double) -> String {
-        """
-        \(device): \(counted(rows, "attitude")) in \(counted(parts, "part")) from \(Timestamp(microseconds: first)) \
-        to \(Timestamp(microseconds: last)), computed in \(resolved(seconds, decimals: 2)) s \
-        (\(speed(seconds)) times real time)
-
-        """
-    }
-
-    func json(seconds: Double) -> String {
-        """
-        {"device":"\(device)","rows":\(rows),"parts":\(parts),"first":\(first),"last":\(last),\
-        "seconds":\(resolved(seconds, decimals: 3)),"speed":\(speed(seconds))}
-
-        """
+                attitude.gyroscopeBiasSigma, attitude.isAtRest ? 1 : 0, attitude.isMagneticFieldDisturbed ? 1 : 0,
+            ])
     }
 }

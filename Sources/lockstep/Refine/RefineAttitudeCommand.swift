@@ -26,11 +26,7 @@ struct RefineAttitudeCommand: ParsableCommand {
         transform: DeviceArgument.init(parsing:))
     var device: DeviceArgument
 
-    @Option(parsing: .unconditional, help: "Start of the time range, inclusive.")
-    var from: String?
-
-    @Option(parsing: .unconditional, help: "End of the time range, exclusive.")
-    var to: String?
+    @OptionGroup var times: TimeRangeOptions
 
     @Option(
         help: """
@@ -44,21 +40,19 @@ struct RefineAttitudeCommand: ParsableCommand {
 
     func run() throws {
         let now = Moment.now().wall
-        let from = try from.map { try time($0, now: now) }
-        let to = try to.map { try time($0, now: now) }
-        if let from, let to, from >= to { throw CommandFailure("--from \(from) is not before --to \(to)") }
+        let (from, to) = try times.range(now: now)
         guard (0...1).contains(gyroscopeDelay) else {
             throw CommandFailure("--gyroscope-delay must be from 0 to 1, not \(gyroscopeDelay)")
         }
         let reader = try options.sqliteReader(for: "refine")
-        let address = try address(in: reader)
+        let address = try device.onlyAddress(among: reader.devices().map(\.address))
         let motion = StoredMotion(reader: reader, device: address, from: from, to: to)
         try motion.check()
         var parameters = AttitudeSmootherParameters()
         parameters.gyroscopeDelay = gyroscopeDelay
         let clock = ContinuousClock.now
         let output = try RefinedRun(
-            path: options.sqlitePath(for: "refine"), device: address, method: AttitudeSmoother.method,
+            path: options.sqlitePath(for: "refine"), device: address, kind: .attitude, method: AttitudeSmoother.method,
             version: AttitudeSmoother.version, parameters: parameters.json, now: now)
         let report: RefineReport
         do {
@@ -70,16 +64,6 @@ struct RefineAttitudeCommand: ParsableCommand {
         }
         let seconds = (ContinuousClock.now - clock) / .seconds(1)
         Terminal.output.write(json ? report.json(seconds: seconds) : report.text(seconds: seconds))
-    }
-
-    private func address(in reader: StoreReader) throws -> DeviceAddress {
-        let addresses = try [device].addresses(among: reader.devices().map(\.address)).sorted()
-        guard addresses.count == 1, let address = addresses.first else {
-            throw CommandFailure(
-                "several groups have a device '\(device)': use "
-                    + addresses.map { "--device \($0)" }.joined(separator: " or "))
-        }
-        return address
     }
 }
 

@@ -7,5 +7,5 @@ struct RefineCommand: ParsableCommand {
         discussion: """
             Results are stored in tables of their own; samples are not changed. A collector may be running.
             """,
-        subcommands: [RefineAttitudeCommand.self])
+        subcommands: [RefineAttitudeCommand.self, RefineStepsCommand.self, RefineTrackCommand.self])
 }

@@ -19,17 +19,8 @@ struct StoredMotion {
     /// - Throws: ``CommandFailure`` that states what is missing.
     func check() throws {
         for stream in [SensorStream.gyroscope, .accelerometer] {
-            guard try firstTime(of: stream, from: from, to: to) == nil else { continue }
-            guard let first = try firstTime(of: stream, from: nil, to: nil) else {
-                throw CommandFailure(
-                    "no samples of '\(stream.name)' are stored for \(device): the attitude requires gyroscope and "
-                        + "accelerometer")
-            }
-            var last = first
-            try reader.run(SampleQuery(device: device, stream: stream, detail: .last)) { time, _ in last = time }
-            throw CommandFailure(
-                "no samples of '\(stream.name)' of \(device) in this time range; stored are those from \(first) to \(last)"
-            )
+            try reader.checkSamples(
+                of: stream, device, from: from, to: to, need: "the attitude requires gyroscope and accelerometer")
         }
     }
 
@@ -39,7 +30,7 @@ struct StoredMotion {
         let start = from.map { Timestamp(microseconds: max($0.microseconds, .min + margin) - margin) }
         let end = to.map { Timestamp(microseconds: min($0.microseconds, .max - margin) + margin) }
         let interpolator = MotionInterpolator()
-        var next = try firstTime(of: .gyroscope, from: start, to: end)
+        var next = try reader.firstTime(of: .gyroscope, device, from: start, to: end)
         while let begin = next {
             let limit = min(begin + Self.window, end ?? Timestamp(microseconds: .max))
             let samples = interpolator.samples(
@@ -48,7 +39,7 @@ struct StoredMotion {
                     .accelerometer, from: begin - Self.overlap, to: limit + Self.overlap, factor: -9.80665),
                 magnetometer: try series(.magnetometer, from: begin - Self.overlap, to: limit + Self.overlap))
             try samples.forEach(each)
-            next = try firstTime(of: .gyroscope, from: limit, to: end)
+            next = try reader.firstTime(of: .gyroscope, device, from: limit, to: end)
         }
     }
 
@@ -60,13 +51,5 @@ struct StoredMotion {
             series.append(time: time.microseconds, SIMD3(values[0], values[1], values[2]) * factor)
         }
         return series
-    }
-
-    private func firstTime(of stream: SensorStream, from: Timestamp?, to: Timestamp?) throws -> Timestamp? {
-        var first: Timestamp?
-        try reader.run(SampleQuery(device: device, stream: stream, from: from, to: to, limit: 1)) { time, _ in
-            first = time
-        }
-        return first
     }
 }

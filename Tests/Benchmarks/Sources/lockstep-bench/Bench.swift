@@ -7,7 +7,7 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures all sides of a comparison in turn. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case attitude, agent, codec, gateway, live, scale, outage, latency, query, writes, rules
+        case attitude, agent, codec, gateway, live, refine, scale, outage, latency, query, writes, rules
         case serveLive = "serve-live"
         case outboxWrites = "outbox-writes"
         case servePoints = "serve-points"
@@ -94,6 +94,7 @@ struct Bench: ParsableCommand {
         case .outboxWrites: try OutboxWritesBenchmark(recordings: recordings, length: length).parts
         case .wireSize: [WireSizeBenchmark(batches: try walks()).run]
         case .codec: [CodecBenchmark(batches: try walks(), rounds: rounds).run]
+        case .refine: [try RefineBenchmark(recordings: recordings, rounds: rounds).run]
         case .live: [LiveBenchmark(rounds: rounds, length: length).run]
         case .scale: [fleet.scale]
         case .outage: [fleet.outage]

@@ -1,0 +1,82 @@
+import ArgumentParser
+import LockstepCommandLine
+import LockstepModel
+import LockstepMotion
+import LockstepSensors
+import LockstepStore
+
+struct AnalyzeWalkCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "walk", abstract: "Measure the gait: cadence, duration of strides and its variation, symmetry.",
+        discussion: """
+            Reads the accelerometer of a device in a store, or of a recording. A stride is the time from a step to the \
+            next one of the same foot. Turns and pauses are left out of its mean and variation. The symmetry is the \
+            duration of the steps of the quicker foot relative to that of the other; wear the sensor in the middle of \
+            the body for it. The speed is printed with --step-length or --height.
+
+            EXAMPLES
+              lockstep analyze walk --device lab/left --from -1h --store sqlite:samples.db
+              lockstep analyze walk walk.csv --step-length 0.72 --json
+            """)
+
+    @Argument(
+        help: "Recording: a CSV file with a three-axis accelerometer or its magnitude; not together with --device.")
+    var file: String?
+
+    @OptionGroup var options: StoreOptions
+
+    @Option(
+        help: "Device in the store, as [GROUP/]DEVICE; the group is required if several groups have this device.",
+        transform: DeviceArgument.init(parsing:))
+    var device: DeviceArgument?
+
+    @OptionGroup var times: TimeRangeOptions
+
+    @OptionGroup var length: StepLengthOptions
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func validate() throws {
+        guard (file == nil) != (device == nil) else {
+            throw ValidationError("use either a recording or --device")
+        }
+        if file != nil, times.from != nil || times.to != nil {
+            throw ValidationError("--from and --to are only for --device")
+        }
+    }
+
+    func run() throws {
+        let steps = try device.map(storedSteps) ?? recordedSteps(file ?? "")
+        let report = GaitReport(
+            steps: steps.count, gait: GaitAnalysis(steps),
+            hasLength: length.stepLength != nil || length.height != nil)
+        Terminal.output.write(json ? report.json : report.text)
+    }
+
+    private func recordedSteps(_ file: String) throws -> [RefinedStep] {
+        let recording = try Recording(file: file)
+        guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
+            throw CommandFailure(
+                "\(file): no accelerometer columns; add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g")
+        }
+        var refiner = StepRefiner(options: length.pedometer)
+        return refiner.update(samples) + refiner.finish()
+    }
+
+    private func storedSteps(_ device: DeviceArgument) throws -> [RefinedStep] {
+        let (from, to) = try times.range(now: Moment.now().wall)
+        let reader = try options.sqliteReader(for: "analyze walk")
+        let address = try device.onlyAddress(among: reader.devices().map(\.address))
+        try reader.checkSamples(
+            of: .accelerometer, address, from: from, to: to, need: "steps are found in the acceleration")
+        let input = RefinedInput(reader: reader, device: address, from: from, to: to)
+        let range = try input.times(of: .accelerometer)
+        var refiner = StepRefiner(options: length.pedometer)
+        var steps: [RefinedStep] = []
+        try input.read(.accelerometer, margin: StepRefiner.margin) { time, values in
+            steps += refiner.update(time: time.microseconds, x: values[0], y: values[1], z: values[2])
+        }
+        return (steps + refiner.finish()).filter { range.contains($0.time) }
+    }
+}

@@ -1,0 +1,21 @@
+import ArgumentParser
+import LockstepCommandLine
+import LockstepModel
+
+/// The options `--from` and `--to`.
+struct TimeRangeOptions: ParsableArguments {
+    @Option(parsing: .unconditional, help: "Start of the time range, inclusive.")
+    var from: String?
+
+    @Option(parsing: .unconditional, help: "End of the time range, exclusive.")
+    var to: String?
+
+    /// Returns the time range.
+    /// - Throws: ``CommandFailure`` for an invalid or empty range.
+    func range(now: Timestamp) throws -> (from: Timestamp?, to: Timestamp?) {
+        let from = try from.map { try time($0, now: now) }
+        let to = try to.map { try time($0, now: now) }
+        if let from, let to, from >= to { throw CommandFailure("--from \(from) is not before --to \(to)") }
+        return (from, to)
+    }
+}
