@@ -22,6 +22,7 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let swiftProtobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 
 let package = Package(
@@ -39,6 +40,7 @@ let package = Package(
         .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
+        .library(name: "LockstepSparkplug", targets: ["LockstepSparkplug"]),
         .library(name: "LockstepGateway", targets: ["LockstepGateway"]),
         .library(name: "LockstepBridge", targets: ["LockstepBridge"]),
         .library(name: "LockstepLive", targets: ["LockstepLive"]),
@@ -59,6 +61,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        // For LockstepSparkplug only. Without its traits it does not import all of Foundation.
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
     ],
     targets: [
         // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev, libcurl4-openssl-dev.
@@ -116,12 +120,14 @@ let package = Package(
                 "LockstepNotify",
                 "LockstepSupervision", logging, serviceLifecycle,
             ]),
+        // The messages of Sparkplug B. The only module that uses swift-protobuf, so that only the gateway pays for its build.
+        .target(name: "LockstepSparkplug", dependencies: [swiftProtobuf], exclude: ["Schema"]),
         // From foreign formats to the broker: translators, an outbox of many devices, delivery.
         .target(
             name: "LockstepGateway",
             dependencies: [
-                "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepAgent",
-                "LockstepSupervision", logging, serviceLifecycle,
+                "CCurl", "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepAgent",
+                "LockstepSparkplug", "LockstepSupervision", logging, serviceLifecycle,
             ],
             exclude: ["Page"]),
         // The HTTP server of a gateway.
@@ -131,10 +137,12 @@ let package = Package(
                 "LockstepGateway", "LockstepHTTP", "LockstepModel", "LockstepWire", hummingbird, hummingbirdCore,
                 nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
             ]),
-        // From Lockstep's messages to other systems: Home Assistant.
+        // From Lockstep's messages to other systems: Home Assistant, Sparkplug.
         .target(
             name: "LockstepBridge",
-            dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging, serviceLifecycle]),
+            dependencies: [
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSparkplug", logging, serviceLifecycle,
+            ]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         .target(name: "LockstepLive", dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
         // Simulates thousands of devices in one process and measures their delivery.
