@@ -201,7 +201,7 @@ let package = Package(
             name: "lockstep-gateway",
             dependencies: [
                 "LockstepGateway", "LockstepGatewayHTTP", "LockstepBridge", "LockstepHTTP", "LockstepAgent",
-                "LockstepModel",
+                "LockstepModel", "LockstepSparkplug",
                 "LockstepWire", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
@@ -263,14 +263,15 @@ let package = Package(
         .testTarget(
             name: "LockstepGatewayTests",
             dependencies: [
-                "CSodium", "LockstepGateway", "LockstepAgent", "LockstepExport", "LockstepModel", "LockstepSQLite",
-                "LockstepStore", "LockstepWire", "LockstepTestSupport",
+                "CSodium", "LockstepGateway", "LockstepAgent", "LockstepExport", "LockstepModel", "LockstepMQTT",
+                "LockstepSQLite", "LockstepSparkplug", "LockstepStore", "LockstepWire",
+                "LockstepTestSupport",
             ]),
         .testTarget(
             name: "LockstepBridgeTests",
             dependencies: [
-                "LockstepBridge", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire", logging,
-                serviceLifecycle,
+                "LockstepBridge", "LockstepModel", "LockstepMQTT", "LockstepSparkplug", "LockstepTestSupport",
+                "LockstepWire", logging, serviceLifecycle,
             ],
             exclude: ["home_assistant.py"]),
         .testTarget(
@@ -311,7 +312,7 @@ let package = Package(
                 "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep", "lockstep-agent",
                 "lockstep-collector", "lockstep-gateway", "lockstep-serve", logging,
             ],
-            exclude: ["PowerCut/disk-log.c"]),
+            exclude: ["Gateway/sparkplug_peer.py", "PowerCut/disk-log.c"]),
         // Command-line tests: exact output and exit codes.
         .testTarget(
             name: "CommandTests",
@@ -345,7 +346,8 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "LockstepCommandLine", "LockstepGateway", "LockstepModel", "LockstepSensors", "LockstepWire",
+                "LockstepCommandLine", "LockstepGateway", "LockstepModel", "LockstepSensors", "LockstepSparkplug",
+                "LockstepWire",
             ]),
         // Chaos tests: processes are killed at random, and no sample may be lost.
         .testTarget(

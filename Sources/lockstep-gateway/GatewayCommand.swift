@@ -94,17 +94,18 @@ struct GatewayCommand: AsyncParsableCommand {
     @OptionGroup(title: "HTTP") var server: ServerOptions
     @OptionGroup(title: "Formats") var formats: FormatOptions
     @OptionGroup(title: "Home Assistant") var homeAssistant: HomeAssistantOptions
+    @OptionGroup(title: "Sparkplug B") var sparkplug: SparkplugOptions
 
     static let names =
         BrokerOptions.names + LogOptions.names + FormatOptions.names + ServerOptions.names
-        + HomeAssistantOptions.names + [
+        + HomeAssistantOptions.names + SparkplugOptions.names + [
             "outbox", "outbox-size", "id", "accept", "group", "join-group", "root", "encoding", "max-payload",
             "max-devices",
             "max-future", "backlog-rate", "friends", "streams",
         ]
 
     func run() async throws {
-        let settings = try Settings(names: Self.names, file: config, sections: ["map"] + FormatOptions.sections)
+        let settings = try Settings(names: Self.names, file: config, sections: ["map", SparkplugOptions.section] + FormatOptions.sections)
         let configuration = try gatewayConfiguration(settings)
         let serverConfiguration = try server.configuration(settings, maximumPayload: configuration.maximumPayload)
         let logger = try log.makeLogger("lockstep-gateway", settings)
@@ -117,6 +118,12 @@ struct GatewayCommand: AsyncParsableCommand {
         }
         if let bridge = try homeAssistant.configuration(settings, configuration) {
             services.append(HomeAssistantBridge(bridge, logger: logger))
+        }
+        if let host = try sparkplug.host(settings, configuration) {
+            services.append(SparkplugHost(host, gateway: gateway, logger: logger))
+        }
+        if let edge = try sparkplug.edge(settings, configuration) {
+            services.append(SparkplugEdge(edge, logger: logger))
         }
         services.append(await TerminationSignals())
         let group = ServiceGroup(

@@ -29,8 +29,7 @@ struct HomeAssistantDevice {
     static let stepAge: Int64 = 30_000_000
 
     let address: DeviceAddress
-    private(set) var transition: LifecycleTransition?
-    private(set) var presence: Presence?
+    private var connectivity = DeviceConnectivity()
     private(set) var fix: Fix?
     private(set) var battery: Battery?
     private(set) var steps = StepTotals()
@@ -40,13 +39,13 @@ struct HomeAssistantDevice {
     init(_ address: DeviceAddress) { self.address = address }
 
     /// Whether the broker has neither a state nor a presence of the device any more.
-    var isDeleted: Bool { transition == nil && presence == nil }
+    var isDeleted: Bool { connectivity.isDeleted }
 
     /// Whether the device is connected, as far as is known.
-    var isConnected: Bool {
-        if let presence { return presence.phase != .lost && presence.phase != .terminated }
-        return transition.map { $0.to != .terminated && $0.reason != "connection-lost" } ?? true
-    }
+    var isConnected: Bool { connectivity.isConnected }
+
+    /// The last state.
+    var transition: LifecycleTransition? { connectivity.transition }
 
     /// Returns whether the device moves, or nil if neither a speed nor steps are known.
     func isMoving(at now: Timestamp) -> Bool? {
@@ -58,14 +57,10 @@ struct HomeAssistantDevice {
     }
 
     /// Records a state, or its deletion.
-    mutating func note(_ transition: LifecycleTransition?) { self.transition = transition }
+    mutating func note(_ transition: LifecycleTransition?) { connectivity.note(transition) }
 
-    /// Records a presence, or its deletion. The last will of an earlier session, which the broker may publish late, is
-    /// ignored.
-    mutating func note(_ presence: Presence?) {
-        if let last = self.presence?.session, let session = presence?.session, session < last { return }
-        self.presence = presence
-    }
+    /// Records a presence, or its deletion.
+    mutating func note(_ presence: Presence?) { connectivity.note(presence) }
 
     /// Records samples. Streams that Home Assistant does not show are ignored.
     mutating func note(_ samples: SampleBlock) {

@@ -152,7 +152,7 @@ final class GatewayLoop {
             note(presences, at: moment.wall, isForeground: true)
         }
         note(presences, at: moment.wall, isForeground: false)
-        for (item, receipt) in waiting { item.continuation.resume(returning: .accepted(receipt)) }
+        for (item, receipt) in waiting { item.reply(.accepted(receipt)) }
         waiting = []
         return true
     }
@@ -164,7 +164,7 @@ final class GatewayLoop {
                 metadata: ["error": "\(error)"])
         }
         outboxProblem = "\(error)"
-        for (item, _) in waiting { item.continuation.resume(returning: .unavailable) }
+        for (item, _) in waiting { item.reply(.unavailable) }
         waiting = []
         if removalDeadline != nil { removalDeadline = boot + Self.removalDelay }
         // Without the PUBACKs, the broker sends the messages again on the next connection.
@@ -187,7 +187,7 @@ final class GatewayLoop {
 
     private func finish() {
         let end = Moment.now().boot + Self.shutdownLimit
-        for item in inbox.drain() { item.continuation.resume(returning: .unavailable) }
+        for item in inbox.drain() { item.reply(.unavailable) }
         while link.isUp, deliveries.contains(where: \.isActive), Moment.now().boot < end {
             turn()
             link.wait(until: .now + .milliseconds(50))
