@@ -1,13 +1,15 @@
 """Edge nodes and host applications of Sparkplug B for the tests of the gateway, by the package pysparkplug.
 
-  sparkplug_peer.py check                 exits with 0 if the package can be used
-  sparkplug_peer.py edge PORT GROUP NODE  an edge node with the device "oven"; each line of the input is a command
-  sparkplug_peer.py host PORT             prints each message as a line of JSON
+  sparkplug_peer.py edge COMMANDS PORT GROUP NODE  an edge node with the device "oven"
+  sparkplug_peer.py host COMMANDS PORT             prints each message as a line of JSON
+
+Each line that is appended to the file COMMANDS is a command.
 """
 
 import json
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.join(sys.prefix, "sparkplug"))
 
@@ -19,14 +21,21 @@ def metric(name, kind, value, **more):
                       value=value, **more)
 
 
-def edge(port, group, node):
-    """Commands: "temperature VALUE TIME", "rebirth", "deregister"."""
-    requests = []
+def commands(path):
+    with open(path, encoding="utf-8") as file:
+        while True:
+            line = file.readline()
+            if line.endswith("\n"):
+                yield line
+            else:
+                time.sleep(0.05)
 
+
+def edge(path, port, group, node):
+    """Commands: "temperature VALUE TIME", "skip", "deregister"."""
     def command(_, message):
         names = [item.name for item in message.payload.metrics if item.value is True]
         if "Node Control/Rebirth" in names:
-            requests.append(1)
             print("rebirth requested", flush=True)
 
     plant = psp.EdgeNode(group, node, [metric("Node Control/Rebirth", psp.DataType.BOOLEAN, False)],
@@ -41,17 +50,19 @@ def edge(port, group, node):
     plant.register(oven)
     plant.connect("127.0.0.1", port=port)
     print("edge node started", flush=True)
-    for line in sys.stdin:
+    for line in commands(path):
         words = line.split()
         if words[0] == "temperature":
             plant.update_device("oven", [
                 metric("Temperature", psp.DataType.FLOAT, float(words[1]), alias=7, time=int(words[2]))])
+        elif words[0] == "skip":
+            next(plant._EdgeNode__seq_cycler)
         elif words[0] == "deregister":
             plant.deregister("oven")
         print("done " + line.strip(), flush=True)
 
 
-def host(port):
+def host(path, port):
     """Commands: "rebirth GROUP NODE"."""
     client = psp.Client()
 
@@ -78,7 +89,7 @@ def host(port):
             psp.QoS.AT_LEAST_ONCE, show)
     client.connect("127.0.0.1", port=port)
     print("host application started", flush=True)
-    for line in sys.stdin:
+    for line in commands(path):
         words = line.split()
         if words[0] == "rebirth":
             client.publish(psp.Message(
@@ -91,6 +102,6 @@ def host(port):
 
 if __name__ == "__main__":
     if sys.argv[1] == "edge":
-        edge(int(sys.argv[2]), sys.argv[3], sys.argv[4])
+        edge(sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5])
     elif sys.argv[1] == "host":
-        host(int(sys.argv[2]))
+        host(sys.argv[2], int(sys.argv[3]))
