@@ -95,18 +95,21 @@ struct GatewayCommand: AsyncParsableCommand {
     @OptionGroup(title: "Formats") var formats: FormatOptions
     @OptionGroup(title: "Home Assistant") var homeAssistant: HomeAssistantOptions
     @OptionGroup(title: "Sparkplug B") var sparkplug: SparkplugOptions
+    @OptionGroup(title: "Phyphox") var phyphox: PhyphoxOptions
 
     static let names =
         BrokerOptions.names + LogOptions.names + FormatOptions.names + ServerOptions.names
-        + HomeAssistantOptions.names + SparkplugOptions.names + [
+        + HomeAssistantOptions.names + SparkplugOptions.names + PhyphoxOptions.names + [
             "outbox", "outbox-size", "id", "accept", "group", "join-group", "root", "encoding", "max-payload",
             "max-devices",
             "max-future", "backlog-rate", "friends", "streams",
         ]
 
     func run() async throws {
-        let settings = try Settings(names: Self.names, file: config, sections: ["map", SparkplugOptions.section] + FormatOptions.sections)
-        let configuration = try gatewayConfiguration(settings)
+        let settings = try Settings(
+            names: Self.names, file: config, sections: ["map", SparkplugOptions.section] + FormatOptions.sections)
+        var configuration = try gatewayConfiguration(settings)
+        let phones = try phyphox.phones(settings, &configuration.mapping)
         let serverConfiguration = try server.configuration(settings, maximumPayload: configuration.maximumPayload)
         let logger = try log.makeLogger("lockstep-gateway", settings)
         let gateway = Gateway(configuration, logger: logger, supervisor: Supervisor())
@@ -125,6 +128,7 @@ struct GatewayCommand: AsyncParsableCommand {
         if let edge = try sparkplug.edge(settings, configuration) {
             services.append(SparkplugEdge(edge, logger: logger))
         }
+        services += phones.map { PhyphoxPoller($0, gateway: gateway, logger: logger) }
         services.append(await TerminationSignals())
         let group = ServiceGroup(
             configuration: .init(

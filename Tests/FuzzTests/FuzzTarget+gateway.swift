@@ -6,7 +6,7 @@ import LockstepSparkplug
 extension FuzzTarget {
     /// The translators of the gateway.
     static let gateway: [FuzzTarget] = [
-        sparkplugPayload, sparkplugNodes,
+        sparkplugPayload, sparkplugNodes, phyphox,
         translator(
             OwnTracksAdapter(), "owntracks/alice/phone",
             [
@@ -89,6 +89,35 @@ extension FuzzTarget {
             return payload
         })
 
+    /// The answers of a phone, each on a line.
+    private static let phyphox = FuzzTarget(
+        name: "gateway: phyphox",
+        corpus: [
+            [
+                #"{"inputs":[{"source":"location","outputs":[{"lat":"a"},{"lon":"b"},{"v":"c"},{"t":"t"}]}]}"#,
+                #"{"buffer":{"a":{"buffer":[5E1,51]},"b":{"buffer":[8,9]},"c":{"buffer":[-1,null]},"t":{"buffer":[1,2.5E0]}},"status":{"session":"s","measuring":true}}"#,
+                #"[{"event":"START","experimentTime":0,"systemTime":1795575000.5},{"event":"PAUSE","experimentTime":2,"systemTime":1795575002.5}]"#,
+            ].joined(separator: "\n")
+        ].map { Array($0.utf8) }
+    ) { bytes in
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
+        guard lines.count == 3, let phone = PhyphoxPhone("http://phone") else { return .rejected }
+        var recording = PhyphoxRecording(phone)
+        do {
+            try recording.didReceiveConfig(lines[0])
+            _ = recording.requests
+            try recording.skip(to: lines[1])
+            recording.reset()
+            try recording.didReceiveConfig(lines[0])
+            guard let content = try recording.didReceive(values: lines[1], times: lines[2]) else { return .rejected }
+            recording.didStore(content)
+            let now = Timestamp(microseconds: 1_795_575_600_000_000)
+            for reading in content.report.readings { _ = try? SampleFitter().sample(reading, at: now) }
+            guard let again = try recording.didReceive(values: lines[1], times: lines[2]) else { return .rejected }
+            return again.report.readings.isEmpty ? .accepted : .wrong("samples are read twice")
+        } catch { return .rejected }
+    }
+
     /// A birth message, data and a death of one content.
     private static let sparkplugNodes = FuzzTarget(
         name: "gateway: sparkplug",
@@ -99,7 +128,9 @@ extension FuzzTarget {
         var nodes = SparkplugNodes(SparkplugTargets())
         let fitter = SampleFitter()
         var outcome = Outcome.rejected
-        for type in [SparkplugTopic.MessageType.nodeBirth, .deviceBirth, .deviceData, .nodeData, .deviceDeath, .nodeDeath] {
+        for type in [
+            SparkplugTopic.MessageType.nodeBirth, .deviceBirth, .deviceData, .nodeData, .deviceDeath, .nodeDeath,
+        ] {
             let topic = SparkplugTopic(type, node, device: type.hasDevice ? "d" : nil)
             guard let result = try? nodes.handle(topic, bytes, at: moment) else { continue }
             outcome = .accepted

@@ -77,7 +77,8 @@ struct SparkplugSource {
                 continue
             }
             let key = GroupKey(stream: target.stream, time: time, isHistorical: metric.isHistorical)
-            if let number = latest[key], !groups[number].values.contains(where: { column($0.member) == target.column }) {
+            if let number = latest[key], !groups[number].values.contains(where: { column($0.member) == target.column })
+            {
                 groups[number].values.append((index, value))
             } else {
                 latest[key] = groups.count

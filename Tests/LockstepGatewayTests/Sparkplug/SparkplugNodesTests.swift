@@ -98,7 +98,8 @@ struct SparkplugNodesTests {
         #expect(
             changed.readings == [
                 Reading(
-                    "x/room", at: 2000, [("temperature", .number(11)), ("humidity", .number(-1)), ("mode", .word("on"))])
+                    "x/room", at: 2000,
+                    [("temperature", .number(11)), ("humidity", .number(-1)), ("mode", .word("on"))])
             ])
         let null = try node.send(.deviceData, 3, [SparkplugMetric(alias: 2, time: 3, value: nil)])
         #expect(

@@ -143,7 +143,8 @@ struct SparkplugTests {
                 #expect(await again.program.waitForOutput("edge node started"))
                 try await expectEventually(gateway.text) { try system.rows(of: "x_oven") == 1 }
                 #expect(await collector.waitForState("active", of: "default/plant-line1-oven"))
-                #expect(try integer(system, "SELECT count(*) FROM x_oven WHERE temperature = 20.5 AND offset = -29") == 1)
+                #expect(
+                    try integer(system, "SELECT count(*) FROM x_oven WHERE temperature = 20.5 AND offset = -29") == 1)
                 #expect(try integer(system, "SELECT count(*) FROM x_sparkplug_door WHERE value = 1") == 1)
                 let now = Int(Date().timeIntervalSince1970 * 1000)
                 for index in 0..<300 { try await again.command("temperature \(index) \(now - 1000 + index)") }
@@ -221,7 +222,8 @@ struct SparkplugTests {
             #expect(
                 await client.publish(
                     "lockstep/site/phone.1/battery",
-                    #"{"v":1,"epoch":"e1","seq":2,"live":false,"t":\#(now - 5_000_000),"level":[null],"state":["full"]}"#))
+                    #"{"v":1,"epoch":"e1","seq":2,"live":false,"t":\#(now - 5_000_000),"level":[null],"state":["full"]}"#
+                ))
             func data() -> [Peer.Message] { host.messages.filter { $0.type == "DDATA" } }
             await expectEventually(host.program.text) { data().count == 2 }
             let old = try #require(data().last)
