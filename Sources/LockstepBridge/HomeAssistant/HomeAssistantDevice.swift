@@ -5,6 +5,9 @@ struct HomeAssistantDevice {
     /// The last known position.
     struct Fix: Equatable {
         var time: Int64
+        /// The time, or that of the arrival if the clock of the device is ahead. So a sample from the future does not
+        /// block later ones.
+        var order: Int64
         var latitude: Double
         var longitude: Double
         var accuracy: Double?
@@ -15,7 +18,8 @@ struct HomeAssistantDevice {
 
     /// The last report of the battery.
     struct Battery: Equatable {
-        var time: Int64
+        /// The time, or that of the arrival if the clock of the device is ahead.
+        var order: Int64
         /// The charge, from 0 to 1.
         var level: Double?
         var isCharging: Bool?
@@ -49,10 +53,10 @@ struct HomeAssistantDevice {
 
     /// Returns whether the device moves, or nil if neither a speed nor steps are known.
     func isMoving(at now: Timestamp) -> Bool? {
-        if let fix, let speed = fix.speed, now.microseconds - fix.time <= Self.fixAge, speed >= Self.movingSpeed {
+        if let fix, let speed = fix.speed, now.microseconds - fix.order <= Self.fixAge, speed >= Self.movingSpeed {
             return true
         }
-        if let end = steps.lastStep, now.microseconds - end <= Self.stepAge { return true }
+        if let end = steps.lastStep, abs(now.microseconds - end) <= Self.stepAge { return true }
         return fix?.speed == nil && !steps.isKnown ? nil : false
     }
 
@@ -63,11 +67,13 @@ struct HomeAssistantDevice {
     mutating func note(_ presence: Presence?) { connectivity.note(presence) }
 
     /// Records samples. Streams that Home Assistant does not show are ignored.
-    mutating func note(_ samples: SampleBlock) {
-        guard let last = samples.times.max() else { return }
+    /// - Parameter now: the time of arrival.
+    mutating func note(_ samples: SampleBlock, at now: Timestamp) {
+        guard let last = samples.times.max().map({ min($0, now.microseconds) }) else { return }
         newest = max(newest ?? last, last)
         for index in samples.times.indices {
             let (time, values) = (samples.times[index], samples.values(at: index))
+            let order = min(time, now.microseconds)
             func value(_ name: String) -> Double? {
                 samples.stream.columns.firstIndex { $0.name == name }.map { values[$0] }.flatMap {
                     $0.isFinite ? $0 : nil
@@ -75,17 +81,17 @@ struct HomeAssistantDevice {
             }
             switch samples.stream {
             case .location:
-                guard time >= fix?.time ?? time, let latitude = value("lat"), let longitude = value("lon") else {
+                guard order >= fix?.order ?? order, let latitude = value("lat"), let longitude = value("lon") else {
                     continue
                 }
                 fix = Fix(
-                    time: time, latitude: latitude, longitude: longitude, accuracy: value("hacc"),
+                    time: time, order: order, latitude: latitude, longitude: longitude, accuracy: value("hacc"),
                     altitude: value("alt"), speed: value("speed"), course: value("course"))
             case .battery:
-                guard time >= battery?.time ?? time else { continue }
+                guard order >= battery?.order ?? order else { continue }
                 let state = Self.word(value("state"), of: "state", in: samples.stream)
                 battery = Battery(
-                    time: time, level: value("level"),
+                    order: order, level: value("level"),
                     isCharging: state == nil || state == "unknown" ? nil : state == "charging")
             case .steps:
                 steps.add(value("steps") ?? 0, distance: value("distance"), until: time)

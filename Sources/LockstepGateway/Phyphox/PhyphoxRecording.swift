@@ -94,7 +94,7 @@ struct PhyphoxRecording {
             throw Refusal(.malformed, "the answer to /get has no 'status' and 'buffer'")
         }
         let newSession = status["session"]?.string
-        let isSame = self.times.map { $0.isSameRecording(as: newTimes) } ?? true
+        let isSame = self.times.map { $0.isContinued(by: newTimes) } ?? true
         guard isSame, session == nil || session == newSession else {
             reset()
             return nil

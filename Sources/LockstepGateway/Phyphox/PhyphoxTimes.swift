@@ -28,8 +28,8 @@ struct PhyphoxTimes: Equatable {
     /// Whether the experiment was started at all since its data was deleted.
     var hasStarted: Bool { !starts.isEmpty }
 
-    /// Returns whether both belong to one recording. Deleting the data begins another one.
-    func isSameRecording(as other: PhyphoxTimes) -> Bool { starts.first == other.starts.first }
+    /// Returns whether later times belong to the same recording. Deleting the data begins another one.
+    func isContinued(by later: PhyphoxTimes) -> Bool { starts.isEmpty || starts.first == later.starts.first }
 
     /// Returns the time of a sample in µs since 1970; nil before the first start, and out of range.
     /// - Parameter experiment: the experiment time in s.

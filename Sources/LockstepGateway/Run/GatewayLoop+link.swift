@@ -101,6 +101,7 @@ extension GatewayLoop {
             isRetained: message.isRetained, receivedAt: Moment.now().wall)
         // A late acknowledgement of a device that this gateway no longer has.
         guard intake.adapter(of: foreign) != nil else { return }
+        if message.needsAcknowledgement { hasUnacknowledged = true }
         _ = try? ingest(foreign)
     }
 
