@@ -83,8 +83,8 @@ struct ForeignTopicTests {
                 "STATE/lockstep", "plant/NCMD/line1", "lockstep/NBIRTH/gateway", "lockstep/DDATA/gateway/a:b",
             ] {
                 #expect(await gateway.publish("spBv1.0/" + topic, "x"))
-                await gateway.expectMessage(within: .seconds(120)) { $0.topic == "spBv1.0/" + topic }
             }
+            #expect(gateway.refusals.count == forbidden.count + 2)
             for topic in ["STATE/other", "plant/NDATA/line1", "plant/DCMD/line1/oven"] {
                 #expect(await gateway.publish("spBv1.0/" + topic, "x"))
             }
