@@ -123,6 +123,29 @@ struct GatewayHTTPTests {
         }
     }
 
+    @Test("while the outbox cannot be written, requests are answered with 503 and messages stay at the broker")
+    func lockedOutbox() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let gateway = try await HTTPGateway(system)
+            #expect(await gateway.program.waitForOutput("connected to broker"))
+            #expect(try gateway.post("/owntracks?u=a&d=b", location(now)).status == 200)
+            let outbox = try SQLiteDatabase(path: system.folder + "/gateway.db")
+            try outbox.execute("BEGIN IMMEDIATE")
+            let refused = try gateway.post("/owntracks?u=a&d=b", location(now - 1))
+            #expect(refused.status == 503)
+            #expect(refused.head.contains("Retry-After"))
+            // No message of the broker was lost, so its connection stays.
+            #expect(gateway.program.text.contains("cannot write outbox"))
+            #expect(!gateway.program.text.contains("connection lost"))
+            try await system.publish([location(now - 2)], on: "owntracks/a/b")
+            #expect(await gateway.program.waitForOutput("connection lost"))
+            try outbox.execute("ROLLBACK")
+            try await expectEventually(gateway.program.text) { try system.rows(of: "location") == 2 }
+        }
+    }
+
     @Test("users are told apart by token and by basic authentication, and others are refused")
     func users() async throws {
         try await withSystem { system in
