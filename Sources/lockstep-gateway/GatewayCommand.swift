@@ -82,6 +82,9 @@ struct GatewayCommand: AsyncParsableCommand {
     @Option(help: "Maximum number of devices; messages of further ones are refused (default: 10000).")
     var maxDevices: String?
 
+    @Option(help: "Maximum number of devices that a user can create by HTTP (default: 100).")
+    var maxUserDevices: String?
+
     @Option(help: "Maximum time that a sample may lie in the future (default: 12h).")
     var maxFuture: String?
 
@@ -101,7 +104,7 @@ struct GatewayCommand: AsyncParsableCommand {
         BrokerOptions.names + LogOptions.names + FormatOptions.names + ServerOptions.names
         + HomeAssistantOptions.names + SparkplugOptions.names + PhyphoxOptions.names + [
             "outbox", "outbox-size", "id", "accept", "group", "join-group", "root", "encoding", "max-payload",
-            "max-devices",
+            "max-devices", "max-user-devices",
             "max-future", "backlog-rate", "friends", "streams",
         ]
 
@@ -169,6 +172,11 @@ struct GatewayCommand: AsyncParsableCommand {
         }
         if let limit = try settings.value("max-devices", maxDevices, parse: { try wholeNumber($0, in: 1...100_000) }) {
             configuration.maximumDevices = limit
+        }
+        if let limit = try settings.value(
+            "max-user-devices", maxUserDevices, parse: { try wholeNumber($0, in: 1...100_000) })
+        {
+            configuration.maximumUserDevices = limit
         }
         if let future = try settings.value("max-future", maxFuture, parse: parseDuration) {
             configuration.maximumFuture = future

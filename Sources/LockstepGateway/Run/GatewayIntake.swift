@@ -59,9 +59,10 @@ struct GatewayIntake {
         guard let adapter = adapter(of: message) else {
             throw Refusal(.malformed, "no format has this topic or path")
         }
-        let translated = TranslatedMessage(
+        var translated = TranslatedMessage(
             .success(try adapter.translate(message)), from: adapter.name, isRetained: message.isRetained,
             receivedAt: message.receivedAt)
+        translated.user = message.request?.user
         return try ingest(translated, wantsFriends: message.request != nil, outbox: outbox)
     }
 
@@ -113,6 +114,14 @@ struct GatewayIntake {
         }
         guard known != nil || outbox.devices.count < configuration.maximumDevices else {
             throw Refusal(.unknownSender, "there are already \(outbox.devices.count) devices: raise --max-devices")
+        }
+        if known == nil, let user = message.user, !configuration.mapping.isExplicit(report.sender) {
+            let count = outbox.devices.count(ofUser: user)
+            guard count < configuration.maximumUserDevices else {
+                throw Refusal(
+                    .unknownSender,
+                    "the user '\(user.prefix(100))' already has \(count) devices: raise --max-user-devices")
+            }
         }
         var omissions: [String] = []
         var fitted: [SampleFitter.Sample] = []

@@ -8,6 +8,8 @@ public struct TranslatedMessage: Sendable {
     public var source: String
     /// Whether the broker kept the message for new subscribers, so that it may be old.
     public var isRetained: Bool
+    /// The authenticated user who sent the message, or nil if there is none.
+    public var user: String?
     /// The time of arrival.
     public var receivedAt: Timestamp
 

@@ -186,6 +186,27 @@ struct GatewayHTTPTests {
         }
     }
 
+    @Test("a user can create only some devices, but those in the settings always")
+    func deviceLimit() async throws {
+        try await withSystem { system in
+            let file = system.folder + "/users"
+            try "alice alice-token-0123456789\nbob bob-token-0123456789\n".write(
+                toFile: file, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+            let settings = system.folder + "/gateway.yaml"
+            try "map:\n  senml/alice/attic: home/attic\n".write(toFile: settings, atomically: true, encoding: .utf8)
+            let gateway = try await HTTPGateway(
+                system, ["--accept", "any", "--token-file", file, "--max-user-devices", "2", "--config", settings])
+            func post(_ user: String, _ device: String) throws -> Int {
+                let headers = ["Authorization: Bearer \(user)-token-0123456789"]
+                return try gateway.post("/senml?d=\(device)", #"[{"n":"pressure","v":1013}]"#, headers).status
+            }
+            #expect(try ["a", "b", "c", "a", "attic"].map { try post("alice", $0) } == [204, 204, 403, 204, 204])
+            #expect(try post("bob", "c") == 204)
+            #expect(gateway.program.text.contains("raise --max-user-devices"))
+        }
+    }
+
     @Test("the state of a page changes that of the device, but an old batch that is repeated does not")
     func pageStates() async throws {
         try await withSystem { system in
