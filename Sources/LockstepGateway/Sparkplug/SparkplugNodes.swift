@@ -13,35 +13,6 @@ struct SparkplugNodes {
     /// The time after the birth of a node within which its devices must be born again, in µs.
     static let deviceBirthLimit: Int64 = 10_000_000
 
-    /// A node since its last birth message.
-    private struct Node {
-        /// The number that its death must have; nil before its birth message.
-        var deathNumber: Int64?
-        /// Whether its birth message was received.
-        var isBorn = false
-        /// The number of its last message.
-        var lastNumber: UInt8?
-        /// Its own metrics.
-        var own: SparkplugSource
-        var devices: [String: Device] = [:]
-        /// Whether new birth messages must be requested.
-        var needsBirth = false
-        /// The time of the last request, in µs of the boot clock.
-        var requestedAt: Int64?
-        /// The number of requests since the last birth message.
-        var requests = 0
-        /// The time at which devices that are not born again count as lost, in µs of the boot clock.
-        var deviceDeadline: Int64?
-
-        var metricCount: Int { own.count + devices.values.reduce(0) { $0 + $1.source.count } }
-    }
-
-    private struct Device {
-        var source: SparkplugSource
-        /// Whether its birth message was received after that of its node.
-        var isBorn: Bool
-    }
-
     private let targets: SparkplugTargets
     private let limits: Limits
     private var nodes: [SparkplugNode: Node] = [:]
@@ -53,7 +24,7 @@ struct SparkplugNodes {
     struct Limits {
         /// The maximum number of nodes.
         var nodes = 10_000
-        /// The maximum number of metrics of all nodes together.
+        /// The maximum number of metrics and devices of all nodes together.
         var metrics = 1_000_000
     }
 
@@ -64,14 +35,6 @@ struct SparkplugNodes {
 
     /// The number of nodes.
     var count: Int { nodes.count }
-
-    /// What a message has shown about the numbers of a node.
-    enum Finding: Hashable {
-        /// Messages before this one have not arrived.
-        case missing(Int)
-        /// The message belongs to a birth message that has not arrived.
-        case unknown
-    }
 
     /// The result of a message.
     struct Outcome {
@@ -141,9 +104,9 @@ struct SparkplugNodes {
         guard let name = topic.device else { return Outcome() }
         var node = try take(topic.node)
         defer { save(node, topic.node) }
-        let finding = note(payload.number, of: &node)
+        let finding = node.note(payload.number)
         var source = SparkplugSource(payload.metrics, targets: targets)
-        try reserve(source.count, replacing: node.devices[name]?.source.count ?? 0)
+        try reserve(source.count + 1, replacing: node.devices[name]?.size ?? 0)
         let content = source.read(payload.metrics, fallback: payload.time ?? moment.milliseconds)
         node.devices[name] = Device(source: source, isBorn: true)
         return Outcome(
@@ -159,7 +122,7 @@ struct SparkplugNodes {
     ) throws(Refusal) -> Outcome {
         var node = try take(topic.node)
         defer { save(node, topic.node) }
-        var finding = note(payload.number, of: &node)
+        var finding = node.note(payload.number)
         let fallback = payload.time ?? moment.milliseconds
         let content: SparkplugSource.Content
         if let name = topic.device {
@@ -213,8 +176,8 @@ struct SparkplugNodes {
         guard let name = topic.device else { return Outcome() }
         var node = try take(topic.node)
         defer { save(node, topic.node) }
-        let finding = note(payload.number, of: &node)
-        if let device = node.devices.removeValue(forKey: name) { metricCount -= device.source.count }
+        let finding = node.note(payload.number)
+        if let device = node.devices.removeValue(forKey: name) { metricCount -= device.size }
         return Outcome(translation: Translation([lost(Self.sender(topic), reason: "ddeath")]), finding: finding)
     }
 
@@ -249,7 +212,7 @@ struct SparkplugNodes {
             guard var node = nodes[name], let deadline = node.deviceDeadline, boot >= deadline else { continue }
             node.deviceDeadline = nil
             for (device, state) in node.devices.sorted(by: { $0.key < $1.key }) where !state.isBorn {
-                metricCount -= state.source.count
+                metricCount -= state.size
                 node.devices[device] = nil
                 reports.append(lost(ForeignName(Self.formatName, [name.group, name.node, device]), reason: "nbirth"))
             }
@@ -284,21 +247,6 @@ struct SparkplugNodes {
             throw Refusal(.malformed, "there are already \(metricCount) metrics of Sparkplug")
         }
         metricCount += count - old
-    }
-
-    /// Records the number of a message.
-    private func note(_ number: UInt8?, of node: inout Node) -> Finding? {
-        guard node.isBorn else {
-            node.needsBirth = true
-            return .unknown
-        }
-        guard let number else { return nil }
-        defer { node.lastNumber = number }
-        guard let last = node.lastNumber else { return nil }
-        let missing = Int(number &- last &- 1)
-        guard missing > 0 else { return nil }
-        node.needsBirth = true
-        return .missing(missing)
     }
 
     // MARK: - Reports
