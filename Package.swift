@@ -22,6 +22,7 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let swiftProtobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 
 let package = Package(
@@ -39,6 +40,7 @@ let package = Package(
         .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
         .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
         .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
+        .library(name: "LockstepSparkplug", targets: ["LockstepSparkplug"]),
         .library(name: "LockstepGateway", targets: ["LockstepGateway"]),
         .library(name: "LockstepBridge", targets: ["LockstepBridge"]),
         .library(name: "LockstepLive", targets: ["LockstepLive"]),
@@ -59,6 +61,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        // For LockstepSparkplug only. Without its traits it does not import all of Foundation.
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
     ],
     targets: [
         // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev, libcurl4-openssl-dev.
@@ -116,12 +120,14 @@ let package = Package(
                 "LockstepNotify",
                 "LockstepSupervision", logging, serviceLifecycle,
             ]),
+        // The messages of Sparkplug B. The only module that uses swift-protobuf, so that only the gateway pays for its build.
+        .target(name: "LockstepSparkplug", dependencies: [swiftProtobuf], exclude: ["Schema"]),
         // From foreign formats to the broker: translators, an outbox of many devices, delivery.
         .target(
             name: "LockstepGateway",
             dependencies: [
-                "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepAgent",
-                "LockstepSupervision", logging, serviceLifecycle,
+                "CCurl", "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepAgent",
+                "LockstepSparkplug", "LockstepSupervision", logging, serviceLifecycle,
             ],
             exclude: ["Page"]),
         // The HTTP server of a gateway.
@@ -131,10 +137,12 @@ let package = Package(
                 "LockstepGateway", "LockstepHTTP", "LockstepModel", "LockstepWire", hummingbird, hummingbirdCore,
                 nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
             ]),
-        // From Lockstep's messages to other systems: Home Assistant.
+        // From Lockstep's messages to other systems: Home Assistant, Sparkplug.
         .target(
             name: "LockstepBridge",
-            dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging, serviceLifecycle]),
+            dependencies: [
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSparkplug", logging, serviceLifecycle,
+            ]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         .target(name: "LockstepLive", dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
         // Simulates thousands of devices in one process and measures their delivery.
@@ -193,7 +201,7 @@ let package = Package(
             name: "lockstep-gateway",
             dependencies: [
                 "LockstepGateway", "LockstepGatewayHTTP", "LockstepBridge", "LockstepHTTP", "LockstepAgent",
-                "LockstepModel",
+                "LockstepModel", "LockstepSparkplug",
                 "LockstepWire", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
@@ -258,14 +266,15 @@ let package = Package(
         .testTarget(
             name: "LockstepGatewayTests",
             dependencies: [
-                "CSodium", "LockstepGateway", "LockstepAgent", "LockstepExport", "LockstepModel", "LockstepSQLite",
-                "LockstepStore", "LockstepWire", "LockstepTestSupport",
+                "CSodium", "LockstepGateway", "LockstepAgent", "LockstepExport", "LockstepModel", "LockstepMQTT",
+                "LockstepSQLite", "LockstepSparkplug", "LockstepStore", "LockstepWire",
+                "LockstepTestSupport",
             ]),
         .testTarget(
             name: "LockstepBridgeTests",
             dependencies: [
-                "LockstepBridge", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire", logging,
-                serviceLifecycle,
+                "LockstepBridge", "LockstepModel", "LockstepMQTT", "LockstepSparkplug", "LockstepTestSupport",
+                "LockstepWire", logging, serviceLifecycle,
             ],
             exclude: ["home_assistant.py"]),
         .testTarget(
@@ -308,7 +317,7 @@ let package = Package(
                 "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep", "lockstep-agent",
                 "lockstep-collector", "lockstep-gateway", "lockstep-serve", logging,
             ],
-            exclude: ["PowerCut/disk-log.c"]),
+            exclude: ["Gateway/sparkplug_peer.py", "PowerCut/disk-log.c"]),
         // Command-line tests: exact output and exit codes.
         .testTarget(
             name: "CommandTests",
@@ -342,7 +351,8 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "LockstepCommandLine", "LockstepGateway", "LockstepModel", "LockstepSensors", "LockstepWire",
+                "LockstepCommandLine", "LockstepGateway", "LockstepModel", "LockstepSensors", "LockstepSparkplug",
+                "LockstepWire",
             ]),
         // Chaos tests: processes are killed at random, and no sample may be lost.
         .testTarget(

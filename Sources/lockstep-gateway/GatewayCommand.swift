@@ -82,6 +82,9 @@ struct GatewayCommand: AsyncParsableCommand {
     @Option(help: "Maximum number of devices; messages of further ones are refused (default: 10000).")
     var maxDevices: String?
 
+    @Option(help: "Maximum number of devices that a user can create by HTTP (default: 100).")
+    var maxUserDevices: String?
+
     @Option(help: "Maximum time that a sample may lie in the future (default: 12h).")
     var maxFuture: String?
 
@@ -94,18 +97,22 @@ struct GatewayCommand: AsyncParsableCommand {
     @OptionGroup(title: "HTTP") var server: ServerOptions
     @OptionGroup(title: "Formats") var formats: FormatOptions
     @OptionGroup(title: "Home Assistant") var homeAssistant: HomeAssistantOptions
+    @OptionGroup(title: "Sparkplug B") var sparkplug: SparkplugOptions
+    @OptionGroup(title: "Phyphox") var phyphox: PhyphoxOptions
 
     static let names =
         BrokerOptions.names + LogOptions.names + FormatOptions.names + ServerOptions.names
-        + HomeAssistantOptions.names + [
+        + HomeAssistantOptions.names + SparkplugOptions.names + PhyphoxOptions.names + [
             "outbox", "outbox-size", "id", "accept", "group", "join-group", "root", "encoding", "max-payload",
-            "max-devices",
+            "max-devices", "max-user-devices",
             "max-future", "backlog-rate", "friends", "streams",
         ]
 
     func run() async throws {
-        let settings = try Settings(names: Self.names, file: config, sections: ["map"] + FormatOptions.sections)
-        let configuration = try gatewayConfiguration(settings)
+        let settings = try Settings(
+            names: Self.names, file: config, sections: ["map", SparkplugOptions.section] + FormatOptions.sections)
+        var configuration = try gatewayConfiguration(settings)
+        let phones = try phyphox.phones(settings, &configuration.mapping)
         let serverConfiguration = try server.configuration(settings, maximumPayload: configuration.maximumPayload)
         let logger = try log.makeLogger("lockstep-gateway", settings)
         let gateway = Gateway(configuration, logger: logger, supervisor: Supervisor())
@@ -118,6 +125,13 @@ struct GatewayCommand: AsyncParsableCommand {
         if let bridge = try homeAssistant.configuration(settings, configuration) {
             services.append(HomeAssistantBridge(bridge, logger: logger))
         }
+        if let host = try sparkplug.host(settings, configuration) {
+            services.append(SparkplugHost(host, gateway: gateway, logger: logger))
+        }
+        if let edge = try sparkplug.edge(settings, configuration) {
+            services.append(SparkplugEdge(edge, logger: logger))
+        }
+        services += phones.map { PhyphoxPoller($0, gateway: gateway, logger: logger) }
         services.append(await TerminationSignals())
         let group = ServiceGroup(
             configuration: .init(
@@ -158,6 +172,11 @@ struct GatewayCommand: AsyncParsableCommand {
         }
         if let limit = try settings.value("max-devices", maxDevices, parse: { try wholeNumber($0, in: 1...100_000) }) {
             configuration.maximumDevices = limit
+        }
+        if let limit = try settings.value(
+            "max-user-devices", maxUserDevices, parse: { try wholeNumber($0, in: 1...100_000) })
+        {
+            configuration.maximumUserDevices = limit
         }
         if let future = try settings.value("max-future", maxFuture, parse: parseDuration) {
             configuration.maximumFuture = future

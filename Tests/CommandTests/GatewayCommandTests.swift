@@ -30,6 +30,20 @@ struct GatewayCommandTests {
             "outbox: g.db\n" + rule + "    columns: { pressure: { path: /t, factor: x } }\n",
             ":6: json: 'factor' must be a number"
         ),
+        (
+            "outbox: g.db\nsparkplug-host: a/b\n",
+            "'a/b' is not the id of a host application: use a text without /, + and #"
+        ),
+        ("outbox: g.db\nsparkplug-out: plant\n", "'plant' is not an edge node: use GROUP/NODE"),
+        ("outbox: g.db\nsparkplug: [T]\n", ":2: 'sparkplug' needs lines of the form 'METRIC: STREAM.COLUMN'"),
+        ("outbox: g.db\nsparkplug:\n  T: x/room.t\n", ":3: sparkplug: 'x/room.t' is not a column"),
+        ("outbox: g.db\nsparkplug:\n  T: { factor: 2 }\n", ":3: sparkplug: the metric has no 'column'"),
+        (
+            "outbox: g.db\nsparkplug:\n  T: { column: pressure.pressure, factor: x }\n",
+            ":3: sparkplug: 'x' is not a number"
+        ),
+        ("outbox: g.db\nphyphox: 10.0.0.2:8080\n", "'10.0.0.2:8080' is not the URL of a phone: use http://HOST:PORT"),
+        ("outbox: g.db\nphyphox: http://10.0.0.2\n", "use http://10.0.0.2=GROUP/DEVICE, or --accept any"),
     ]
 
     @Test("wrong settings are refused with the place and what to do", arguments: 0..<wrong.count)

@@ -1,9 +1,12 @@
-import LockstepGateway
 import LockstepModel
+import LockstepSparkplug
+
+@testable import LockstepGateway
 
 extension FuzzTarget {
     /// The translators of the gateway.
     static let gateway: [FuzzTarget] = [
+        sparkplugPayload, sparkplugNodes, phyphox,
         translator(
             OwnTracksAdapter(), "owntracks/alice/phone",
             [
@@ -52,6 +55,95 @@ extension FuzzTarget {
                 #"{"items":[{"at":"2026-11-25T03:00:00Z","p":[1013]},{"at":"2026-11-25T03:00:01Z","p":[1014]}]}"#
             ]),
     ]
+
+    private static let sparkplugMetrics = [
+        SparkplugMetric(name: "location/lat", alias: 1, time: 1_795_575_599_000, kind: .double, value: .real(50)),
+        SparkplugMetric(name: "location/lon", alias: 2, time: 1_795_575_599_000, kind: .double, value: .real(8)),
+        SparkplugMetric(name: "battery/state", alias: 3, time: 1_795_575_599_000, kind: .string, value: .text("full")),
+        SparkplugMetric(name: "battery/level", alias: 4, kind: .double, isHistorical: true, value: .real(0.5)),
+        SparkplugMetric(name: "steps/steps", alias: 5, kind: SparkplugKind(rawValue: 2), value: .whole(7)),
+        .deathNumber(7),
+    ]
+
+    /// The payload of Sparkplug: what is accepted must be equal after encoding and decoding it.
+    private static let sparkplugPayload = codec(
+        "gateway: sparkplug payload",
+        [
+            SparkplugPayload(time: 1_795_575_600_000, metrics: sparkplugMetrics, number: 7),
+            SparkplugPayload(metrics: []),
+        ],
+        encode: { $0.encoded() },
+        decode: { data in
+            // Only what Lockstep reads is encoded again, with the bits of its type, and no NaN is equal to itself.
+            var payload = try SparkplugPayload(decoding: Array(data))
+            for index in payload.metrics.indices {
+                switch payload.metrics[index].value {
+                case .opaque: payload.metrics[index].value = nil
+                case .real(let number):
+                    let short = Double(Float(number))
+                    payload.metrics[index].value = short.isFinite ? .real(short) : nil
+                case .whole(let bits): payload.metrics[index].value = .whole(bits & 0xffff_ffff)
+                default: break
+                }
+            }
+            return payload
+        })
+
+    /// The answers of a phone, each on a line.
+    private static let phyphox = FuzzTarget(
+        name: "gateway: phyphox",
+        corpus: [
+            [
+                #"{"inputs":[{"source":"location","outputs":[{"lat":"a"},{"lon":"b"},{"v":"c"},{"t":"t"}]}]}"#,
+                #"{"buffer":{"a":{"buffer":[5E1,51]},"b":{"buffer":[8,9]},"c":{"buffer":[-1,null]},"t":{"buffer":[1,2.5E0]}},"status":{"session":"s","measuring":true}}"#,
+                #"[{"event":"START","experimentTime":0,"systemTime":1795575000.5},{"event":"PAUSE","experimentTime":2,"systemTime":1795575002.5}]"#,
+            ].joined(separator: "\n")
+        ].map { Array($0.utf8) }
+    ) { bytes in
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
+        guard lines.count == 3, let phone = PhyphoxPhone("http://phone") else { return .rejected }
+        var recording = PhyphoxRecording(phone)
+        do {
+            try recording.didReceiveConfig(lines[0])
+            _ = recording.requests
+            try recording.skip(to: lines[1])
+            recording.reset()
+            try recording.didReceiveConfig(lines[0])
+            guard let content = try recording.didReceive(values: lines[1], times: lines[2]) else { return .rejected }
+            recording.didStore(content)
+            let now = Timestamp(microseconds: 1_795_575_600_000_000)
+            for reading in content.report.readings { _ = try? SampleFitter().sample(reading, at: now) }
+            guard let again = try recording.didReceive(values: lines[1], times: lines[2]) else { return .rejected }
+            return again.report.readings.isEmpty ? .accepted : .wrong("samples are read twice")
+        } catch { return .rejected }
+    }
+
+    /// A birth message, data and a death of one content.
+    private static let sparkplugNodes = FuzzTarget(
+        name: "gateway: sparkplug",
+        corpus: [SparkplugPayload(time: 1_795_575_600_000, metrics: sparkplugMetrics, number: 7).encoded()]
+    ) { bytes in
+        guard let node = SparkplugNode("plant/line") else { return .wrong("no node") }
+        let moment = Moment(wall: Timestamp(microseconds: 1_795_575_600_000_000), boot: 0, awake: 0)
+        var nodes = SparkplugNodes(SparkplugTargets())
+        let fitter = SampleFitter()
+        var outcome = Outcome.rejected
+        for type in [
+            SparkplugTopic.MessageType.nodeBirth, .deviceBirth, .deviceData, .nodeData, .deviceDeath, .nodeDeath,
+        ] {
+            let topic = SparkplugTopic(type, node, device: type.hasDevice ? "d" : nil)
+            guard let result = try? nodes.handle(topic, bytes, at: moment) else { continue }
+            outcome = .accepted
+            for reading in result.translation.reports.flatMap(\.readings) {
+                guard let sample = try? fitter.sample(reading, at: moment.wall) else { continue }
+                for (column, value) in zip(sample.stream.columns, sample.values)
+                where !column.kind.accepts(value) && !(value.isNaN && !column.isRequired) {
+                    return .wrong("\(column.name) of \(sample.stream) is \(value)")
+                }
+            }
+        }
+        return outcome
+    }
 
     private static let jsonRules: [JSONRule] = [
         JSONRule(

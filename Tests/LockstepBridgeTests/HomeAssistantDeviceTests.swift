@@ -57,7 +57,9 @@ struct HomeAssistantDeviceTests {
             let transition = LifecycleTransition(
                 from: nil, to: .active, since: Timestamp(microseconds: 1), reason: "foreground", seq: 1)
             try StateJSON.encode(transition).withUnsafeBytes {
-                try devices.handle(topic: "lockstep/site/\(device)/state", payload: $0, contentType: nil, at: boot)
+                try devices.handle(
+                    topic: "lockstep/site/\(device)/state", payload: $0, contentType: nil,
+                    at: Moment(wall: Timestamp(microseconds: 1), boot: boot, awake: boot))
             }
         }
         func deletions(at boot: Int64) -> Set<String> {
@@ -87,16 +89,33 @@ struct HomeAssistantDeviceTests {
                 stream: .location, times: [time],
                 columns: SensorStream.location.columns.map { [$0.name == "lat" ? latitude : 1] })
         }
-        device.note(fix(20, 2))
-        device.note(fix(10, 1))
+        let now = Timestamp(microseconds: 30)
+        device.note(fix(20, 2), at: now)
+        device.note(fix(10, 1), at: now)
         #expect(device.fix?.latitude == 2)
-        device.note(SampleBlock(stream: .battery, times: [20, 10], columns: [[0.5, 0.9], [2, 1]]))
-        #expect(device.battery == .init(time: 20, level: 0.5, isCharging: false))
+        device.note(SampleBlock(stream: .battery, times: [20, 10], columns: [[0.5, 0.9], [2, 1]]), at: now)
+        #expect(device.battery == .init(order: 20, level: 0.5, isCharging: false))
         device.note(Presence(epoch: nil, session: 2, phase: .foreground, at: nil))
         device.note(Presence(epoch: nil, session: 1, phase: .lost, at: nil))
         #expect(device.isConnected)
         device.note(Presence(epoch: nil, session: 2, phase: .lost, at: nil))
         #expect(!device.isConnected)
+    }
+
+    @Test("a sample from the future does not block later ones")
+    func future() {
+        var device = HomeAssistantDevice(address)
+        func note(_ time: Int64, _ latitude: Double, at now: Int64) {
+            let columns = SensorStream.location.columns.map { [$0.name == "lat" ? latitude : 1] }
+            device.note(
+                SampleBlock(stream: .location, times: [time], columns: columns), at: Timestamp(microseconds: now))
+        }
+        note(50_000_000_000, 1, at: 10_000_000)
+        #expect(device.fix?.latitude == 1)
+        #expect(device.isMoving(at: Timestamp(microseconds: 300_000_000)) == false)
+        note(11_000_000, 2, at: 11_000_000)
+        #expect(device.fix?.latitude == 2)
+        #expect(device.newest == 11_000_000)
     }
 
     @Test("a device moves while a recent fix has a speed or steps are recent; it is unknown without either")
@@ -107,13 +126,15 @@ struct HomeAssistantDeviceTests {
         device.note(
             SampleBlock(
                 stream: .steps, times: [100 * second],
-                columns: SensorStream.steps.columns.map { [$0.name == "steps" ? 3 : .nan] }))
+                columns: SensorStream.steps.columns.map { [$0.name == "steps" ? 3 : .nan] }),
+            at: Timestamp(microseconds: 100 * second))
         #expect(device.isMoving(at: Timestamp(microseconds: 120 * second)) == true)
         #expect(device.isMoving(at: Timestamp(microseconds: 140 * second)) == false)
         device.note(
             SampleBlock(
                 stream: .location, times: [150 * second],
-                columns: SensorStream.location.columns.map { [$0.name == "speed" ? 0.6 : 1] }))
+                columns: SensorStream.location.columns.map { [$0.name == "speed" ? 0.6 : 1] }),
+            at: Timestamp(microseconds: 150 * second))
         #expect(device.isMoving(at: Timestamp(microseconds: 160 * second)) == true)
         #expect(device.isMoving(at: Timestamp(microseconds: 300 * second)) == false)
     }

@@ -86,7 +86,7 @@ private final class HomeAssistantLoop {
         do {
             try devices.handle(
                 topic: message.topic, payload: message.payload, contentType: message.contentType,
-                at: Moment.now().boot)
+                at: Moment.now())
         } catch {
             logger.debug("message unreadable", metadata: ["topic": "\(message.topic)", "error": "\(error)"])
         }

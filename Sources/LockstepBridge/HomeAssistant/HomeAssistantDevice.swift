@@ -5,6 +5,9 @@ struct HomeAssistantDevice {
     /// The last known position.
     struct Fix: Equatable {
         var time: Int64
+        /// The time, or that of the arrival if the clock of the device is ahead. So a sample from the future does not
+        /// block later ones.
+        var order: Int64
         var latitude: Double
         var longitude: Double
         var accuracy: Double?
@@ -15,7 +18,8 @@ struct HomeAssistantDevice {
 
     /// The last report of the battery.
     struct Battery: Equatable {
-        var time: Int64
+        /// The time, or that of the arrival if the clock of the device is ahead.
+        var order: Int64
         /// The charge, from 0 to 1.
         var level: Double?
         var isCharging: Bool?
@@ -29,8 +33,7 @@ struct HomeAssistantDevice {
     static let stepAge: Int64 = 30_000_000
 
     let address: DeviceAddress
-    private(set) var transition: LifecycleTransition?
-    private(set) var presence: Presence?
+    private var connectivity = DeviceConnectivity()
     private(set) var fix: Fix?
     private(set) var battery: Battery?
     private(set) var steps = StepTotals()
@@ -40,39 +43,37 @@ struct HomeAssistantDevice {
     init(_ address: DeviceAddress) { self.address = address }
 
     /// Whether the broker has neither a state nor a presence of the device any more.
-    var isDeleted: Bool { transition == nil && presence == nil }
+    var isDeleted: Bool { connectivity.isDeleted }
 
     /// Whether the device is connected, as far as is known.
-    var isConnected: Bool {
-        if let presence { return presence.phase != .lost && presence.phase != .terminated }
-        return transition.map { $0.to != .terminated && $0.reason != "connection-lost" } ?? true
-    }
+    var isConnected: Bool { connectivity.isConnected }
+
+    /// The last state.
+    var transition: LifecycleTransition? { connectivity.transition }
 
     /// Returns whether the device moves, or nil if neither a speed nor steps are known.
     func isMoving(at now: Timestamp) -> Bool? {
-        if let fix, let speed = fix.speed, now.microseconds - fix.time <= Self.fixAge, speed >= Self.movingSpeed {
+        if let fix, let speed = fix.speed, now.microseconds - fix.order <= Self.fixAge, speed >= Self.movingSpeed {
             return true
         }
-        if let end = steps.lastStep, now.microseconds - end <= Self.stepAge { return true }
+        if let end = steps.lastStep, abs(now.microseconds - end) <= Self.stepAge { return true }
         return fix?.speed == nil && !steps.isKnown ? nil : false
     }
 
     /// Records a state, or its deletion.
-    mutating func note(_ transition: LifecycleTransition?) { self.transition = transition }
+    mutating func note(_ transition: LifecycleTransition?) { connectivity.note(transition) }
 
-    /// Records a presence, or its deletion. The last will of an earlier session, which the broker may publish late, is
-    /// ignored.
-    mutating func note(_ presence: Presence?) {
-        if let last = self.presence?.session, let session = presence?.session, session < last { return }
-        self.presence = presence
-    }
+    /// Records a presence, or its deletion.
+    mutating func note(_ presence: Presence?) { connectivity.note(presence) }
 
     /// Records samples. Streams that Home Assistant does not show are ignored.
-    mutating func note(_ samples: SampleBlock) {
-        guard let last = samples.times.max() else { return }
+    /// - Parameter now: the time of arrival.
+    mutating func note(_ samples: SampleBlock, at now: Timestamp) {
+        guard let last = samples.times.max().map({ min($0, now.microseconds) }) else { return }
         newest = max(newest ?? last, last)
         for index in samples.times.indices {
             let (time, values) = (samples.times[index], samples.values(at: index))
+            let order = min(time, now.microseconds)
             func value(_ name: String) -> Double? {
                 samples.stream.columns.firstIndex { $0.name == name }.map { values[$0] }.flatMap {
                     $0.isFinite ? $0 : nil
@@ -80,17 +81,17 @@ struct HomeAssistantDevice {
             }
             switch samples.stream {
             case .location:
-                guard time >= fix?.time ?? time, let latitude = value("lat"), let longitude = value("lon") else {
+                guard order >= fix?.order ?? order, let latitude = value("lat"), let longitude = value("lon") else {
                     continue
                 }
                 fix = Fix(
-                    time: time, latitude: latitude, longitude: longitude, accuracy: value("hacc"),
+                    time: time, order: order, latitude: latitude, longitude: longitude, accuracy: value("hacc"),
                     altitude: value("alt"), speed: value("speed"), course: value("course"))
             case .battery:
-                guard time >= battery?.time ?? time else { continue }
+                guard order >= battery?.order ?? order else { continue }
                 let state = Self.word(value("state"), of: "state", in: samples.stream)
                 battery = Battery(
-                    time: time, level: value("level"),
+                    order: order, level: value("level"),
                     isCharging: state == nil || state == "unknown" ? nil : state == "charging")
             case .steps:
                 steps.add(value("steps") ?? 0, distance: value("distance"), until: time)

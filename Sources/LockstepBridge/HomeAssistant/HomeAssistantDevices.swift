@@ -65,7 +65,10 @@ struct HomeAssistantDevices {
 
     /// Handles a message.
     /// - Throws: the reason why it cannot be read.
-    mutating func handle(topic: String, payload: UnsafeRawBufferPointer, contentType: String?, at boot: Int64) throws {
+    mutating func handle(
+        topic: String, payload: UnsafeRawBufferPointer, contentType: String?, at moment: Moment
+    ) throws {
+        let boot = moment.boot
         if topic == configuration.statusTopic {
             if payload.elementsEqual("online".utf8) { publishAll(at: boot) }
             return
@@ -83,7 +86,9 @@ struct HomeAssistantDevices {
             guard !payload.isEmpty else { return }
             let batch = try BatchEncoding.decode(
                 payload, contentType: contentType, stream: stream, limits: PayloadLimits())
-            update(address, at: boot, isUrgent: false, isDeletion: false) { $0.note(batch.samples) }
+            update(address, at: boot, isUrgent: false, isDeletion: false) {
+                $0.note(batch.samples, at: moment.wall)
+            }
         default: break
         }
     }

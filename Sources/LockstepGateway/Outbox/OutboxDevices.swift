@@ -24,6 +24,14 @@ public struct OutboxDevices: Sendable {
     /// Returns the index of a device, or nil if it is unknown.
     public func index(of address: DeviceAddress) -> Int? { indexes[address] }
 
+    /// Returns the number of devices whose first sender has this user in its name, in any format.
+    func count(ofUser user: String) -> Int {
+        devices.count { device in
+            let name = device.sender.split(separator: "/", maxSplits: 1).last ?? ""
+            return name == user || name.hasPrefix(user + "/")
+        }
+    }
+
     mutating func index(of address: DeviceAddress, sender: String) -> Int {
         if let known = indexes[address] { return known }
         devices.append(OutboxDevice(address: address, sender: sender))

@@ -5,6 +5,7 @@ import LockstepModel
 public import LockstepSupervision
 public import Logging
 public import ServiceLifecycle
+import Synchronization
 
 /// A service that translates the messages of foreign devices, keeps them in an outbox, and publishes them as an agent
 /// of each device would.
@@ -28,8 +29,26 @@ public final class Gateway: Service {
     /// - Returns: the outcome, when the samples are in the outbox on disk or the message is refused.
     public func accept(_ message: ForeignMessage) async -> RequestOutcome {
         await withCheckedContinuation { continuation in
-            inbox.post(GatewayInbox.Item(message: message, continuation: continuation))
+            inbox.post(GatewayInbox.Item(content: .message(message)) { continuation.resume(returning: $0) })
         }
+    }
+
+    /// Takes in messages that are already translated, and blocks the thread until they are in the outbox on disk.
+    ///
+    /// Call it from a thread of its own, never from a task.
+    /// - Returns: the outcome of each message. After `unavailable`, hand the message over again.
+    public func accept(_ messages: [TranslatedMessage]) -> [RequestOutcome] {
+        let outcomes = Mutex([RequestOutcome](repeating: .unavailable, count: messages.count))
+        let done = DispatchSemaphore(value: 0)
+        for (index, message) in messages.enumerated() {
+            inbox.post(
+                GatewayInbox.Item(content: .translation(message)) { outcome in
+                    outcomes.withLock { $0[index] = outcome }
+                    done.signal()
+                })
+        }
+        for _ in messages { done.wait() }
+        return outcomes.withLock { $0 }
     }
 
     /// Runs until the surrounding task or service group shuts down.
@@ -44,7 +63,7 @@ public final class Gateway: Service {
                         loop.run()
                     }
                     inbox.stop()
-                    for item in inbox.drain() { item.continuation.resume(returning: .unavailable) }
+                    for item in inbox.drain() { item.reply(.unavailable) }
                     done.resume(with: result)
                 }
             }

@@ -33,6 +33,8 @@ public struct GatewayConfiguration: Sendable {
     public var maximumPayload = 1 << 20
     /// The maximum number of devices; messages of further ones are refused.
     public var maximumDevices = 10_000
+    /// The maximum number of devices that a user of the HTTP server can create; requests for further ones are refused.
+    public var maximumUserDevices = 100
     /// The maximum time that a sample may be in the future, in µs. It is half of a collector's default, so that small
     /// differences of the clocks do not matter.
     public var maximumFuture: Int64 = 43_200_000_000

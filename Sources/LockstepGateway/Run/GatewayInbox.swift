@@ -3,10 +3,19 @@ import Synchronization
 
 /// The queue of requests from other threads, such as an HTTP server, to the gateway's loop.
 final class GatewayInbox: Sendable {
+    /// What a thread hands over.
+    enum Content: Sendable {
+        /// A message that the gateway has to translate.
+        case message(ForeignMessage)
+        /// A message that is already translated.
+        case translation(TranslatedMessage)
+    }
+
     /// A request whose sender waits for the outcome.
     struct Item: Sendable {
-        let message: ForeignMessage
-        let continuation: CheckedContinuation<RequestOutcome, Never>
+        let content: Content
+        /// Called once with the outcome, on the gateway's thread.
+        let reply: @Sendable (RequestOutcome) -> Void
     }
 
     private struct State {
@@ -26,7 +35,7 @@ final class GatewayInbox: Sendable {
             state.items.append(item)
             return true
         }
-        if isAccepted { wakeup.signal() } else { item.continuation.resume(returning: .unavailable) }
+        if isAccepted { wakeup.signal() } else { item.reply(.unavailable) }
     }
 
     /// Removes and returns all requests.

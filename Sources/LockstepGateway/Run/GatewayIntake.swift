@@ -59,7 +59,20 @@ struct GatewayIntake {
         guard let adapter = adapter(of: message) else {
             throw Refusal(.malformed, "no format has this topic or path")
         }
-        let translation = try adapter.translate(message)
+        var translated = TranslatedMessage(
+            .success(try adapter.translate(message)), from: adapter.name, isRetained: message.isRetained,
+            receivedAt: message.receivedAt)
+        translated.user = message.request?.user
+        return try ingest(translated, wantsFriends: message.request != nil, outbox: outbox)
+    }
+
+    /// Adds the samples of a message that is already translated.
+    /// - Parameter wantsFriends: whether the receipt needs the messages of friends.
+    /// - Throws: ``Refusal`` if nothing of the message can be used.
+    mutating func ingest(
+        _ message: TranslatedMessage, wantsFriends: Bool = false, outbox: GatewayOutbox
+    ) throws(Refusal) -> (omissions: [String], receipt: RequestReceipt) {
+        let translation = try message.translation.get()
         var omissions: [String] = []
         var receipt = RequestReceipt()
         var refusal: Refusal?
@@ -79,7 +92,7 @@ struct GatewayIntake {
                 let address = try? configuration.mapping.address(of: report.sender, claimed: report.claimed)
             else { continue }
             if let shared = report.shared { friends.note(shared, of: address) }
-            if message.request != nil { receipt.friends = friends.messages(for: address) }
+            if wantsFriends { receipt.friends = friends.messages(for: address) }
         }
         // A message of which a part is stored is accepted, so that its sender does not send it again.
         if let refusal, !isAnyAccepted { throw refusal }
@@ -87,7 +100,7 @@ struct GatewayIntake {
     }
 
     private mutating func add(
-        _ report: ForeignReport, of message: ForeignMessage, outbox: GatewayOutbox
+        _ report: ForeignReport, of message: TranslatedMessage, outbox: GatewayOutbox
     ) throws(Refusal) -> [String] {
         let address = try configuration.mapping.address(of: report.sender, claimed: report.claimed)
         let known = outbox.devices.index(of: address)
@@ -101,6 +114,14 @@ struct GatewayIntake {
         }
         guard known != nil || outbox.devices.count < configuration.maximumDevices else {
             throw Refusal(.unknownSender, "there are already \(outbox.devices.count) devices: raise --max-devices")
+        }
+        if known == nil, let user = message.user, !configuration.mapping.isExplicit(report.sender) {
+            let count = outbox.devices.count(ofUser: user)
+            guard count < configuration.maximumUserDevices else {
+                throw Refusal(
+                    .unknownSender,
+                    "the user '\(user.prefix(100))' already has \(count) devices: raise --max-user-devices")
+            }
         }
         var omissions: [String] = []
         var fitted: [SampleFitter.Sample] = []

@@ -101,25 +101,42 @@ extension GatewayLoop {
             isRetained: message.isRetained, receivedAt: Moment.now().wall)
         // A late acknowledgement of a device that this gateway no longer has.
         guard intake.adapter(of: foreign) != nil else { return }
+        if message.needsAcknowledgement { hasUnacknowledged = true }
         _ = try? ingest(foreign)
     }
 
     /// Accepts a request of another thread. Its sender waits for the commit.
     func accept(_ item: GatewayInbox.Item) {
-        do { waiting.append((item, try ingest(item.message))) } catch {
-            item.continuation.resume(returning: .refused(error))
+        do throws(Refusal) {
+            switch item.content {
+            case .message(let message): waiting.append((item, try ingest(message)))
+            case .translation(let message):
+                let receipt = try count(from: message.source) { intake throws(Refusal) in
+                    try intake.ingest(message, outbox: outbox)
+                }
+                waiting.append((item, receipt))
+            }
+        } catch {
+            item.reply(.refused(error))
         }
     }
 
     private func ingest(_ message: ForeignMessage) throws(Refusal) -> RequestReceipt {
-        var source: String {
+        let source =
             switch message.origin {
             case .topic(let topic): topic
             case .request(let facts): facts.path
             }
-        }
+        return try count(from: source) { intake throws(Refusal) in try intake.ingest(message, outbox: outbox) }
+    }
+
+    /// Counts and logs what the intake does with a message.
+    private func count(
+        from source: String,
+        _ body: (inout GatewayIntake) throws(Refusal) -> (omissions: [String], receipt: RequestReceipt)
+    ) throws(Refusal) -> RequestReceipt {
         do {
-            let (omissions, receipt) = try intake.ingest(message, outbox: outbox)
+            let (omissions, receipt) = try body(&intake)
             accepted += 1
             for (device, finding) in intake.takeFindings() {
                 switch finding {

@@ -36,6 +36,8 @@ final class GatewayLoop {
     var deviceOfAckTopic: [String: Int] = [:]
     /// The device of each own message without a PUBACK, by message id.
     var inFlight: [Int32: Int] = [:]
+    /// Whether a message of this turn waits for its PUBACK.
+    var hasUnacknowledged = false
     /// The requests that wait for the commit of this turn.
     var waiting: [(item: GatewayInbox.Item, receipt: RequestReceipt)] = []
     /// The session of the current connection, in µs since 1970.
@@ -152,8 +154,9 @@ final class GatewayLoop {
             note(presences, at: moment.wall, isForeground: true)
         }
         note(presences, at: moment.wall, isForeground: false)
-        for (item, receipt) in waiting { item.continuation.resume(returning: .accepted(receipt)) }
+        for (item, receipt) in waiting { item.reply(.accepted(receipt)) }
         waiting = []
+        hasUnacknowledged = false
         return true
     }
 
@@ -164,10 +167,13 @@ final class GatewayLoop {
                 metadata: ["error": "\(error)"])
         }
         outboxProblem = "\(error)"
-        for (item, _) in waiting { item.continuation.resume(returning: .unavailable) }
+        for (item, _) in waiting { item.reply(.unavailable) }
         waiting = []
         if removalDeadline != nil { removalDeadline = boot + Self.removalDelay }
-        // Without the PUBACKs, the broker sends the messages again on the next connection.
+        // Without the PUBACKs, the broker sends the messages again on the next connection. If there are none, such as
+        // when only HTTP requests failed, the connection stays.
+        guard hasUnacknowledged else { return }
+        hasUnacknowledged = false
         if link.isUp { handle(link.abandon(MQTTError(.other, "the outbox cannot be written"))) }
     }
 
@@ -187,7 +193,7 @@ final class GatewayLoop {
 
     private func finish() {
         let end = Moment.now().boot + Self.shutdownLimit
-        for item in inbox.drain() { item.continuation.resume(returning: .unavailable) }
+        for item in inbox.drain() { item.reply(.unavailable) }
         while link.isUp, deliveries.contains(where: \.isActive), Moment.now().boot < end {
             turn()
             link.wait(until: .now + .milliseconds(50))

@@ -123,6 +123,29 @@ struct GatewayHTTPTests {
         }
     }
 
+    @Test("while the outbox cannot be written, requests are answered with 503 and messages stay at the broker")
+    func lockedOutbox() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let gateway = try await HTTPGateway(system)
+            #expect(await gateway.program.waitForOutput("connected to broker"))
+            #expect(try gateway.post("/owntracks?u=a&d=b", location(now)).status == 200)
+            let outbox = try SQLiteDatabase(path: system.folder + "/gateway.db")
+            try outbox.execute("BEGIN IMMEDIATE")
+            let refused = try gateway.post("/owntracks?u=a&d=b", location(now - 1))
+            #expect(refused.status == 503)
+            #expect(refused.head.contains("Retry-After"))
+            // No message of the broker was lost, so its connection stays.
+            #expect(gateway.program.text.contains("cannot write outbox"))
+            #expect(!gateway.program.text.contains("connection lost"))
+            try await system.publish([location(now - 2)], on: "owntracks/a/b")
+            #expect(await gateway.program.waitForOutput("connection lost"))
+            try outbox.execute("ROLLBACK")
+            try await expectEventually(gateway.program.text) { try system.rows(of: "location") == 2 }
+        }
+    }
+
     @Test("users are told apart by token and by basic authentication, and others are refused")
     func users() async throws {
         try await withSystem { system in
@@ -160,6 +183,27 @@ struct GatewayHTTPTests {
                 ]
             }
             #expect(!gateway.program.text.contains("token-0123456789"))
+        }
+    }
+
+    @Test("a user can create only some devices, but those in the settings always")
+    func deviceLimit() async throws {
+        try await withSystem { system in
+            let file = system.folder + "/users"
+            try "alice alice-token-0123456789\nbob bob-token-0123456789\n".write(
+                toFile: file, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+            let settings = system.folder + "/gateway.yaml"
+            try "map:\n  senml/alice/attic: home/attic\n".write(toFile: settings, atomically: true, encoding: .utf8)
+            let gateway = try await HTTPGateway(
+                system, ["--accept", "any", "--token-file", file, "--max-user-devices", "2", "--config", settings])
+            func post(_ user: String, _ device: String) throws -> Int {
+                let headers = ["Authorization: Bearer \(user)-token-0123456789"]
+                return try gateway.post("/senml?d=\(device)", #"[{"n":"pressure","v":1013}]"#, headers).status
+            }
+            #expect(try ["a", "b", "c", "a", "attic"].map { try post("alice", $0) } == [204, 204, 403, 204, 204])
+            #expect(try post("bob", "c") == 204)
+            #expect(gateway.program.text.contains("raise --max-user-devices"))
         }
     }
 

@@ -65,7 +65,7 @@ struct ForeignTopicTests {
     func gateway() async throws {
         try await withSecureBroker { broker in
             let observer = try await broker.connect(as: "operator")
-            let gateway = try await broker.connect(as: "gateway", ["lockstep/lab/+/ack", "owntracks/#"])
+            let gateway = try await broker.connect(as: "gateway", ["lockstep/lab/+/ack", "owntracks/#", "spBv1.0/#"])
             let allowed =
                 ["lockstep/family/$gateway/main"]
                 + ["presence", "motion/accelerometer", "steps", "battery", "x/owntracks/report", "location"].map {
@@ -78,6 +78,17 @@ struct ForeignTopicTests {
             await observer.expectMessage(within: .seconds(120)) { $0.topic == allowed.last }
             #expect(observer.messages.map(\.topic) == allowed)
             #expect(gateway.refusals.count == forbidden.count + 2)
+            // Sparkplug: its own node and host application, and requests to foreign nodes.
+            for topic in [
+                "STATE/lockstep", "plant/NCMD/line1", "lockstep/NBIRTH/gateway", "lockstep/DDATA/gateway/a:b",
+            ] {
+                #expect(await gateway.publish("spBv1.0/" + topic, "x"))
+            }
+            #expect(gateway.refusals.count == forbidden.count + 2)
+            for topic in ["STATE/other", "plant/NDATA/line1", "plant/DCMD/line1/oven"] {
+                #expect(await gateway.publish("spBv1.0/" + topic, "x"))
+            }
+            #expect(gateway.refusals.count == forbidden.count + 5)
         }
     }
 

@@ -1,0 +1,63 @@
+import CCurl
+
+/// An HTTP request with the method GET, by libcurl. It blocks its thread.
+enum HTTPGet {
+    /// A request without an answer that can be used.
+    struct Failure: Error, CustomStringConvertible {
+        /// The reason.
+        let description: String
+        /// Whether the answer was larger than allowed.
+        var isTooLarge = false
+    }
+
+    /// The longest time to connect and of the whole request, in s.
+    private static let timeouts = (connect: 3, total: 20)
+
+    /// Libcurl must be initialised once in a process, before a second thread uses it.
+    private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    private final class Body {
+        var bytes: [UInt8] = []
+        let limit: Int
+        var isTooLarge = false
+        init(limit: Int) { self.limit = limit }
+    }
+
+    /// Returns the body of an answer with the status 200. Each request has a connection of its own: some phones do not
+    /// answer a second one.
+    /// - Parameter limit: the maximum size of the body in bytes.
+    static func body(of url: String, limit: Int) throws(Failure) -> [UInt8] {
+        guard isReady, let handle = curl_easy_init() else { throw Failure(description: "libcurl cannot start") }
+        defer { curl_easy_cleanup(handle) }
+        let body = Body(limit: limit)
+        _ = url.withCString { curl_set_pointer(handle, CURLOPT_URL, $0) }
+        _ = curl_set_pointer(handle, CURLOPT_PROTOCOLS_STR, "http,https")
+        _ = curl_set_long(handle, CURLOPT_NOSIGNAL, 1)
+        _ = curl_set_long(handle, CURLOPT_FORBID_REUSE, 1)
+        _ = curl_set_long(handle, CURLOPT_CONNECTTIMEOUT, timeouts.connect)
+        _ = curl_set_long(handle, CURLOPT_TIMEOUT, timeouts.total)
+        _ = curl_set_writer(
+            handle,
+            { bytes, size, count, context in
+                guard let bytes, let context else { return 0 }
+                let body = Unmanaged<Body>.fromOpaque(context).takeUnretainedValue()
+                guard body.bytes.count + size * count <= body.limit else {
+                    body.isTooLarge = true
+                    return 0
+                }
+                body.bytes += UnsafeRawBufferPointer(start: bytes, count: size * count)
+                return size * count
+            }, Unmanaged.passUnretained(body).toOpaque())
+        let code = curl_easy_perform(handle)
+        return try withExtendedLifetime(body) { () throws(Failure) in
+            if body.isTooLarge {
+                throw Failure(description: "the answer has more than \(limit) bytes", isTooLarge: true)
+            }
+            guard code == CURLE_OK else { throw Failure(description: String(cString: curl_easy_strerror(code))) }
+            var status = 0
+            _ = curl_get_status(handle, &status)
+            guard status == 200 else { throw Failure(description: "the phone answers with status \(status)") }
+            return body.bytes
+        }
+    }
+}

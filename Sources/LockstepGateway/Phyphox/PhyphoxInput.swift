@@ -1,0 +1,139 @@
+/// A sensor of an experiment, and the buffers with its values.
+struct PhyphoxInput: Equatable {
+    /// The conversion of a value to the unit and axes of a column.
+    struct Column {
+        /// The name of the output of the sensor.
+        let output: String
+        let column: String
+        let factor: Double
+        /// Whether a negative value means that it is unknown.
+        var isUnknownBelowZero = false
+    }
+
+    /// A sensor whose values Lockstep has a stream for.
+    struct Sensor {
+        let stream: String
+        let columns: [Column]
+    }
+
+    /// The standard gravity in m/s².
+    private static let gravity = 9.80665
+
+    /// The sensors by their names in phyphox. It has the axes of Android on both systems: a phone at rest, face up, has
+    /// the acceleration (0, 0, 9.81) m/s².
+    static let sensors: [String: Sensor] = [
+        "accelerometer": vector("motion/accelerometer", factor: -1 / gravity),
+        "gyroscope": vector("motion/gyroscope"),
+        "magnetic_field": vector("motion/magnetometer"),
+        "pressure": Sensor(
+            stream: "pressure", columns: [Column(output: "x", column: "pressure", factor: 1)]),
+        "location": Sensor(
+            stream: "location",
+            columns: [
+                Column(output: "lat", column: "lat", factor: 1), Column(output: "lon", column: "lon", factor: 1),
+                Column(output: "z", column: "alt", factor: 1),
+                Column(output: "accuracy", column: "hacc", factor: 1, isUnknownBelowZero: true),
+                Column(output: "zAccuracy", column: "vacc", factor: 1, isUnknownBelowZero: true),
+                Column(output: "v", column: "speed", factor: 1, isUnknownBelowZero: true),
+                Column(output: "dir", column: "course", factor: 1, isUnknownBelowZero: true),
+            ]),
+        "light": value("light"), "temperature": value("temperature"), "humidity": value("humidity"),
+        "proximity": value("proximity"), "linear_acceleration": vector("x/phyphox/linear_acceleration"),
+        "gravity": vector("x/phyphox/gravity"),
+    ]
+
+    private static func vector(_ stream: String, factor: Double = 1) -> Sensor {
+        Sensor(stream: stream, columns: ["x", "y", "z"].map { Column(output: $0, column: $0, factor: factor) })
+    }
+
+    private static func value(_ name: String) -> Sensor {
+        Sensor(stream: "x/phyphox/\(name)", columns: [Column(output: "x", column: "value", factor: 1)])
+    }
+
+    /// The name of the sensor.
+    let source: String
+    /// The buffer of the experiment times.
+    let time: String
+    /// The buffers by the names of the outputs.
+    let buffers: [String: String]
+
+    /// Parses an entry of `inputs` in the answer to `/config`.
+    /// - Returns: nil for a sensor that is ignored, or without a buffer for its time.
+    init?(_ content: JSONValue) {
+        guard let source = content["source"]?.string, let sensor = Self.sensors[source] else { return nil }
+        var buffers: [String: String] = [:]
+        var time: String?
+        for case .object(let outputs) in content["outputs"]?.array ?? [] {
+            for (output, value) in outputs {
+                guard let buffer = value.string, Self.isPlain(buffer) else { continue }
+                if output == "t" { time = buffer }
+                if sensor.columns.contains(where: { $0.output == output }) { buffers[output] = buffer }
+            }
+        }
+        guard let time, !buffers.isEmpty else { return nil }
+        self.source = source
+        self.time = time
+        self.buffers = buffers
+    }
+
+    /// Whether a name needs no escapes in a URL.
+    private static func isPlain(_ name: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// Returns the parameters that ask for all values after a time.
+    /// - Parameter last: the last experiment time as the phone has written it; nil for all values.
+    func query(after last: Double?) -> [String] {
+        // The threshold applies to the buffer of times, so that all buffers have the same samples.
+        let all = [time] + buffers.sorted { $0.key < $1.key }.map(\.value)
+        return all.map { buffer in
+            guard let last else { return "\(buffer)=full" }
+            return buffer == time ? "\(buffer)=\(last)" : "\(buffer)=\(last)%7C\(time)"
+        }
+    }
+
+    /// Returns the samples of an answer.
+    /// - Parameters:
+    ///   - content: the object `buffer` of the answer to `/get`.
+    ///   - last: samples up to this experiment time are left out.
+    /// - Returns: the samples, and the experiment time of the last one.
+    /// - Throws: ``Refusal`` if the buffers do not match.
+    func read(
+        _ content: JSONValue, times: PhyphoxTimes, after last: Double?
+    ) throws(Refusal) -> (readings: [Reading], last: Double?) {
+        guard let sensor = Self.sensors[source], let clock = content[time]?["buffer"]?.array else {
+            throw Refusal(.malformed, "the answer has no buffer '\(time)'")
+        }
+        var columns: [(column: Column, values: [JSONValue])] = []
+        for column in sensor.columns {
+            guard let buffer = buffers[column.output] else { continue }
+            guard let values = content[buffer]?["buffer"]?.array, values.count == clock.count else {
+                throw Refusal(.malformed, "the buffers '\(buffer)' and '\(time)' have different sizes")
+            }
+            columns.append((column, values))
+        }
+        var readings: [Reading] = []
+        var newest = last
+        for (index, value) in clock.enumerated() {
+            guard let experiment = value.number, experiment.isFinite else { continue }
+            if let last, experiment <= last { continue }
+            newest = max(newest ?? experiment, experiment)
+            guard let time = times.time(at: experiment) else { continue }
+            var reading = Reading(sensor.stream, at: time)
+            for (column, values) in columns {
+                guard let number = values[index].number, !(column.isUnknownBelowZero && number < 0) else { continue }
+                reading.set(column.column, number * column.factor)
+            }
+            if !reading.values.isEmpty { readings.append(reading) }
+        }
+        return (readings, newest)
+    }
+}

@@ -1,0 +1,122 @@
+import LockstepModel
+
+/// The progress of reading a phone. It gives the requests and takes the answers, without I/O.
+struct PhyphoxRecording {
+    /// What to ask the phone.
+    enum Request: Equatable {
+        /// The sensors of the experiment.
+        case config
+        /// Values.
+        case get(query: String)
+        /// The times of starts and pauses.
+        case time
+
+        /// The path and query.
+        var path: String {
+            switch self {
+            case .config: "/config"
+            case .get(let query): "/get?" + query
+            case .time: "/time"
+            }
+        }
+    }
+
+    private let phone: PhyphoxPhone
+    private var inputs: [PhyphoxInput]?
+    private var times: PhyphoxTimes?
+    /// The session of the phone: another one has other buffers.
+    private var session: String?
+    /// The last experiment time of each input, by its buffer of times.
+    private var last: [String: Double] = [:]
+
+    init(_ phone: PhyphoxPhone) { self.phone = phone }
+
+    /// The requests of a poll, in this order. `/time` comes last, so that a deletion of the data before is noticed.
+    var requests: [Request] {
+        guard let inputs else { return [.config] }
+        var query: [String] = []
+        for input in inputs {
+            // Two inputs may share a buffer.
+            for parameter in input.query(after: last[input.time]) where !query.contains(parameter) {
+                query.append(parameter)
+            }
+        }
+        return [.get(query: query.joined(separator: "&")), .time]
+    }
+
+    /// The request for the last times only, with which a recording that is too large is skipped.
+    var newestRequest: Request { .get(query: Set((inputs ?? []).map(\.time)).sorted().joined(separator: "&")) }
+
+    /// Takes the answer to ``newestRequest``: earlier samples are not read.
+    /// - Throws: ``Refusal`` if it cannot be read.
+    mutating func skip(to bytes: [UInt8]) throws(Refusal) {
+        let content = try JSONParser.parse(bytes)
+        for input in inputs ?? [] {
+            guard let newest = content["buffer"]?[input.time]?["buffer"]?.array?.last?.number else { continue }
+            last[input.time] = newest
+        }
+    }
+
+    /// Whether the experiment has sensors that are read.
+    var hasInputs: Bool { inputs?.isEmpty == false }
+
+    /// Lets everything be read again from the start.
+    mutating func reset() {
+        inputs = nil
+        times = nil
+        session = nil
+        last = [:]
+    }
+
+    /// Takes the answer to `/config`.
+    /// - Throws: ``Refusal`` if it cannot be read.
+    mutating func didReceiveConfig(_ bytes: [UInt8]) throws(Refusal) {
+        guard let list = try JSONParser.parse(bytes)["inputs"]?.array else {
+            throw Refusal(.malformed, "the answer to /config has no 'inputs': phyphox 1.1.8 or later is needed")
+        }
+        inputs = list.compactMap { PhyphoxInput($0) }
+    }
+
+    /// The samples of a poll.
+    struct Content: Equatable {
+        var report: ForeignReport
+        /// The progress after the samples are stored.
+        fileprivate var last: [String: Double]
+    }
+
+    /// Takes the answers of a poll. ``didStore(_:)`` must follow when the samples are on disk.
+    /// - Returns: nil if another recording has begun, so that everything must be read again.
+    /// - Throws: ``Refusal`` if the answers cannot be read.
+    mutating func didReceive(values: [UInt8], times: [UInt8]) throws(Refusal) -> Content? {
+        let content = try JSONParser.parse(values)
+        let newTimes = try PhyphoxTimes(try JSONParser.parse(times))
+        guard let status = content["status"], let buffer = content["buffer"] else {
+            throw Refusal(.malformed, "the answer to /get has no 'status' and 'buffer'")
+        }
+        let newSession = status["session"]?.string
+        let isSame = self.times.map { $0.isContinued(by: newTimes) } ?? true
+        guard isSame, session == nil || session == newSession else {
+            reset()
+            return nil
+        }
+        self.times = newTimes
+        session = newSession
+        var result = Content(report: ForeignReport(sender: phone.sender), last: last)
+        for input in inputs ?? [] where newTimes.hasStarted {
+            do throws(Refusal) {
+                let (readings, newest) = try input.read(buffer, times: newTimes, after: last[input.time])
+                result.report.readings += readings
+                if let newest { result.last[input.time] = max(newest, result.last[input.time] ?? newest) }
+            } catch {
+                result.report.omissions.append(error.description)
+            }
+        }
+        let isMeasuring = status["measuring"] == .bool(true)
+        result.report.presence = ForeignPresence(
+            isMeasuring ? .foreground : .inactive, reason: isMeasuring ? "measuring" : "paused")
+        return result
+    }
+
+    /// Records that the samples of a poll are stored.
+    mutating func didStore(_ content: Content) { last = content.last }
+}

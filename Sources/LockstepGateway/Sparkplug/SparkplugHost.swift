@@ -1,0 +1,220 @@
+import Dispatch
+import LockstepMQTT
+import LockstepModel
+import LockstepSparkplug
+import LockstepWire
+public import Logging
+public import ServiceLifecycle
+import Synchronization
+
+/// A service that is a host application of Sparkplug B: it hands the values of nodes and devices over to a gateway.
+///
+/// It has a connection of its own, because the specification demands a last will and a session that is not kept.
+public final class SparkplugHost: Service {
+    private let configuration: SparkplugHostConfiguration
+    private let gateway: Gateway
+    private let logger: Logger
+    private let wakeup = Wakeup()
+    private let isStopped = Atomic(false)
+
+    /// Creates a host application. It connects when ``run()`` is called.
+    public init(_ configuration: SparkplugHostConfiguration, gateway: Gateway, logger: Logger) {
+        self.configuration = configuration
+        self.gateway = gateway
+        self.logger = logger
+    }
+
+    /// Runs until the surrounding task or service group shuts down.
+    public func run() async {
+        await withTaskCancellationOrGracefulShutdownHandler {
+            await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+                DispatchQueue(label: "lockstep.sparkplug-host").async { [self] in
+                    let loop = SparkplugHostLoop(configuration, gateway: gateway, wakeup: wakeup, logger: logger)
+                    while !isStopped.load(ordering: .acquiring) { loop.turn() }
+                    loop.stop()
+                    done.resume()
+                }
+            }
+        } onCancelOrGracefulShutdown: { [self] in
+            isStopped.store(true, ordering: .releasing)
+            wakeup.signal()
+        }
+    }
+}
+
+/// The loop of a ``SparkplugHost``. One thread owns it.
+private final class SparkplugHostLoop {
+    /// The messages that a host application reads.
+    private static let types: [SparkplugTopic.MessageType] = [
+        .nodeBirth, .nodeData, .nodeDeath, .deviceBirth, .deviceData, .deviceDeath,
+    ]
+
+    /// The interval between two checks of the nodes, in µs.
+    private static let checkInterval: Int64 = 200_000
+
+    /// The time of the current connection, which its will and its birth message share.
+    private final class Session {
+        var start = Timestamp(microseconds: 0)
+    }
+
+    private let configuration: SparkplugHostConfiguration
+    private let gateway: Gateway
+    private let logger: Logger
+    private let link: BrokerLink
+    private let session: Session
+    private let stateTopic: String
+    private var nodes: SparkplugNodes
+    /// The messages of this turn.
+    private var messages: [TranslatedMessage] = []
+    /// The time of the next check of the nodes, in µs of the boot clock.
+    private var nextCheck: Int64 = 0
+    /// Whether another client has said that this host application is offline.
+    private var isContradicted = false
+
+    init(_ configuration: SparkplugHostConfiguration, gateway: Gateway, wakeup: Wakeup, logger: Logger) {
+        self.configuration = configuration
+        self.gateway = gateway
+        self.logger = logger
+        let session = Session()
+        self.session = session
+        stateTopic = SparkplugTopic.state(of: configuration.host)
+        nodes = SparkplugNodes(configuration.targets)
+        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
+            session.start = Moment.now().wall
+            return MQTTOptions(
+                address: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
+                will: Self.state(false, configuration, session), version: version, tls: configuration.tls)
+        }
+        link.onMessage = { [unowned self] message in receive(message) }
+    }
+
+    private static func state(
+        _ isOnline: Bool, _ configuration: SparkplugHostConfiguration, _ session: Session
+    ) -> MQTTMessage {
+        var object = JSONObjectWriter()
+        object.member("online", isOnline)
+        object.member("timestamp", session.start.microseconds / 1000)
+        return MQTTMessage(
+            topic: SparkplugTopic.state(of: configuration.host), payload: object.finish(), isRetained: true)
+    }
+
+    func turn() {
+        link.wait(until: .now + .milliseconds(500))
+        for event in link.read(limit: 1000) { handle(event) }
+        if link.isUp { check() }
+        guard deliver() else { return }
+        // This also sends the PUBACKs of the messages that the gateway has on disk.
+        for event in link.write() { handle(event) }
+    }
+
+    func stop() {
+        publish(Self.state(false, configuration, session))
+        for event in link.write() { handle(event) }
+        link.stop(until: .now + .seconds(1))
+    }
+
+    private func receive(_ message: IncomingMessage) {
+        let topic = message.topic
+        if topic == stateTopic {
+            // The will of an earlier connection, or another program with the same id.
+            if let state = try? JSONParser.parse(Array(message.payload)), state["online"] == .bool(false) {
+                isContradicted = true
+            }
+            return
+        }
+        guard let parsed = SparkplugTopic(topic), parsed.node != configuration.ownNode else { return }
+        let moment = Moment.now()
+        do throws(Refusal) {
+            guard !message.isRetained else {
+                throw Refusal(.malformed, "the message is retained, which Sparkplug does not allow")
+            }
+            guard message.payload.count <= configuration.maximumPayload else {
+                throw Refusal(
+                    .malformed,
+                    "the message has \(message.payload.count) bytes, more than \(configuration.maximumPayload)")
+            }
+            let outcome = try nodes.handle(parsed, Array(message.payload), at: moment)
+            report(outcome.finding, of: parsed)
+            guard !outcome.translation.reports.isEmpty else { return }
+            messages.append(TranslatedMessage(.success(outcome.translation), from: topic, receivedAt: moment.wall))
+        } catch {
+            messages.append(TranslatedMessage(.failure(error), from: topic, receivedAt: moment.wall))
+        }
+    }
+
+    private func report(_ finding: SparkplugNodes.Finding?, of topic: SparkplugTopic) {
+        guard case .missing(let count) = finding else { return }
+        logger.warning(
+            "Sparkplug messages missing", metadata: ["node": "\(topic.node)", "messages": "\(count)"])
+    }
+
+    /// Hands the messages of this turn over to the gateway.
+    /// - Returns: false if the gateway cannot store them. Then nodes see that this host application is offline, and keep
+    ///   their values if they can.
+    private func deliver() -> Bool {
+        guard !messages.isEmpty else { return true }
+        let outcomes = gateway.accept(messages)
+        messages = []
+        guard outcomes.contains(.unavailable) else { return true }
+        if link.isUp { handle(link.abandon(MQTTError(.other, "the outbox cannot be written"))) }
+        return false
+    }
+
+    /// Publishes requests, and reports devices that are lost.
+    private func check() {
+        if isContradicted {
+            isContradicted = false
+            publish(Self.state(true, configuration, session))
+        }
+        let now = Moment.now()
+        guard now.boot >= nextCheck else { return }
+        nextCheck = now.boot + Self.checkInterval
+        for node in nodes.takeRebirths(at: now.boot) {
+            let time = now.wall.microseconds / 1000
+            let payload = SparkplugPayload(time: time, metrics: [.rebirth(true, time: time)])
+            publish(
+                MQTTMessage(
+                    topic: SparkplugTopic(.nodeCommand, node).description, payload: payload.encoded(),
+                    qos: .atMostOnce))
+            logger.info("Sparkplug birth messages requested", metadata: ["node": "\(node)"])
+        }
+        let lost = nodes.takeLostDevices(at: now.boot)
+        guard !lost.isEmpty else { return }
+        messages.append(
+            TranslatedMessage(.success(Translation(lost)), from: SparkplugNodes.formatName, receivedAt: now.wall))
+    }
+
+    private func publish(_ message: MQTTMessage) {
+        do { try link.publish(message) } catch {
+            logger.error(
+                "cannot publish to Sparkplug", metadata: ["topic": "\(message.topic)", "error": "\(error)"])
+        }
+    }
+
+    private func handle(_ event: BrokerLink.Event) {
+        switch event {
+        case .connected:
+            do {
+                try link.subscribe(to: stateTopic, qos: .atLeastOnce)
+                for type in Self.types { try link.subscribe(to: SparkplugTopic.filter(type), qos: .atLeastOnce) }
+            } catch { logger.error("cannot subscribe", metadata: ["error": "\(error)"]) }
+            publish(Self.state(true, configuration, session))
+            nodes.reset()
+            logger.info(
+                "connected for Sparkplug",
+                metadata: ["broker": "\(configuration.broker)", "host": "\(configuration.host)"])
+        case .subscribed(_, let isGranted):
+            if !isGranted {
+                logger.error(
+                    "subscription refused by broker",
+                    metadata: ["hint": "give this user the rights of a gateway, see broker-config/production.acl"])
+            }
+        case .published(_, let refusal):
+            if let refusal { logger.error("message refused by broker", metadata: ["error": "\(refusal)"]) }
+        case .failed(let error, _), .disconnected(let error, _):
+            logger.warning(
+                "no connection for Sparkplug, retrying",
+                metadata: ["broker": "\(configuration.broker)", "error": "\(error)"])
+        }
+    }
+}

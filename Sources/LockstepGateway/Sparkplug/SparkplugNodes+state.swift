@@ -1,0 +1,60 @@
+import LockstepSparkplug
+
+// What is known of one node and its devices.
+extension SparkplugNodes {
+    /// What a message has shown about the numbers of a node.
+    enum Finding: Hashable {
+        /// Messages before this one have not arrived.
+        case missing(Int)
+        /// The message belongs to a birth message that has not arrived.
+        case unknown
+    }
+
+    /// A node since its last birth message.
+    struct Node {
+        /// The number that its death must have; nil before its birth message.
+        var deathNumber: Int64?
+        /// Whether its birth message was received.
+        var isBorn = false
+        /// The number of its last message.
+        var lastNumber: UInt8?
+        /// Its own metrics.
+        var own: SparkplugSource
+        var devices: [String: Device] = [:]
+        /// Whether new birth messages must be requested.
+        var needsBirth = false
+        /// The time of the last request, in µs of the boot clock.
+        var requestedAt: Int64?
+        /// The number of requests since the last birth message.
+        var requests = 0
+        /// The time at which devices that are not born again count as lost, in µs of the boot clock.
+        var deviceDeadline: Int64?
+
+        var metricCount: Int { own.count + devices.values.reduce(0) { $0 + $1.size } }
+
+        /// Records the number of a message.
+        mutating func note(_ number: UInt8?) -> Finding? {
+            guard isBorn else {
+                needsBirth = true
+                return .unknown
+            }
+            guard let number else { return nil }
+            defer { lastNumber = number }
+            guard let last = lastNumber else { return nil }
+            let missing = Int(number &- last &- 1)
+            guard missing > 0 else { return nil }
+            needsBirth = true
+            return .missing(missing)
+        }
+    }
+
+    /// A device since its last birth message.
+    struct Device {
+        var source: SparkplugSource
+        /// Whether its birth message was received after that of its node.
+        var isBorn: Bool
+
+        /// Its part of the limit of metrics. A device without metrics also takes memory.
+        var size: Int { source.count + 1 }
+    }
+}

@@ -1,0 +1,282 @@
+import LockstepModel
+import LockstepSparkplug
+
+/// The nodes and devices of Sparkplug that a host application knows. It receives messages and returns their samples,
+/// without I/O.
+struct SparkplugNodes {
+    /// The name of the format, which begins the foreign names.
+    static let formatName = "sparkplug"
+    /// The minimum interval between two requests for the birth messages of a node, in µs.
+    static let rebirthInterval: Int64 = 10_000_000
+    /// The maximum number of requests that a node leaves without an answer.
+    static let maxRequests = 10
+    /// The time after the birth of a node within which its devices must be born again, in µs.
+    static let deviceBirthLimit: Int64 = 10_000_000
+
+    private let targets: SparkplugTargets
+    private let limits: Limits
+    private var nodes: [SparkplugNode: Node] = [:]
+    private var metricCount = 0
+    /// The nodes that need new birth messages, or whose devices have a deadline.
+    private var watched: Set<SparkplugNode> = []
+
+    /// The bounds of the memory that senders can fill.
+    struct Limits {
+        /// The maximum number of nodes.
+        var nodes = 10_000
+        /// The maximum number of metrics and devices of all nodes together.
+        var metrics = 1_000_000
+    }
+
+    init(_ targets: SparkplugTargets, limits: Limits = Limits()) {
+        self.targets = targets
+        self.limits = limits
+    }
+
+    /// The number of nodes.
+    var count: Int { nodes.count }
+
+    /// The result of a message.
+    struct Outcome {
+        var translation = Translation()
+        var finding: Finding?
+    }
+
+    /// Forgets the metrics of all nodes, and lets them all be born again, because messages may have been lost.
+    mutating func reset() {
+        for name in nodes.keys {
+            nodes[name] = Node(own: SparkplugSource(targets: targets), needsBirth: true)
+            watched.insert(name)
+        }
+        metricCount = 0
+    }
+
+    /// Handles a message.
+    /// - Throws: ``Refusal`` if nothing of it can be used.
+    mutating func handle(
+        _ topic: SparkplugTopic, _ bytes: [UInt8], at moment: Moment
+    ) throws(Refusal) -> Outcome {
+        let payload: SparkplugPayload
+        do { payload = try SparkplugPayload(decoding: bytes) } catch { throw Refusal(.malformed, error.description) }
+        switch topic.type {
+        case .nodeBirth: return try didBearNode(topic, payload, at: moment)
+        case .nodeDeath: return try didLoseNode(topic, payload)
+        case .deviceBirth: return try didBearDevice(topic, payload, at: moment)
+        case .nodeData, .deviceData: return try didReceiveData(topic, payload, at: moment)
+        case .deviceDeath: return try didLoseDevice(topic, payload)
+        case .nodeCommand, .deviceCommand: return Outcome()
+        }
+    }
+
+    // MARK: - Births
+
+    private mutating func didBearNode(
+        _ topic: SparkplugTopic, _ payload: SparkplugPayload, at moment: Moment
+    ) throws(Refusal) -> Outcome {
+        guard let deathNumber = payload.deathNumber else {
+            throw Refusal(.malformed, "the birth message has no metric 'bdSeq'")
+        }
+        var node = try take(topic.node)
+        defer { save(node, topic.node) }
+        let own = SparkplugSource(payload.metrics, targets: targets)
+        try reserve(own.count, replacing: node.own.count)
+        node.own = own
+        node.deathNumber = deathNumber
+        node.isBorn = true
+        node.needsBirth = false
+        node.requests = 0
+        node.lastNumber = payload.number
+        // All devices of the node have to be born again.
+        for name in node.devices.keys { node.devices[name]?.isBorn = false }
+        node.deviceDeadline = node.devices.isEmpty ? nil : moment.boot + Self.deviceBirthLimit
+        let content = node.own.read(payload.metrics, fallback: payload.time ?? moment.milliseconds)
+        // A node whose own metrics are not wanted is no device of its own.
+        let isWanted = own.mappedCount > 0
+        return Outcome(
+            translation: translation(
+                topic, payload, content,
+                presence: isWanted ? ForeignPresence(.foreground, reason: "nbirth") : nil))
+    }
+
+    private mutating func didBearDevice(
+        _ topic: SparkplugTopic, _ payload: SparkplugPayload, at moment: Moment
+    ) throws(Refusal) -> Outcome {
+        guard let name = topic.device else { return Outcome() }
+        var node = try take(topic.node)
+        defer { save(node, topic.node) }
+        let finding = node.note(payload.number)
+        var source = SparkplugSource(payload.metrics, targets: targets)
+        try reserve(source.count + 1, replacing: node.devices[name]?.size ?? 0)
+        let content = source.read(payload.metrics, fallback: payload.time ?? moment.milliseconds)
+        node.devices[name] = Device(source: source, isBorn: true)
+        return Outcome(
+            translation: translation(
+                topic, payload, content, presence: ForeignPresence(.foreground, reason: "dbirth")),
+            finding: finding)
+    }
+
+    // MARK: - Data
+
+    private mutating func didReceiveData(
+        _ topic: SparkplugTopic, _ payload: SparkplugPayload, at moment: Moment
+    ) throws(Refusal) -> Outcome {
+        var node = try take(topic.node)
+        defer { save(node, topic.node) }
+        var finding = node.note(payload.number)
+        let fallback = payload.time ?? moment.milliseconds
+        let content: SparkplugSource.Content
+        if let name = topic.device {
+            if var device = node.devices.removeValue(forKey: name) {
+                content = device.source.read(payload.metrics, fallback: fallback)
+                if !device.isBorn { node.needsBirth = true }
+                node.devices[name] = device
+            } else {
+                content = SparkplugSource.Content(
+                    omissions: ["the device has sent no birth message"], needsBirth: true)
+            }
+        } else {
+            content = node.own.read(payload.metrics, fallback: fallback)
+        }
+        if content.needsBirth {
+            node.needsBirth = true
+            finding = finding ?? .unknown
+        }
+        let isEmpty = content.current.isEmpty && content.historical.isEmpty
+        if isEmpty, let first = content.omissions.first {
+            throw Refusal(
+                content.needsBirth ? .unknownSender : .malformed,
+                content.needsBirth ? "\(first): its values are lost, and new birth messages are requested" : first)
+        }
+        return Outcome(translation: translation(topic, payload, content, presence: nil), finding: finding)
+    }
+
+    // MARK: - Deaths
+
+    private mutating func didLoseNode(
+        _ topic: SparkplugTopic, _ payload: SparkplugPayload
+    ) throws(Refusal) -> Outcome {
+        guard let number = payload.deathNumber else {
+            throw Refusal(.malformed, "the death message has no metric 'bdSeq'")
+        }
+        // The broker may publish the will of an earlier connection after the birth of a new one.
+        guard let node = nodes[topic.node], node.isBorn, node.deathNumber == number else { return Outcome() }
+        forget(topic.node)
+        var reports = node.devices.keys.sorted().map { name in
+            lost(ForeignName(Self.formatName, [topic.node.group, topic.node.node, name]), reason: "ndeath")
+        }
+        if node.own.mappedCount > 0 {
+            reports.append(lost(ForeignName(Self.formatName, [topic.node.group, topic.node.node]), reason: "ndeath"))
+        }
+        return Outcome(translation: Translation(reports))
+    }
+
+    private mutating func didLoseDevice(
+        _ topic: SparkplugTopic, _ payload: SparkplugPayload
+    ) throws(Refusal) -> Outcome {
+        guard let name = topic.device else { return Outcome() }
+        var node = try take(topic.node)
+        defer { save(node, topic.node) }
+        let finding = node.note(payload.number)
+        if let device = node.devices.removeValue(forKey: name) { metricCount -= device.size }
+        return Outcome(translation: Translation([lost(Self.sender(topic), reason: "ddeath")]), finding: finding)
+    }
+
+    private func lost(_ sender: ForeignName, reason: String) -> ForeignReport {
+        ForeignReport(sender: sender, presence: ForeignPresence(.lost, reason: reason))
+    }
+
+    // MARK: - Requests and deadlines
+
+    /// Returns the nodes whose birth messages must be requested now.
+    mutating func takeRebirths(at boot: Int64) -> [SparkplugNode] {
+        var result: [SparkplugNode] = []
+        for name in watched.sorted() {
+            guard var node = nodes[name], node.needsBirth else { continue }
+            if let last = node.requestedAt, boot - last < Self.rebirthInterval { continue }
+            guard node.requests < Self.maxRequests else {
+                forget(name)
+                continue
+            }
+            node.requestedAt = boot
+            node.requests += 1
+            nodes[name] = node
+            result.append(name)
+        }
+        return result
+    }
+
+    /// Returns the reports of devices that were not born again after their node.
+    mutating func takeLostDevices(at boot: Int64) -> [ForeignReport] {
+        var reports: [ForeignReport] = []
+        for name in watched.sorted() {
+            guard var node = nodes[name], let deadline = node.deviceDeadline, boot >= deadline else { continue }
+            node.deviceDeadline = nil
+            for (device, state) in node.devices.sorted(by: { $0.key < $1.key }) where !state.isBorn {
+                metricCount -= state.size
+                node.devices[device] = nil
+                reports.append(lost(ForeignName(Self.formatName, [name.group, name.node, device]), reason: "nbirth"))
+            }
+            save(node, name)
+        }
+        return reports
+    }
+
+    // MARK: - State
+
+    /// Removes and returns a node, so that it can be changed without a copy. The caller saves it again.
+    private mutating func take(_ name: SparkplugNode) throws(Refusal) -> Node {
+        if let node = nodes.removeValue(forKey: name) { return node }
+        guard nodes.count < limits.nodes else {
+            throw Refusal(.unknownSender, "there are already \(nodes.count) nodes of Sparkplug")
+        }
+        return Node(own: SparkplugSource(targets: targets), needsBirth: true)
+    }
+
+    private mutating func save(_ node: Node, _ name: SparkplugNode) {
+        nodes[name] = node
+        if node.needsBirth || node.deviceDeadline != nil { watched.insert(name) } else { watched.remove(name) }
+    }
+
+    private mutating func forget(_ name: SparkplugNode) {
+        watched.remove(name)
+        if let node = nodes.removeValue(forKey: name) { metricCount -= node.metricCount }
+    }
+
+    private mutating func reserve(_ count: Int, replacing old: Int) throws(Refusal) {
+        guard metricCount - old + count <= limits.metrics else {
+            throw Refusal(.malformed, "there are already \(metricCount) metrics of Sparkplug")
+        }
+        metricCount += count - old
+    }
+
+    // MARK: - Reports
+
+    private static func sender(_ topic: SparkplugTopic) -> ForeignName {
+        ForeignName(formatName, [topic.node.group, topic.node.node] + [topic.device].compactMap { $0 })
+    }
+
+    private func translation(
+        _ topic: SparkplugTopic, _ payload: SparkplugPayload, _ content: SparkplugSource.Content,
+        presence: ForeignPresence?
+    ) -> Translation {
+        let sender = Self.sender(topic)
+        var reports: [ForeignReport] = []
+        if !content.historical.isEmpty {
+            var report = ForeignReport(sender: sender, readings: content.historical)
+            report.isLate = true
+            reports.append(report)
+        }
+        reports.append(
+            ForeignReport(
+                sender: sender,
+                writtenAt: payload.time.flatMap(ForeignTime.microseconds(milliseconds:)).map {
+                    Timestamp(microseconds: $0)
+                }, readings: content.current, presence: presence, omissions: content.omissions))
+        return Translation(reports)
+    }
+}
+
+extension Moment {
+    /// The wall-clock time in ms since 1970.
+    fileprivate var milliseconds: Int64 { wall.microseconds / 1000 }
+}

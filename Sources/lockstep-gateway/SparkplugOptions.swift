@@ -1,0 +1,118 @@
+import ArgumentParser
+import LockstepBridge
+import LockstepCommandLine
+import LockstepGateway
+import LockstepModel
+import LockstepSparkplug
+import LockstepWire
+
+/// The options for Sparkplug B.
+struct SparkplugOptions: ParsableArguments {
+    static let names = ["sparkplug-host", "sparkplug-out"]
+    /// The section of the settings file with the columns of metrics.
+    static let section = "sparkplug"
+
+    @Option(
+        help: """
+            Be the Sparkplug B host application with this id: take the values of all nodes and devices. The section \
+            'sparkplug' has the columns of their metrics.
+            """)
+    var sparkplugHost: String?
+
+    @Option(help: "Publish all devices of the broker as devices of this Sparkplug B edge node: GROUP/NODE.")
+    var sparkplugOut: String?
+
+    /// Returns the configuration of the host application, or nil if it is not switched on.
+    func host(_ settings: Settings, _ gateway: GatewayConfiguration) throws -> SparkplugHostConfiguration? {
+        // The section is checked also without the option.
+        let targets = try targets(settings)
+        guard let host = try settings.value("sparkplug-host", sparkplugHost, parse: Self.id) else { return nil }
+        var configuration = SparkplugHostConfiguration(
+            broker: gateway.broker, clientID: "lockstep-gateway-\(gateway.id)-sparkplug-host", host: host)
+        configuration.tls = gateway.tls
+        configuration.mqttVersion = gateway.mqttVersion
+        configuration.keepAlive = gateway.keepAlive
+        configuration.maximumPayload = gateway.maximumPayload
+        configuration.targets = targets
+        configuration.ownNode = try node(settings)
+        return configuration
+    }
+
+    /// Returns the configuration of the edge node, or nil if it is not switched on.
+    func edge(_ settings: Settings, _ gateway: GatewayConfiguration) throws -> SparkplugEdgeConfiguration? {
+        guard let node = try node(settings) else { return nil }
+        var configuration = SparkplugEdgeConfiguration(
+            broker: gateway.broker, clientID: "lockstep-gateway-\(gateway.id)-sparkplug-out", node: node)
+        configuration.tls = gateway.tls
+        configuration.mqttVersion = gateway.mqttVersion
+        configuration.keepAlive = gateway.keepAlive
+        configuration.root = gateway.root
+        configuration.version = lockstepVersion
+        return configuration
+    }
+
+    private func node(_ settings: Settings) throws -> SparkplugNode? {
+        try settings.value("sparkplug-out", sparkplugOut) { text in
+            guard let node = SparkplugNode(text) else {
+                throw CommandFailure("'\(text)' is not an edge node: use GROUP/NODE, without + and #")
+            }
+            return node
+        }
+    }
+
+    private static func id(_ text: String) throws -> String {
+        guard SparkplugNode.isValid(text) else {
+            throw CommandFailure("'\(text)' is not the id of a host application: use a text without /, + and #")
+        }
+        return text
+    }
+
+    private func targets(_ settings: Settings) throws -> SparkplugTargets {
+        guard let (section, file) = settings.section(Self.section), section.scalar != "" else {
+            return SparkplugTargets(catalog: settings.streams)
+        }
+        guard case .mapping(let pairs) = section.content else {
+            throw CommandFailure("\(file):\(section.line): 'sparkplug' needs lines of the form 'METRIC: STREAM.COLUMN'")
+        }
+        var entries: [String: SparkplugTarget] = [:]
+        for pair in pairs {
+            guard let metric = pair.key.scalar, !metric.isEmpty else {
+                throw CommandFailure("\(file):\(pair.key.line): sparkplug: expected 'METRIC: STREAM.COLUMN'")
+            }
+            do { entries[metric] = try target(pair.value, settings.streams) } catch {
+                throw CommandFailure("\(file):\(pair.key.line): sparkplug: \(error)")
+            }
+        }
+        return SparkplugTargets(entries, catalog: settings.streams)
+    }
+
+    private func target(_ node: YAMLNode, _ streams: StreamCatalog) throws -> SparkplugTarget {
+        if let text = node.scalar { return try column(text, streams) }
+        guard case .mapping(let pairs) = node.content else { throw CommandFailure("expected 'STREAM.COLUMN'") }
+        var values: [String: String] = [:]
+        for pair in pairs {
+            guard let key = pair.key.scalar, ["column", "factor", "offset"].contains(key), let text = pair.value.scalar
+            else { throw CommandFailure("valid keys are column, factor, offset") }
+            values[key] = text
+        }
+        guard let text = values["column"] else { throw CommandFailure("the metric has no 'column'") }
+        var target = try column(text, streams)
+        if let factor = values["factor"] { target.factor = try number(factor) }
+        if let offset = values["offset"] { target.offset = try number(offset) }
+        return target
+    }
+
+    private func number(_ text: String) throws -> Double {
+        guard let number = Double(text), number.isFinite else { throw CommandFailure("'\(text)' is not a number") }
+        return number
+    }
+
+    private func column(_ text: String, _ streams: StreamCatalog) throws -> SparkplugTarget {
+        guard let place = SenMLTarget(text), let stream = streams.stream(ofChannel: place.stream),
+            stream.columns.contains(where: { $0.name == place.column })
+        else {
+            throw CommandFailure("'\(text)' is not a column: use STREAM.COLUMN, such as x/room.temperature")
+        }
+        return SparkplugTarget(stream: stream.name, column: place.column)
+    }
+}

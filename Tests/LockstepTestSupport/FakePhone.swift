@@ -1,0 +1,176 @@
+import Foundation
+import Synchronization
+
+/// A phone with the app phyphox: its experiment, and its answers to requests.
+public struct FakePhone: Sendable {
+    private struct Event {
+        var name: String
+        var experiment: Double
+        var system: Double
+    }
+
+    /// The entries of `inputs` in the answer to `/config`.
+    public var inputs: String
+    /// The values of all buffers.
+    public var buffers: [String: [Double]] = [:]
+    /// The id of the session, which is new after a start of the app.
+    public var session = "abcdef"
+    private var isMeasuring = false
+    private var events: [Event] = []
+
+    /// Creates a phone whose experiment has an accelerometer.
+    public init() {
+        inputs = #"{"source":"accelerometer","outputs":[{"x":"accX"},{"y":"accY"},{"z":"accZ"},{"t":"acc_time"}]}"#
+        buffers = ["accX": [], "accY": [], "accZ": [], "acc_time": []]
+    }
+
+    /// Starts or pauses a measurement.
+    public mutating func measure(_ isMeasuring: Bool, experiment: Double, system: Double) {
+        self.isMeasuring = isMeasuring
+        events.append(Event(name: isMeasuring ? "START" : "PAUSE", experiment: experiment, system: system))
+    }
+
+    /// Deletes all values.
+    public mutating func clear() {
+        for name in buffers.keys { buffers[name] = [] }
+        events = []
+        isMeasuring = false
+    }
+
+    /// Adds a sample of the accelerometer in m/s².
+    public mutating func append(_ time: Double, _ x: Double, _ y: Double, _ z: Double) {
+        for (name, value) in [("acc_time", time), ("accX", x), ("accY", y), ("accZ", z)] {
+            buffers[name, default: []].append(value)
+        }
+    }
+
+    /// Returns the answer to a path with a query, or nil if there is no such path.
+    public func answer(_ target: String) -> String? {
+        let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
+        switch parts[0] {
+        case "/config": return #"{"title":"Acceleration with g","inputs":[\#(inputs)],"buffers":[]}"#
+        case "/time":
+            let items = events.map {
+                #"{"event":"\#($0.name)","experimentTime":\#($0.experiment),"systemTime":\#($0.system)}"#
+            }
+            return "[\(items.joined(separator: ","))]"
+        case "/get":
+            let query = parts.count > 1 ? parts[1].split(separator: "&").map(String.init) : []
+            let answers = query.compactMap { answer(parameter: $0) }
+            return #"{"buffer":{\#(answers.joined(separator: ",\n"))},"status":{"session":"\#(session)","#
+                + #""measuring":\#(isMeasuring),"timedRun":false,"countDown":0}}"#
+        default: return nil
+        }
+    }
+
+    private func answer(parameter: String) -> String? {
+        let pair = parameter.split(separator: "=", maxSplits: 1).map(String.init)
+        guard let values = buffers[pair[0]] else { return nil }
+        var selected = values
+        if pair.count == 1 {
+            selected = Array(values.suffix(1))
+        } else if pair[1] != "full" {
+            let limit = pair[1].replacingOccurrences(of: "%7C", with: "|").split(separator: "|").map(String.init)
+            guard let threshold = Double(limit[0]), let reference = buffers[limit.count > 1 ? limit[1] : pair[0]] else {
+                return nil
+            }
+            // The app raises the threshold by the last of its eight digits.
+            let raised = threshold + pow(10, floor(log10(abs(threshold) / 1e7)))
+            selected = zip(values, reference).filter { $0.1 > raised }.map(\.0)
+        }
+        let texts = selected.map { $0.isFinite ? Self.format($0) : "null" }
+        return #""\#(pair[0])":{"size":0,"updateMode":"partial", "buffer":[\#(texts.joined(separator: ","))]}"#
+    }
+
+    /// Eight digits, as the app writes numbers: `1.2345678E2`.
+    private static func format(_ value: Double) -> String { String(format: "%.7E", value) }
+}
+
+/// An HTTP server on loopback that answers as a phone.
+public final class PhoneServer: Sendable {
+    private struct State {
+        var phone: FakePhone
+        var requests: [String] = []
+        var isStopped = false
+    }
+
+    private let state: Mutex<State>
+    private let listener: Int32
+    public let port: UInt16
+
+    /// - Parameter port: the port, or 0 for any.
+    public init(_ phone: FakePhone, port: UInt16 = 0) throws {
+        state = Mutex(State(phone: phone))
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var on: Int32 = 1
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, 4)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = listener
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(listener, generic, size) == 0 && listen(listener, 16) == 0
+                    && getsockname(listener, generic, &size) == 0
+            }
+        }
+        self.port = UInt16(bigEndian: address.sin_port)
+        guard isBound else { throw POSIXError(.EADDRINUSE) }
+        Thread.detachNewThread { [self] in serve() }
+    }
+
+    /// The URL that the app shows.
+    public var url: String { "http://127.0.0.1:\(port)" }
+
+    /// The targets of all requests.
+    public var requests: [String] { state.withLock { $0.requests } }
+
+    /// Changes the phone.
+    public func change(_ body: (inout FakePhone) -> Void) { state.withLock { body(&$0.phone) } }
+
+    /// Closes the server.
+    public func stop() {
+        state.withLock { $0.isStopped = true }
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    private func serve() {
+        while !state.withLock({ $0.isStopped }) {
+            let connection = accept(listener, nil, nil)
+            guard connection >= 0 else { return }
+            defer { close(connection) }
+            var bytes: [UInt8] = []
+            var piece = [UInt8](repeating: 0, count: 65_536)
+            while !bytes.ends(with: Array("\r\n\r\n".utf8)) {
+                let count = read(connection, &piece, piece.count)
+                guard count > 0 else { break }
+                bytes += piece[..<count]
+            }
+            let line = String(decoding: bytes, as: UTF8.self).split(separator: " ")
+            guard line.count > 1 else { continue }
+            let target = String(line[1])
+            let body = state.withLock { state in
+                state.requests.append(target)
+                return state.phone.answer(target)
+            }
+            let head = "HTTP/1.1 \(body == nil ? 404 : 200) X\r\nContent-Length: \(body?.utf8.count ?? 0)\r\n\r\n"
+            write(Array((head + (body ?? "")).utf8), to: connection)
+        }
+    }
+
+    private func write(_ bytes: [UInt8], to connection: Int32) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+}
+
+extension Array where Element == UInt8 {
+    fileprivate func ends(with end: [UInt8]) -> Bool { suffix(end.count).elementsEqual(end) }
+}
