@@ -23,7 +23,7 @@ func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
     switch way {
     case .mqtt: return .refused("MQTT is sent by the collector")
     case .webhook(let url, let secret):
-        let body = EventJSON.encode(event)
+        let body = EventJSON.encode(EventReport(event))
         var headers = ["Content-Type: application/json", "Lockstep-Event: \(event.id)"]
         if let secret { headers.append("Lockstep-Signature: sha256=\(signature(of: body, secret: secret))") }
         return Transfer.post(body, to: url, headers: headers)

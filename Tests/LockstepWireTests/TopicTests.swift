@@ -9,7 +9,8 @@ struct TopicTests {
     private static let channels: [(Channel, String)] =
         SensorStream.builtIn.map { (.stream($0), $0.name) } + [
             (.presence, "presence"), (.state, "state"), (.ack, "ack"), (.command, "command"),
-            (.commandReply, "command/reply"), (.clockPing, "clock/ping"), (.clockPong, "clock/pong"),
+            (.commandReply, "command/reply"), (.eventAcknowledge, "event/acknowledge"),
+            (.eventAcknowledged, "event/acknowledged"), (.clockPing, "clock/ping"), (.clockPong, "clock/pong"),
         ]
 
     @Test("a topic of a device's channel survives a round trip", arguments: channels)
