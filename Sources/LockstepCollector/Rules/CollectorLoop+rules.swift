@@ -73,7 +73,7 @@ extension CollectorLoop {
 
     /// Publishes the notifications that wait for the broker.
     func publishEvents() {
-        guard !notifications.unpublished.isEmpty else { return }
+        guard notifications.hasUnpublished(at: moment.wall) else { return }
         notifications.publish { delivery, isRetained in
             try link.publish(
                 MQTTMessage(
