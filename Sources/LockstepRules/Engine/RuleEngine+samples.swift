@@ -67,6 +67,13 @@ extension RuleEngine {
                 evaluate(rule, &slot.live, block, rows[split...], key, arrival, isBacklog: false, into: &events)
             }
             set(slot, key)
+            if case .orientation(_, let lasting) = ruleSet.rules[rule].condition, lasting > 0, split < rows.endIndex {
+                if arrival.isLive {
+                    devices[device]?.held.insert(rule)
+                } else {
+                    devices[device]?.held.remove(rule)
+                }
+            }
         }
     }
 
@@ -89,6 +96,7 @@ extension RuleEngine {
         for row in rows {
             let time = block.times[row]
             var value: Double?
+            var end = time
             let isComplete: Bool
             switch rule.condition {
             case .value(let condition):
@@ -111,6 +119,7 @@ extension RuleEngine {
                 // A row is a change: the orientation before it lasted until now.
                 if !isWanted, let since = state.since, !state.isActive, time - since >= lasting {
                     isComplete = true
+                    end = since + lasting
                     state.since = nil
                 } else {
                     isComplete = state.advance(to: time, starts: isWanted, ends: !isWanted, lasting: lasting)
@@ -128,7 +137,7 @@ extension RuleEngine {
                 isComplete = place(condition, &state, block, row)
             case .state, .silence, .health: continue
             }
-            if isComplete { notify(rule, &state, key, time: time, value: value, at: arrival.at, into: &events) }
+            if isComplete { notify(rule, &state, key, time: end, value: value, at: arrival.at, into: &events) }
         }
     }
 
