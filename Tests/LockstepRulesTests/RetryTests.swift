@@ -69,6 +69,11 @@ import Testing
         event.text = "{rule}\0x"
         let stored = StoredEvent(id: 3, event: event, acknowledged: nil)
         #expect(fill("<{message}> {id} {device} {unknown}", stored) == "<{rule}x> 3 lab/left {unknown}")
+        event.text = "--force"
+        let option = StoredEvent(id: 3, event: event, acknowledged: nil)
+        #expect(fill("{message}", option) == " --force", "a text is no option")
+        #expect(fill("--text={message}", option) == "--text=--force")
+        #expect(fill("-m", option) == "-m")
     }
 
     @Test("a command ends with its status, and is killed after its time")
