@@ -38,6 +38,12 @@ struct TopicTests {
         let topic = TopicRoot.standard.topic(group: address.group, collector: id)
         #expect(topic == "lockstep/lab/$collector/main")
         #expect(try TopicRoot.standard.parse(topic) == .collector(address.group, id))
+        for channel: Channel in [.event, .eventAcknowledge, .eventAcknowledged] {
+            let topic = TopicRoot.standard.topic(group: address.group, collector: id, channel)
+            #expect(topic == "lockstep/lab/$collector/main/\(channel.name)")
+            #expect(try TopicRoot.standard.parse(topic) == .collectorEvent(address.group, id, channel))
+        }
+        #expect(throws: TopicError.self) { try TopicRoot.standard.parse("lockstep/lab/$collector/main/state") }
         let gateway = TopicRoot.standard.topic(group: address.group, gateway: address.device)
         #expect(gateway == "lockstep/lab/$gateway/\(address.device)")
         #expect(try TopicRoot.standard.parse(gateway) == .gateway(address.group, address.device))

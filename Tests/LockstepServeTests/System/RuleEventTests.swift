@@ -40,7 +40,7 @@ struct RuleEventTests {
             let server = try await TestServer(system)
             #expect(await publish(1, 11))
             try await expectEventually("the event") { try await events(server).count == 1 }
-            let event = try await events(server)[0]
+            let event = try #require(try await events(server).first)
             #expect(event["device"] as? String == "lab/left" && event["rule"] as? String == "high")
             #expect(event["text"] as? String == "left at 11" && event["acknowledged"] == nil)
             let stream = try server.events("/api/v1/events", ["-H", "Accept: text/event-stream"])
@@ -108,6 +108,7 @@ struct RuleEventTests {
             let client = try await system.connect(["lockstep/+/+/event/acknowledge"])
             let program = try system.start("lockstep-serve", ["--broker", system.broker.url, "--listen", "0"])
             #expect(await program.waitForOutput("broker connected"))
+            #expect(await program.waitForOutput("server started"))
             let server = try TestServer(running: program)
             for device in ["a", "b"] {
                 let payload = #"{"id":7,"rule":"hot","device":"g/\#(device)","t":5,"at":6,"text":"hot","late":true}"#
@@ -126,6 +127,33 @@ struct RuleEventTests {
                 await client.publish(
                     "lockstep/g/b/event/acknowledged", #"{"id":7,"rule":"hot","t":5,"acknowledged":9}"#))
             #expect(try await answer.json["acknowledged"] as? Int == 9)
+        }
+    }
+
+    @Test("an event of the collector's machine is published and acknowledged without a device")
+    func machine() async throws {
+        try await withSystem { system in
+            let client = try await system.connect(["lockstep/+/$collector/+/event/#"])
+            let path = system.folder + "/rules.yaml"
+            try "ways: {bus: {mqtt: event}}\nrules: {disk: {when: {health: disk, below: 100 %}, to: bus}}"
+                .write(toFile: path, atomically: true, encoding: .utf8)
+            _ = try system.startCollector(["--rules", path])
+            let server = try await TestServer(system)
+            try await expectEventually("the collector") {
+                try await server.get("/api/v1/system").body.contains("online")
+            }
+            try await expectEventually("the event") { try await events(server).count == 1 }
+            let event = try #require(try await events(server).first)
+            #expect(event["device"] is NSNull && event["rule"] as? String == "disk")
+            await expectEventually("a message") {
+                client.messages.contains { $0.topic == "lockstep/default/$collector/main/event" }
+            }
+            let answer = try await server.post("/api/v1/events/1/acknowledge", "")
+            #expect(answer.status == 200, "\(answer)")
+            #expect(try await events(server).first?["acknowledged"] as? Int == answer.json["acknowledged"] as? Int)
+            await expectEventually("a confirmation") {
+                client.messages.contains { $0.topic == "lockstep/default/$collector/main/event/acknowledged" }
+            }
         }
     }
 
