@@ -29,7 +29,7 @@ function deviceLink({ device }) {
 
 function action(event) {
     if (event.acknowledged) {
-        return h("span", { class: "event-done", title: dateTime(event.acknowledged) }, h("span", { class: "visually-hidden" }, "Acknowledged "), nearTime(event.acknowledged, now(), { seconds: false }));
+        return h("span", { class: "event-done", title: dateTime(event.acknowledged) }, `Acknowledged ${nearTime(event.acknowledged, now(), { seconds: false })}`);
     }
     if (!session.canOperate) return h("span", { class: "muted" }, "Not acknowledged");
     const problem = h("span", { class: "event-problem", role: "alert", hidden: true });

@@ -12,6 +12,8 @@ import { eventRow } from "./row.js";
 /** @param {HTMLElement} main */
 export function show(main) {
     let filter = stored("events.filter", "all");
+    // The server keeps this number of events in memory; the store may have more.
+    const kept = 1000;
     let hasOlder = true;
     /** @type {Map<string, {event: any, element: HTMLElement}>} */
     let rows = new Map();
@@ -51,7 +53,7 @@ export function show(main) {
         const focused = focusedKey();
         rows = next;
         update(list, [...next.values()].map(({ element }) => element));
-        older.hidden = !hasOlder || !session.system?.store.readable;
+        older.hidden = !hasOlder || all.length < kept || !session.system?.store.readable;
         if (list.parentElement !== body) body.replaceChildren(list, h("p", { class: "events-older" }, older));
         // The button of an acknowledged event is gone: the next one gets the focus.
         if (focused !== null && !body.contains(document.activeElement)) focusAfter(focused);
@@ -110,7 +112,7 @@ function notifyButton() {
         button.title = !notifications.isSupported ? "Browsers show notifications only of pages with HTTPS or of this machine"
             : notifications.isBlocked ? "This browser does not allow notifications of this page: change that in its settings"
                 : "Shows new events as notifications while a tab with this page is open";
-        button.replaceChildren(icon(isOn ? "bell" : "bell-off"), h("span", null, isOn ? "Notifications on" : "Notifications off"));
+        button.replaceChildren(icon(isOn ? "bell" : "bell-off"), "Notifications");
     }
     draw();
     notifications.addEventListener("change", draw);
