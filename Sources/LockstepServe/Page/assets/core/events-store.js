@@ -69,7 +69,8 @@ class EventStore extends EventTarget {
         this.#stream?.close();
         this.#stream = openEvents("/api/v1/events", {
             event: (event) => this.#tell({ events: [event] }),
-            ready: () => this.#tell({ events: [], loaded: true }),
+            // All of them: another tab may have begun to listen meanwhile.
+            ready: () => this.#tell({ events: [...this.events.values()], loaded: true }),
         }, undefined, { whileHidden: Boolean(this.#channel) });
     }
 
