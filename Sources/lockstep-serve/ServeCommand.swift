@@ -69,7 +69,7 @@ struct ServeCommand: AsyncParsableCommand {
         name: .customLong("tls-key"), help: "PEM file with the private key of the server, readable only by its owner.")
     var key: String?
 
-    @Flag(help: "Remove the right to send commands from all clients.")
+    @Flag(help: "Remove the right to send commands and to acknowledge events from all clients.")
     var readOnly = false
 
     @Option(
