@@ -286,7 +286,7 @@ let package = Package(
             name: "LockstepRulesTests",
             dependencies: [
                 "LockstepCommandLine", "LockstepModel", "LockstepMotion", "LockstepNotify", "LockstepRuleFiles",
-                "LockstepRules", "LockstepSensors", "LockstepStore", "SensorTestSupport",
+                "LockstepRules", "LockstepSensors", "LockstepStore", "LockstepWire", "SensorTestSupport",
             ]),
         .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
         .testTarget(

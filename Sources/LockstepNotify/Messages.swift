@@ -23,7 +23,7 @@ func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
     switch way {
     case .mqtt: return .refused("MQTT is sent by the collector")
     case .webhook(let url, let secret):
-        let body = EventJSON.encode(event)
+        let body = EventJSON.encode(EventReport(event))
         var headers = ["Content-Type: application/json", "Lockstep-Event: \(event.id)"]
         if let secret { headers.append("Lockstep-Signature: sha256=\(signature(of: body, secret: secret))") }
         return Transfer.post(body, to: url, headers: headers)
@@ -42,6 +42,8 @@ func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
 }
 
 /// Replaces the placeholders in an argument.
+///
+/// A text that begins with `-` must not become an option: it gets a space in front, unless the argument itself begins so.
 func fill(_ argument: String, _ event: StoredEvent) -> String {
     // Not repeatedly: a text that contains a placeholder must not be filled again.
     var result = ""
@@ -61,7 +63,8 @@ func fill(_ argument: String, _ event: StoredEvent) -> String {
             result.append(rest.removeFirst())
         }
     }
-    return (result + rest).replacing("\0", with: "")
+    result = (result + rest).replacing("\0", with: "")
+    return result.hasPrefix("-") && !argument.hasPrefix("-") ? " " + result : result
 }
 
 /// Returns a text without characters that end a header.

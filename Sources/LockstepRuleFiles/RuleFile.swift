@@ -76,9 +76,6 @@ struct RuleFileReader {
             }
             return way
         }
-        if case .health(.disk) = rule.condition, rule.ways.contains(where: { ways[$0]?.kind == "mqtt" }) {
-            throw fields.failure("to", "the disk has no device, so it has no MQTT topic: use another way")
-        }
         try fields.finish(Self.ruleKeys)
         return rule
     }

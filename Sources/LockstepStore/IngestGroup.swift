@@ -25,6 +25,8 @@ public struct IngestGroup: Sendable {
     public var tick: Tick?
     /// The results of attempts to deliver notifications.
     public var deliveries: [DeliveryUpdate] = []
+    /// The acknowledgements of events by people.
+    public var acknowledgements: [EventAcknowledgement] = []
 
     /// A time to which an observer advances.
     public struct Tick: Sendable, Hashable {
@@ -59,6 +61,7 @@ public struct IngestGroup: Sendable {
     public var isEmpty: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && lifecycles.isEmpty && dropped.isEmpty
             && seen.isEmpty && evidence.isEmpty && clocks.isEmpty && tick == nil && deliveries.isEmpty
+            && acknowledgements.isEmpty
     }
 
     /// Whether writing the group can be deferred, because it contains only heartbeats: no acknowledgement depends on
@@ -66,6 +69,7 @@ public struct IngestGroup: Sendable {
     public var isDeferrable: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && lifecycles.isEmpty
             && tick == nil && deliveries.isEmpty
+            && acknowledgements.isEmpty
     }
 
     /// Appends a batch: to the last run if device and stream match, otherwise as a new run.

@@ -170,3 +170,31 @@ public struct DeliveryUpdate: Sendable, Hashable {
         self.error = error
     }
 }
+
+/// An acknowledgement of an event by a person.
+public struct EventAcknowledgement: Sendable, Hashable {
+    /// The name of the rule.
+    public var rule: String
+    /// The device, or nil for the collector's machine.
+    public var device: DeviceAddress?
+    /// The time of the event.
+    public var time: Timestamp
+    /// When it was acknowledged, on the collector's clock.
+    public var at: Timestamp
+
+    /// Creates an acknowledgement.
+    public init(rule: String, device: DeviceAddress?, time: Timestamp, at: Timestamp) {
+        self.rule = rule
+        self.device = device
+        self.time = time
+        self.at = at
+    }
+}
+
+/// An acknowledgement in the store.
+public struct StoredAcknowledgement: Sendable, Hashable {
+    /// The number of the event.
+    public let id: Int64
+    /// The event, and the time of its first acknowledgement.
+    public let acknowledgement: EventAcknowledgement
+}

@@ -50,6 +50,8 @@ public struct IngestResult: Sendable, Equatable {
     public var scopes: [Scope] = []
     /// The notifications that the transaction added.
     public var deliveries: [EventDelivery] = []
+    /// The acknowledged events of the transaction that are in the store, with the times of their first acknowledgement.
+    public var acknowledged: [StoredAcknowledgement] = []
 
     /// Creates an empty result.
     public init() {}

@@ -47,6 +47,8 @@ public final class SQLiteStore: SampleStore {
     var observer: (any IngestObserver)?
     /// Whether the observer watches the table with this index.
     var observed: [Bool] = []
+    /// The acknowledgements of events in the current transaction.
+    var acknowledged: [StoredAcknowledgement] = []
     /// The two logs. ``activeLog`` receives new rows.
     var logs: LogPair<LogWriter>
     var activeLog = LogNumber.first
@@ -149,6 +151,7 @@ public final class SQLiteStore: SampleStore {
             try dropped.flush()
             var result = try result()
             result.deliveries = try writeOutcome()
+            result.acknowledged = acknowledged
             try database.execute("COMMIT")
             observer?.didCommit()
             hasTriedCheckpoint = false
@@ -201,6 +204,7 @@ public final class SQLiteStore: SampleStore {
 
     private func endTransaction() {
         changes.removeAll()
+        acknowledged.removeAll()
         for scope in changedScopes { isChangedScope[scope.number] = nil }
         changedScopes.removeAll(keepingCapacity: true)
     }

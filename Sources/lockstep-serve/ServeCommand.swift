@@ -62,7 +62,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var certificate: CertificateOptions
 
-    @Flag(help: "Remove the right to send commands from all clients.")
+    @Flag(help: "Remove the right to send commands and to acknowledge events from all clients.")
     var readOnly = false
 
     @Option(

@@ -4,6 +4,9 @@ import Testing
 
 @testable import LockstepWire
 
+/// The device of the examples of events.
+private let exampleDevice = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "left"))
+
 /// Checks docs/wire-format.md against the code: other implementers rely on every example and table in it.
 @Suite("docs/wire-format.md")
 struct WireFormatTests {
@@ -14,8 +17,8 @@ struct WireFormatTests {
     @Test("every JSON and CBOR example says what it is")
     func kinds() {
         let known = [
-            "batch", "rejected", "series", "presence", "state", "ack", "event", "request", "reply", "health", "ping",
-            "pong",
+            "batch", "rejected", "series", "presence", "state", "ack", "event", "acknowledge", "acknowledged",
+            "request", "reply", "health", "ping", "pong",
         ]
         for block in page.blocks where ["json", "hex"].contains(block.language) {
             #expect(known.contains(block.arguments.first ?? ""), "line \(block.line)")
@@ -57,11 +60,19 @@ struct WireFormatTests {
         #expect(unpacked == values)
     }
 
-    @Test("a presence, state, ack, request, reply, health, ping or pong is decoded, and encoded to the same text")
+    @Test(
+        "a presence, state, ack, event, request, reply, health, ping or pong is decoded, and encoded to the same text")
     func otherPayloads() throws {
         let recode: [String: (Data) throws -> [UInt8]] = [
             "presence": { PresenceJSON.encode(try PresenceJSON.decode($0)) },
             "state": { StateJSON.encode(try StateJSON.decode($0)) },
+            "event": { EventJSON.encode(try EventJSON.decode($0, of: exampleDevice)) },
+            "acknowledge": {
+                EventAcknowledgementJSON.encode(try EventAcknowledgementJSON.decodeRequest($0, of: exampleDevice))
+            },
+            "acknowledged": {
+                EventAcknowledgementJSON.encode(try EventAcknowledgementJSON.decodeConfirmation($0, of: exampleDevice))
+            },
             "ping": { data in ClockJSON.encode(try data.withUnsafeBytes { try ClockJSON.decodePing($0) }) },
             "pong": { ClockJSON.encode(try ClockJSON.decodePong($0)) },
             "request": { RequestJSON.encode(try RequestJSON.decode($0)) },
@@ -128,7 +139,10 @@ struct WireFormatTests {
     func channels() throws {
         let table = try #require(page.tables.first { $0.header.first == "Channel" })
         let listed = table.rows.flatMap { $0[0].split(separator: "`").map(String.init) }
-        let channels: [Channel] = [.presence, .state, .ack, .command, .commandReply, .event, .clockPing, .clockPong]
+        let channels: [Channel] = [
+            .presence, .state, .ack, .command, .commandReply, .event, .eventAcknowledge, .eventAcknowledged,
+            .clockPing, .clockPong,
+        ]
         for channel in channels { #expect(listed.contains(channel.name), "\(channel.name)") }
         let names = listed.filter { Channel(name: $0) != nil }
         #expect(names.count == channels.count + 1, "one stream stands for all: \(names)")

@@ -112,6 +112,7 @@ struct LiveFeedTests {
         let commands = CommandClient(limit: 1, wakeup: wakeup)
         let loop = FeedLoop(
             configuration, wakeup: wakeup, picture: LivePicture(root: .standard), commands: commands,
+            acknowledgements: AcknowledgementClient(root: .standard, limit: 1, wakeup: wakeup),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ) { reports.append($0) }
         loop.handle(.subscribed(id: 1, isGranted: false))

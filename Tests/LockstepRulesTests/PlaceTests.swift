@@ -58,6 +58,10 @@ import Testing
         let area = Area.polygon(square)
         let half = 0.01 * 111_195.0
         #expect(abs(area.signedDistance(to: Coordinate(latitude: 0, longitude: 180)) + half) < 2)
+        for longitude in [-90.0, -0.005, 0, 0.005, 90] {
+            let far = area.signedDistance(to: Coordinate(latitude: 0, longitude: longitude))
+            #expect(far > 5_000_000, "the other side of the earth, at \(longitude)")
+        }
         #expect(abs(area.signedDistance(to: Coordinate(latitude: 0, longitude: -179.98)) - half) < 2)
         #expect(
             abs(area.signedDistance(to: Coordinate(latitude: 0.02, longitude: -179.98)) - half * 2.0.squareRoot()) < 2)

@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepRules
+import LockstepWire
 import Testing
 
 @testable import LockstepNotify
@@ -55,7 +56,7 @@ import Testing
             at: Timestamp(microseconds: 1_795_232_037_855_112), value: 41.5, text: "lab/left: high (41.5)",
             isLate: false, ways: [])
         let text = String(
-            decoding: EventJSON.encode(StoredEvent(id: 7, event: event, acknowledged: nil)), as: UTF8.self)
+            decoding: EventJSON.encode(EventReport(StoredEvent(id: 7, event: event, acknowledged: nil))), as: UTF8.self)
         #expect(
             text
                 == #"{"id":7,"rule":"high","device":"lab/left","t":1795232037655430,"at":1795232037855112,"value":41.5,"#
@@ -68,6 +69,11 @@ import Testing
         event.text = "{rule}\0x"
         let stored = StoredEvent(id: 3, event: event, acknowledged: nil)
         #expect(fill("<{message}> {id} {device} {unknown}", stored) == "<{rule}x> 3 lab/left {unknown}")
+        event.text = "--force"
+        let option = StoredEvent(id: 3, event: event, acknowledged: nil)
+        #expect(fill("{message}", option) == " --force", "a text is no option")
+        #expect(fill("--text={message}", option) == "--text=--force")
+        #expect(fill("-m", option) == "-m")
     }
 
     @Test("a command ends with its status, and is killed after its time")

@@ -46,10 +46,6 @@ import Testing
         ("ways: {x: {mail: smtp://x, from: \"a@b\\r\\nBcc: c@d\", to: a@b}}", "is not a mail address"),
         ("rules:\n  a: {when: {shake: any}}\n  a: {when: {shake: any}}", "r.yaml:3: 'a' of 'rules' is written twice"),
         ("rules:\n  a/b: {when: {shake: any}}", "is not a name"),
-        (
-            "ways: {bus: {mqtt: event}}\nrules:\n  a: {when: {health: disk, below: 10 %}, to: bus}",
-            "the disk has no device"
-        ),
     ]
 
     @Test("a faulty file is refused with its line, the problem and what to do", arguments: faults)

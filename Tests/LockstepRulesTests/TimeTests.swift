@@ -22,6 +22,14 @@ import Testing
         lasting.tick(800)
         lasting.tick(900)
         #expect(lasting.times == [800])
+        var ended = try Bench("rules: {gone: {when: {state: background, for: 5m}}}")
+        ended.become(.background, 0)
+        ended.tick(299)
+        ended.become(.active, 300.5)
+        ended.tick(301)
+        ended.become(.background, 400)
+        ended.tick(701)
+        #expect(ended.times == [300, 700], "a state may end before the tick that would have told it")
     }
 
     @Test("silence notifies once, and again after new data; a lost broker is not silence")

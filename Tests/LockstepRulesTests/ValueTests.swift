@@ -126,7 +126,25 @@ import Testing
     func orientation() throws {
         var bench = try Bench("rules: {down: {when: {orientation: faceDown, for: 5s}}}")
         bench.send(.orientation, [(monday, [5]), (monday + 3, [4]), (monday + 10, [5]), (monday + 30, [0])])
-        #expect(bench.times == [30])
+        #expect(bench.times == [15])
+    }
+
+    @Test("an orientation that lasts is notified without a change, and not once more at the change")
+    func heldOrientation() throws {
+        var bench = try Bench("rules: {down: {when: {orientation: faceDown, for: 5s}}}")
+        bench.send(.orientation, [(monday, [5])])
+        bench.tick(9.9)
+        #expect(bench.times.isEmpty, "a change may be on its way")
+        bench.tick(10)
+        bench.tick(11)
+        #expect(bench.times == [5])
+        bench.send(.orientation, [(monday + 20, [0])])
+        #expect(bench.times == [5])
+        bench.send(.orientation, [(monday + 30, [5])], isLive: false)
+        bench.tick(100)
+        #expect(bench.times == [5], "the backlog may go on")
+        bench.send(.orientation, [(monday + 40, [0])], isLive: false)
+        #expect(bench.times == [5, 35])
     }
 
     @Test("a shake is found in accelerometer samples")

@@ -9,7 +9,8 @@ struct TopicTests {
     private static let channels: [(Channel, String)] =
         SensorStream.builtIn.map { (.stream($0), $0.name) } + [
             (.presence, "presence"), (.state, "state"), (.ack, "ack"), (.command, "command"),
-            (.commandReply, "command/reply"), (.clockPing, "clock/ping"), (.clockPong, "clock/pong"),
+            (.commandReply, "command/reply"), (.eventAcknowledge, "event/acknowledge"),
+            (.eventAcknowledged, "event/acknowledged"), (.clockPing, "clock/ping"), (.clockPong, "clock/pong"),
         ]
 
     @Test("a topic of a device's channel survives a round trip", arguments: channels)
@@ -37,6 +38,12 @@ struct TopicTests {
         let topic = TopicRoot.standard.topic(group: address.group, collector: id)
         #expect(topic == "lockstep/lab/$collector/main")
         #expect(try TopicRoot.standard.parse(topic) == .collector(address.group, id))
+        for channel: Channel in [.event, .eventAcknowledge, .eventAcknowledged] {
+            let topic = TopicRoot.standard.topic(group: address.group, collector: id, channel)
+            #expect(topic == "lockstep/lab/$collector/main/\(channel.name)")
+            #expect(try TopicRoot.standard.parse(topic) == .collectorEvent(address.group, id, channel))
+        }
+        #expect(throws: TopicError.self) { try TopicRoot.standard.parse("lockstep/lab/$collector/main/state") }
         let gateway = TopicRoot.standard.topic(group: address.group, gateway: address.device)
         #expect(gateway == "lockstep/lab/$gateway/\(address.device)")
         #expect(try TopicRoot.standard.parse(gateway) == .gateway(address.group, address.device))

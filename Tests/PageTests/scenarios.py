@@ -10,7 +10,7 @@ from system import System
 from tiles import TileServer
 
 HERE = pathlib.Path(__file__).resolve().parent
-VIEWS = ["#/", "#/map", "#/device/lab/left", "#/bouncer/lab/left", "#/system"]
+VIEWS = ["#/", "#/map", "#/device/lab/left", "#/events", "#/bouncer/lab/left", "#/system"]
 
 # Errors of the browser about a server that was stopped on purpose.
 EXPECTED = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "Failed to load resource")
@@ -395,7 +395,114 @@ def a_token_is_asked_for(system, browser):
         page.close()
 
 
-ALL = [fleet_shows_every_device, device_shows_every_card, plots_show_the_past, live_values_arrive_in_time, a_lease_is_counted_down,
+RULES = """ways: {bus: {mqtt: event}}
+rules:
+  high: {when: {value: pressure.pressure, above: 10}, to: bus, message: "{device} is at {value} hPa"}
+  quiet: {when: {value: pressure.pressure, above: 20}}
+"""
+
+
+class Pressure:
+    """Publishes single values of a device, a second apart."""
+
+    def __init__(self, system, device="lab/left"):
+        self.system, self.device, self.number = system, device, 0
+        self.start = int(time.time() * 1e6)
+
+    def send(self, *values, delay=0):
+        for value in values:
+            self.number += 1
+            self.system.publish(f"lockstep/{self.device}/pressure", json.dumps(
+                {"v": 1, "epoch": "e", "seq": self.number, "t": self.start + self.number * 1000 - delay * 1_000_000, "pressure": [value]}))
+
+
+def events_are_shown_and_acknowledged(system, browser):
+    with System(system.programs, rules=RULES) as ruled:
+        ruled.wait(lambda: "online" in json.dumps(ruled.get("/api/v1/system") or {}), "the collector is online")
+        page = browser.page()
+        open_view(page, ruled, "#/events", f"{text('.empty-title')} === 'No events'")
+        assert page.evaluate("document.getElementById('open-events').hidden"), "a badge without events"
+        pressure = Pressure(ruled)
+        pressure.send(5, 11, 5)
+        page.expect(f"{text('.event-text')} === 'left is at 11 hPa' && {text('.event-rule')} === 'high' && {text('.event a')} === 'lab/left'", 20, "the event")
+        page.expect(f"/^1.*1 event not acknowledged/.test({text('#open-events')})", what="a badge with a text for screen readers")
+        page.expect(f"{text('#announcer')} === 'New event: left is at 11 hPa'", what="an announcement")
+        # An event of a rule without ways comes from the store. Late samples are marked.
+        pressure.send(21)
+        page.expect("document.querySelectorAll('.event').length === 3", 20, "the events of both rules")
+        Pressure(ruled, "lab/right").send(12, delay=3600)
+        page.expect(f"document.querySelectorAll('.event').length === 4 && {text('.event .event-late')} === 'late'", 20, "the late event")
+        assert page.evaluate("[...document.querySelectorAll('.event a')][0].textContent") == "lab/right", "the newest is not the first"
+        problems = page.evaluate((HERE / "accessibility.js").read_text())
+        assert not problems, problems
+
+        other = browser.page()
+        open_view(other, ruled, "#/events", "document.querySelectorAll('.event').length === 4")
+        page.evaluate("document.querySelector('.event button').focus()")
+        page.key("Enter")
+        page.expect("document.querySelectorAll('.event[data-open=true]').length === 3 && document.querySelector('.event-done')", 20, "the acknowledgement")
+        page.expect("document.activeElement.matches('.event[data-open=true] button')", what="the focus on the next event")
+        other.expect("document.querySelectorAll('.event[data-open=true]').length === 3", 20, "the acknowledgement in another tab")
+        other.expect(f"{text('#open-events')}.startsWith('3')")
+        first = [event for event in ruled.get("/api/v1/events")["events"] if "acknowledged" in event]
+        assert [event["device"] for event in first] == ["lab/right"], f"acknowledged in the store: {first}"
+        page.evaluate("[...document.querySelectorAll('[role=radio]')].find((button) => button.textContent === 'Not acknowledged').click()")
+        page.expect("document.querySelectorAll('.event').length === 3")
+        for _ in range(3):
+            count = page.evaluate("document.querySelectorAll('.event').length")
+            page.evaluate("document.querySelector('.event button').click()")
+            page.expect(f"document.querySelectorAll('.event').length === {count - 1}", 20, "one event fewer")
+        page.expect(f"{text('.empty-title')} === 'Everything is acknowledged' && document.getElementById('open-events').hidden")
+        page.evaluate("[...document.querySelectorAll('[role=radio]')].find((button) => button.textContent === 'All').click()")
+        other.close()
+        # The tab that received the events is perhaps closed: the other one goes on.
+        page.expect("document.querySelectorAll('.event').length === 4")
+        pressure.send(5, 13)
+        page.expect("document.querySelectorAll('.event').length === 5", 20, "an event after the other tab was closed")
+        no_errors(page)
+        same_origin(page, ruled)
+        page.close()
+
+
+def notifications_are_shown_by_choice(system, browser):
+    with System(system.programs, rules=RULES) as ruled:
+        ruled.wait(lambda: "online" in json.dumps(ruled.get("/api/v1/system") or {}), "the collector is online")
+        page = browser.page()
+        # Headless Chromium shows no notifications: record them instead.
+        page.call("Page.addScriptToEvaluateOnNewDocument", source="""window.shown = []; window.asked = 0; let permission = 'default';
+            window.Notification = class { constructor(title, options) { window.shown.push(`${title}: ${options.body}`); } close() {}
+                static get permission() { return permission; }
+                static async requestPermission() { window.asked += 1; permission = 'granted'; return permission; } };""")
+        open_view(page, ruled, "#/events", "document.querySelector('[aria-pressed=false]')")
+        pressure = Pressure(ruled)
+        pressure.send(11, 5)
+        page.expect("document.querySelectorAll('.event').length === 1", 20)
+        assert page.evaluate("window.shown.length + window.asked") == 0, "a notification or a question that nobody asked for"
+        page.evaluate("document.querySelector('[aria-pressed=false]').click()")
+        page.expect("document.querySelector('[aria-pressed=true]') && window.asked === 1")
+        pressure.send(12, 5)
+        page.expect("window.shown.join() === 'lab/left: left is at 12 hPa'", 20, "a notification")
+        page.evaluate("document.querySelector('[aria-pressed=true]').click()")
+        page.expect("document.querySelector('[aria-pressed=false]')")
+        pressure.send(13)
+        page.expect("document.querySelectorAll('.event').length === 3", 20)
+        assert page.evaluate("window.shown.length") == 1, "a notification after they were turned off"
+        no_errors(page)
+        page.close()
+
+
+def a_reader_cannot_acknowledge(system, browser):
+    with System(system.programs, rules=RULES, server_options=["--read-only"]) as ruled:
+        ruled.wait(lambda: "online" in json.dumps(ruled.get("/api/v1/system") or {}), "the collector is online")
+        page = browser.page()
+        Pressure(ruled).send(11)
+        open_view(page, ruled, "#/events", f"/Not acknowledged/.test({text('.event-act')})")
+        assert page.evaluate("document.querySelector('.event button')") is None, "a button without the right"
+        no_errors(page)
+        page.close()
+
+
+ALL = [events_are_shown_and_acknowledged, notifications_are_shown_by_choice, a_reader_cannot_acknowledge, fleet_shows_every_device, device_shows_every_card, plots_show_the_past, live_values_arrive_in_time, a_lease_is_counted_down,
        bouncer_keeps_its_score, bouncer_pauses_with_the_device, views_are_accessible, everything_is_reachable_by_keyboard,
        nothing_shifts, charts_are_smooth, a_failed_first_connection_is_soon_repeated, tiles_come_from_the_named_server, a_token_is_asked_for,
        a_thousand_devices_are_usable, a_lost_device_is_shown_first, the_page_reconnects]

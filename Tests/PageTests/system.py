@@ -32,7 +32,7 @@ def recordings():
 class System:
     """Use it as a context manager: `with System(programs) as system: … system.url`."""
 
-    def __init__(self, programs, devices=(), server_options=(), token=None):
+    def __init__(self, programs, devices=(), server_options=(), token=None, rules=None):
         self.programs = pathlib.Path(programs).resolve()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-page-"))
         self.processes = {}
@@ -41,12 +41,13 @@ class System:
         self.url = f"http://127.0.0.1:{self.port}"
         self.devices = devices
         self.token = token
+        self.rules = rules
         self.server_options = list(server_options)
 
     def __enter__(self):
         try:
             self.start_broker()
-            self.start("collector", self.programs / "lockstep-collector", "--broker", self.broker, "--store", self.store)
+            self.start_collector()
             for name, source in self.devices:
                 self.start_agent(name, source)
             self.start_server()
@@ -94,6 +95,17 @@ class System:
         mosquitto = shutil.which("mosquitto", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
         self.start("broker", mosquitto, "-c", configuration)
         self.wait(lambda: self.is_open(self.broker_port), "the broker listens")
+
+    def start_collector(self):
+        options = []
+        if self.rules:
+            path = self.folder / "rules.yaml"
+            path.write_text(self.rules)
+            options = ["--rules", path]
+        self.start("collector", self.programs / "lockstep-collector", "--broker", self.broker, "--store", self.store, *options)
+
+    def publish(self, topic, payload):
+        subprocess.run(["mosquitto_pub", "-h", "127.0.0.1", "-p", str(self.broker_port), "-q", "1", "-t", topic, "-m", payload], check=True)
 
     def start_agent(self, address, source):
         group, device = address.split("/")

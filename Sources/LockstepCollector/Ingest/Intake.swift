@@ -37,7 +37,7 @@ struct Intake {
 
     /// The destination of a topic's messages.
     struct Route {
-        enum Destination { case samples, presence, ignored }
+        enum Destination { case samples, presence, acknowledgement, ignored }
 
         let destination: Destination
         let address: DeviceAddress?
@@ -124,6 +124,7 @@ struct Intake {
             switch topics[route].destination {
             case .samples: try ingestBatch(message, route: route, &registry, at: moment)
             case .presence: try ingestPresence(message, route: route, &registry, at: moment)
+            case .acknowledgement: try ingestAcknowledgement(message, route: route, at: moment)
             case .ignored: break
             }
         } catch {
@@ -183,9 +184,14 @@ struct Intake {
                     destination: .samples, address: address, stream: stream, reader: readers[stream])
             case .device(let address, .presence):
                 Route(destination: .presence, address: address, stream: nil, reader: nil)
+            case .device(let address, .eventAcknowledge):
+                Route(destination: .acknowledgement, address: address, stream: nil, reader: nil)
+            case .collectorEvent(_, let id, .eventAcknowledge) where id == collector ?? id:
+                Route(destination: .acknowledgement, address: nil, stream: nil, reader: nil)
             // Messages of collectors and gateways and commands to agents are not stored.
             case .device(_, .state), .device(_, .ack), .device(_, .command), .device(_, .commandReply),
-                .device(_, .event), .device(_, .clockPing), .device(_, .clockPong), .collector, .gateway:
+                .device(_, .event), .device(_, .eventAcknowledged), .device(_, .clockPing), .device(_, .clockPong),
+                .collector, .collectorEvent, .gateway:
                 Route(destination: .ignored, address: nil, stream: nil, reader: nil)
             }
         // The table is limited because a client could invent topics.

@@ -73,21 +73,38 @@ extension CollectorLoop {
 
     /// Publishes the notifications that wait for the broker.
     func publishEvents() {
-        guard !notifications.unpublished.isEmpty else { return }
+        guard notifications.hasUnpublished(at: moment.wall) else { return }
         notifications.publish { delivery, isRetained in
-            guard let device = delivery.event.event.device else {
-                throw PublishError("an event without a device has no topic: use another way")
-            }
-            return try link.publish(
+            try link.publish(
                 MQTTMessage(
-                    topic: configuration.root.topic(device, .event), payload: EventJSON.encode(delivery.event),
-                    qos: .atLeastOnce, isRetained: isRetained))
+                    topic: topic(of: delivery.event.event.device, .event),
+                    payload: EventJSON.encode(EventReport(delivery.event)), qos: .atLeastOnce, isRetained: isRetained))
         }
     }
-}
 
-/// The reason why an event can never be published.
-private struct PublishError: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
+    /// Publishes that an acknowledgement is stored. A client that misses this repeats its request.
+    func confirm(_ stored: StoredAcknowledgement) {
+        let entry = stored.acknowledgement
+        let confirmation = EventAcknowledgementJSON.Confirmation(
+            id: stored.id, key: .init(rule: entry.rule, device: entry.device, time: entry.time),
+            acknowledged: entry.at)
+        do {
+            let id = try link.publish(
+                MQTTMessage(
+                    topic: topic(of: entry.device, .eventAcknowledged),
+                    payload: EventAcknowledgementJSON.encode(confirmation), qos: .atLeastOnce))
+            if let id { handle(.queued(id: id)) }
+        } catch {
+            logger.error(
+                "publishing failed",
+                metadata: ["channel": "\(Channel.eventAcknowledged.name)", "error": "\(error)"])
+        }
+    }
+
+    /// Returns the topic for events of a device, or of this machine.
+    private func topic(of device: DeviceAddress?, _ channel: Channel) -> String {
+        device.map { configuration.root.topic($0, channel) }
+            ?? configuration.root.topic(
+                group: configuration.groups.first ?? .standard, collector: configuration.id, channel)
+    }
 }

@@ -14,8 +14,14 @@ struct Notifications {
     var reloadsRules = false
     /// The time of the next check whether rules need a tick, in µs of the boot clock.
     var nextTick: Int64 = 0
+    /// The maximum number of published notifications that the broker has not acknowledged. After an outage, more would
+    /// hold up other messages.
+    static let maximumInFlight = 100
+
     /// The notifications by MQTT that are not published yet.
     private(set) var unpublished: [EventDelivery] = []
+    /// The notifications that the broker refused. They are published again when they are due.
+    private var refused: [EventDelivery] = []
     /// The published notifications that the broker has not acknowledged, by the id of the packet.
     private var inFlight: [Int32: EventDelivery] = [:]
     /// The results that are not in a group yet.
@@ -24,10 +30,10 @@ struct Notifications {
     private var uncommitted: [DeliveryUpdate] = []
 
     /// Adds notifications of the store.
-    mutating func add(_ deliveries: [EventDelivery]) {
+    mutating func add(_ deliveries: [EventDelivery], at now: Timestamp = Moment.now().wall) {
         for delivery in deliveries {
             if case .mqtt = rules.ways[delivery.way] {
-                unpublished.append(delivery)
+                if Self.isDue(delivery, at: now) { unpublished.append(delivery) } else { refused.append(delivery) }
             } else {
                 notifier?.add(delivery)
             }
@@ -58,14 +64,26 @@ struct Notifications {
         inFlight.removeAll()
     }
 
+    /// Returns whether ``publish(at:_:)`` has something to do.
+    func hasUnpublished(at now: Timestamp) -> Bool {
+        (!unpublished.isEmpty && inFlight.count < Self.maximumInFlight) || refused.contains { Self.isDue($0, at: now) }
+    }
+
     /// Publishes what waits for the broker.
     ///
-    /// A notification that cannot be published is given up, so that it does not hold up the following ones.
+    /// A notification that cannot be published is tried again later, so that it does not hold up the following ones.
     /// - Parameter publish: returns the id of the packet, or nil without a connection.
-    mutating func publish(_ publish: (EventDelivery, _ isRetained: Bool) throws -> Int32?) {
-        let waiting = unpublished
+    mutating func publish(
+        at now: Timestamp = Moment.now().wall, _ publish: (EventDelivery, _ isRetained: Bool) throws -> Int32?
+    ) {
+        let waiting = unpublished + refused.filter { Self.isDue($0, at: now) }
+        refused.removeAll { Self.isDue($0, at: now) }
         unpublished = []
         for (index, delivery) in waiting.enumerated() {
+            guard inFlight.count < Self.maximumInFlight else {
+                unpublished += waiting[index...]
+                return
+            }
             guard case .mqtt(let isRetained) = rules.ways[delivery.way] else {
                 // The rules have changed. The notifier knows the other ways.
                 notifier?.add(delivery)
@@ -78,19 +96,31 @@ struct Notifications {
                 }
                 inFlight[id] = delivery
             } catch {
-                results.append(Self.result(of: delivery, error: "\(error)"))
+                fail(delivery, "\(error)", at: now)
             }
         }
     }
 
-    mutating func didPublish(id: Int32, refusal: String?) {
+    mutating func didPublish(id: Int32, refusal: String?, at now: Timestamp = Moment.now().wall) {
         guard let delivery = inFlight.removeValue(forKey: id) else { return }
-        results.append(Self.result(of: delivery, error: refusal))
+        if let refusal { return fail(delivery, refusal, at: now) }
+        results.append(
+            DeliveryUpdate(id: delivery.id, state: .sent, attempts: delivery.attempts, due: now, error: nil))
     }
 
-    private static func result(of delivery: EventDelivery, error: String?) -> DeliveryUpdate {
-        DeliveryUpdate(
-            id: delivery.id, state: error == nil ? .sent : .dead, attempts: delivery.attempts, due: Moment.now().wall,
-            error: error)
+    /// Keeps a failed notification for its next attempt, unless it is too old.
+    private mutating func fail(_ delivery: EventDelivery, _ error: String, at now: Timestamp) {
+        let update = RetrySchedule.failure(delivery, error, isFinal: false, at: now)
+        results.append(update)
+        guard update.state == .pending else { return }
+        var next = delivery
+        next.attempts = update.attempts
+        next.due = update.due
+        refused.append(next)
+    }
+
+    /// A time that is further away than any delay shows that the clock was set.
+    private static func isDue(_ delivery: EventDelivery, at now: Timestamp) -> Bool {
+        delivery.due <= now || delivery.due - now > RetrySchedule.longest
     }
 }

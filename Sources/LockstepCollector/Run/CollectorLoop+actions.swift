@@ -84,6 +84,7 @@ extension CollectorLoop {
         for scope in result.scopes { schedule.schedule(scope, at: boot) }
         registry.commit()
         settleRules(result.deliveries)
+        for stored in result.acknowledged { confirm(stored) }
         for change in pending.transitions { announce(change) }
         pending.clear()
         // Nothing else refers to the runs now.

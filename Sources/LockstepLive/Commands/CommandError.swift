@@ -4,6 +4,8 @@ public enum CommandError: Error, Hashable, Sendable, CustomStringConvertible {
     case notConnected(String)
     /// The agent did not reply in time.
     case noReply(device: String)
+    /// No collector confirmed an acknowledgement in time.
+    case notConfirmed
     /// The broker refused the request, for this reason.
     case refused(String)
     /// The reply cannot be decoded, for this reason.
@@ -19,6 +21,9 @@ public enum CommandError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notConnected(let reason): "not connected to the broker: \(reason)"
         case .noReply(let device):
             "no reply from \(device): check that its agent is running and connected to the broker"
+        case .notConfirmed:
+            "no collector confirmed this: check that the collector that stored the event is running and connected to "
+                + "the broker"
         case .refused(let reason): "the broker refused the request: \(reason)"
         case .invalidReply(let device, let reason): "invalid reply from \(device): \(reason)"
         case .tooManyRequests(let limit): "\(limit) requests already wait for a reply: try again later"

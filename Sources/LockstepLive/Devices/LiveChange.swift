@@ -13,6 +13,10 @@ public enum LiveChange: Sendable {
     case collector(GroupID, CollectorID, CollectorHealth, isNews: Bool)
     /// An agent replied to a request. The payload is that of the message.
     case reply(DeviceAddress)
+    /// A rule has notified an event.
+    case event(EventReport)
+    /// A collector has stored the acknowledgement of an event.
+    case acknowledged(EventAcknowledgementJSON.Confirmation)
     /// The message cannot be decoded, or exceeds a limit.
     case unreadable(topic: String, reason: String)
 }

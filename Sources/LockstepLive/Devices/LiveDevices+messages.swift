@@ -10,6 +10,9 @@ extension LiveDevices {
         case samples(StreamKey, SensorStream)
         case reply(DeviceAddress)
         case collector(CollectorAddress)
+        /// Events of a device, or of a collector's machine.
+        case event(DeviceAddress?)
+        case acknowledged(DeviceAddress?)
         /// The `group/id` of a gateway.
         case gateway(String)
         /// A device that is not followed, or a channel without information for subscribers.
@@ -36,6 +39,9 @@ extension LiveDevices {
             case .presence(let index): return try handle(presence: Data(payload), at: index)
             case .reply(let address): return .reply(address)
             case .collector(let address): return try handle(health: Data(payload), of: address)
+            case .event(let address): return .event(try EventJSON.decode(Data(payload), of: address))
+            case .acknowledged(let address):
+                return .acknowledged(try EventAcknowledgementJSON.decodeConfirmation(Data(payload), of: address))
             case .gateway(let name):
                 gateways[name] = try GatewayHealth.decode(Data(payload))
                 return nil
@@ -85,6 +91,10 @@ extension LiveDevices {
                 throw LiveLimitError("there are more than \(limits.collectors) collectors")
             }
             route = .collector(CollectorAddress(group: group, collector: id))
+        // Not kept, because a client could invent collectors.
+        case .collectorEvent(_, _, .event): return .event(nil)
+        case .collectorEvent(_, _, .eventAcknowledged): return .acknowledged(nil)
+        case .collectorEvent: return .ignored
         case .gateway(let group, let id):
             guard gateways.count < limits.collectors else {
                 throw LiveLimitError("there are more than \(limits.collectors) gateways")
@@ -109,7 +119,9 @@ extension LiveDevices {
             let device = try index(of: address)
             return .samples(StreamKey(device: device, stream: devices[device].index(of: stream)), stream)
         case .commandReply: return .reply(address)
-        case .ack, .command, .event, .clockPing, .clockPong: return .ignored
+        case .event: return .event(address)
+        case .eventAcknowledged: return .acknowledged(address)
+        case .ack, .command, .eventAcknowledge, .clockPing, .clockPong: return .ignored
         }
     }
 

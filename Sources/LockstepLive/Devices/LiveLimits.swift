@@ -16,15 +16,18 @@ public struct LiveLimits: Sendable, Hashable {
     public var patience: Int64
     /// The number of state changes that a subscriber can catch up on.
     public var stateChanges: Int
+    /// The number of events of rules that are kept.
+    public var events: Int
     /// The maximum number of requests to agents that wait for a reply.
     public var requests: Int
 
     /// Creates limits. By default 20,000 devices, 64 MB of samples not older than 30 s, 1,000 subscribers with 1 MB each
-    /// that may stand still for 10 s, 10,000 state changes, and 1,000 requests.
+    /// that may stand still for 10 s, 10,000 state changes, 1,000 events and 1,000
+    /// requests.
     public init(
         devices: Int = 20_000, collectors: Int = 1000, recentBytes: Int = 64_000_000, recentAge: Int64 = 30_000_000,
         subscribers: Int = 1000, queueBytes: Int = 1_000_000, patience: Int64 = 10_000_000,
-        stateChanges: Int = 10_000, requests: Int = 1000
+        stateChanges: Int = 10_000, events: Int = 1000, requests: Int = 1000
     ) {
         self.devices = devices
         self.collectors = collectors
@@ -34,6 +37,7 @@ public struct LiveLimits: Sendable, Hashable {
         self.queueBytes = queueBytes
         self.patience = patience
         self.stateChanges = stateChanges
+        self.events = events
         self.requests = requests
     }
 }

@@ -10,6 +10,7 @@ final class FeedLoop {
     private let link: BrokerLink
     private let picture: LivePicture
     private let commands: CommandClient
+    private let acknowledgements: AcknowledgementClient
     private let logger: Logger
     private let report: (LiveFeed.Status) -> Void
     private var status = LiveFeed.Status()
@@ -18,11 +19,12 @@ final class FeedLoop {
 
     init(
         _ configuration: FeedConfiguration, wakeup: Wakeup, picture: LivePicture, commands: CommandClient,
-        logger: Logger, report: @escaping (LiveFeed.Status) -> Void
+        acknowledgements: AcknowledgementClient, logger: Logger, report: @escaping (LiveFeed.Status) -> Void
     ) {
         self.configuration = configuration
         self.picture = picture
         self.commands = commands
+        self.acknowledgements = acknowledgements
         self.logger = logger
         self.report = report
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, backoff: configuration.backoff) {
@@ -36,11 +38,14 @@ final class FeedLoop {
     /// Waits for messages, a deadline or a signal, and handles what has happened.
     func turn() {
         let now = Moment.now().boot
-        let deadline = min(nextAdvance, commands.nextDeadline ?? .max)
+        let deadline = min(nextAdvance, commands.nextDeadline ?? .max, acknowledgements.nextDeadline ?? .max)
         link.wait(until: .now + .microseconds(max(0, min(deadline - now, 1_000_000))))
         for event in link.read(limit: 1000) { handle(event) }
         let moment = Moment.now()
         commands.advance(to: moment.boot, root: configuration.root) { message throws(MQTTError) in
+            status.isConnected ? try link.publish(message) : nil
+        }
+        acknowledgements.advance(to: moment.boot) { message throws(MQTTError) in
             status.isConnected ? try link.publish(message) : nil
         }
         for event in link.write() { handle(event) }
@@ -55,13 +60,14 @@ final class FeedLoop {
             topic: message.topic, payload: message.payload, contentType: message.contentType, at: .now())
         switch change {
         case .reply(let device): commands.handle(Data(message.payload), from: device)
+        case .acknowledged(let confirmation): acknowledgements.handle(confirmation)
         case .unreadable(let topic, let reason):
             logger.debug("message unreadable", metadata: ["topic": "\(topic)", "error": "\(reason)"])
         case .collector(let group, let id, let health, isNews: true):
             logger.info(
                 "collector reported",
                 metadata: ["collector": "\(group)/\(id)", "status": "\(health.status.rawValue)"])
-        case .state, .presence, .samples, .collector, nil: break
+        case .state, .presence, .samples, .collector, .event, nil: break
         }
     }
 
@@ -76,9 +82,12 @@ final class FeedLoop {
         case .subscribed(_, isGranted: true):
             set(.init(isConnected: true))
             commands.didConnect()
+            acknowledgements.didConnect()
         case .subscribed(_, isGranted: false):
             set(.init(problem: "this user is not allowed to read '\(configuration.root.filter(group: nil))'"))
-        case .published(let id, let refusal): commands.didPublish(id, refusal: refusal)
+        case .published(let id, let refusal):
+            commands.didPublish(id, refusal: refusal)
+            acknowledgements.didPublish(id, refusal: refusal)
         case .failed(let error, _), .disconnected(let error, _): set(.init(problem: error.description))
         }
     }
@@ -89,6 +98,7 @@ final class FeedLoop {
         report(new)
         if let problem = new.problem {
             commands.didDisconnect(problem)
+            acknowledgements.didDisconnect(problem)
             logger.warning(
                 "broker not connected", metadata: ["broker": "\(configuration.broker)", "error": "\(problem)"])
         } else {

@@ -21,6 +21,8 @@ public final class LiveFeed: Sendable {
     public let picture: LivePicture
     /// Sends requests to agents.
     public let commands: CommandClient
+    /// Sends acknowledgements of events to collectors.
+    public let acknowledgements: AcknowledgementClient
 
     private let configuration: FeedConfiguration
     private let logger: Logger
@@ -34,6 +36,8 @@ public final class LiveFeed: Sendable {
         self.logger = logger
         picture = LivePicture(root: configuration.root, limits: configuration.limits)
         commands = CommandClient(limit: configuration.limits.requests, wakeup: wakeup)
+        acknowledgements = AcknowledgementClient(
+            root: configuration.root, limit: configuration.limits.requests, wakeup: wakeup)
     }
 
     /// The address of the broker.
@@ -63,12 +67,14 @@ public final class LiveFeed: Sendable {
     }
 
     private func loop() {
-        let loop = FeedLoop(configuration, wakeup: wakeup, picture: picture, commands: commands, logger: logger) {
-            status in self.currentStatus.withLock { $0 = status }
-        }
+        let loop = FeedLoop(
+            configuration, wakeup: wakeup, picture: picture, commands: commands, acknowledgements: acknowledgements,
+            logger: logger
+        ) { status in self.currentStatus.withLock { $0 = status } }
         while !isStopped.load(ordering: .acquiring) { loop.turn() }
         loop.stop()
         picture.close("the server is stopping")
         commands.close()
+        acknowledgements.close()
     }
 }

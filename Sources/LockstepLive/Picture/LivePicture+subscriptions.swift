@@ -35,8 +35,24 @@ extension LivePicture {
         let (subscriber, events) = try state.withLock { state throws(SubscriptionError) in
             let subscriber = try state.addSubscriber(limits, .ends)
             state.states.add(subscriber)
-            let events = state.states.changes(after: id) ?? state.states.snapshot(of: state.devices)
-            return (subscriber, events + [state.states.ready])
+            return (subscriber, state.states.prologue(after: id, devices: state.devices))
+        }
+        subscriber.open(events)
+        return subscription(subscriber)
+    }
+
+    /// Subscribes to events of rules.
+    ///
+    /// The first events `event` contain the last events, oldest first, or what has changed after `id` if that is still
+    /// known. They are followed by an event `ready` and then by further events. An event that is acknowledged is sent
+    /// again. A subscriber that is too slow is ended; it can return with its last id.
+    /// - Parameter id: the id of the last event that the subscriber has received before, or nil.
+    /// - Throws: ``SubscriptionError`` if there are too many subscribers.
+    public func subscribeToEvents(after id: String? = nil) throws(SubscriptionError) -> LiveSubscription {
+        let (subscriber, events) = try state.withLock { state throws(SubscriptionError) in
+            let subscriber = try state.addSubscriber(limits, .ends)
+            state.events.add(subscriber)
+            return (subscriber, state.events.prologue(after: id))
         }
         subscriber.open(events)
         return subscription(subscriber)

@@ -11,6 +11,7 @@ public final class LivePicture: Sendable {
         var devices: LiveDevices
         var samples: SampleHub
         var states: StateHub
+        var events: EventHub
         var fleet = DeviceHub()
         var subscribers: [Int: Subscriber] = [:]
         /// The subscribers with events that they have not been notified of.
@@ -37,10 +38,12 @@ public final class LivePicture: Sendable {
     ///   - instance: the first part of the ids of state changes; nil for a random one.
     public init(root: TopicRoot, limits: LiveLimits = LiveLimits(), instance: String? = nil) {
         self.limits = limits
+        let instance = instance ?? "\(Epoch.random())"
         state = Mutex(
             State(
                 devices: LiveDevices(root: root, limits: limits), samples: SampleHub(maxBytes: limits.recentBytes),
-                states: StateHub(instance: instance ?? "\(Epoch.random())", capacity: limits.stateChanges)))
+                states: StateHub(instance: instance, capacity: limits.stateChanges),
+                events: EventHub(instance: instance, capacity: limits.events)))
     }
 
     /// Returns the result of `body`, which reads the devices. Other users of the picture wait meanwhile.
@@ -55,6 +58,17 @@ public final class LivePicture: Sendable {
         }
         notify()
     }
+
+    /// Adds events that a store knows. It may be called again at any time.
+    public func seed(_ events: [EventReport]) {
+        state.withLock { state in
+            for event in events { state.distribute(.event(event), at: 0) }
+        }
+        notify()
+    }
+
+    /// The last events of rules, oldest first.
+    public var events: [EventReport] { state.withLock { $0.events.recent } }
 
     /// Counters of the picture since the program started.
     public struct Statistics: Sendable, Hashable {
@@ -143,6 +157,8 @@ extension LivePicture.State {
         switch change {
         case .state(let address, let transition): states.add(transition, of: address, touched: &touched)
         case .samples(let batch): samples.add(batch, at: boot)
+        case .event(let event): events.add(event, touched: &touched)
+        case .acknowledged(let entry): events.acknowledge(entry.key, at: entry.acknowledged, touched: &touched)
         case .unreadable: unreadable += 1
         case .presence, .collector, .reply: break
         }
@@ -170,6 +186,7 @@ extension LivePicture.State {
         guard subscribers.removeValue(forKey: id) != nil else { return }
         samples.remove(id)
         states.remove(id)
+        events.remove(id)
         fleet.remove(id)
     }
 }

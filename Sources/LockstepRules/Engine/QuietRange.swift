@@ -39,7 +39,7 @@ struct QuietRange {
     }
 
     /// Returns whether all known values of some rows are in the range.
-    func contains(_ block: SampleBlock, _ rows: some RandomAccessCollection<Int>) -> Bool {
+    func contains(_ block: SampleBlock, _ rows: Range<Int>) -> Bool {
         for column in columns {
             let (low, high) = (column.low, column.high)
             let isOutside = block.columns[column.number].withUnsafeBufferPointer { values in

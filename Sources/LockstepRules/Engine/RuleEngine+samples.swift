@@ -25,9 +25,10 @@ extension RuleEngine {
     /// - Parameters:
     ///   - rows: the indices of new samples in `block`, whose times increase.
     ///   - device: the number of the device.
-    public mutating func samples<Rows: RandomAccessCollection<Int>>(
-        _ block: SampleBlock, rows: Rows, of device: Int, arrival: Arrival, into events: inout [RuleEvent]
-    ) where Rows.SubSequence: RandomAccessCollection<Int> {
+    public mutating func samples(
+        // Not generic: the module of a caller could not specialize it, which would cost a hundred times more a row.
+        _ block: SampleBlock, rows: Range<Int>, of device: Int, arrival: Arrival, into events: inout [RuleEvent]
+    ) {
         guard let first = rows.first, let last = rows.last, let known = devices[device] else { return }
         let stream = block.stream
         if !known.silences.isEmpty { hear(stream, device: device, arrival) }
@@ -37,7 +38,6 @@ extension RuleEngine {
         guard let rules = known.byStream[stream] else { return }
         let newest = known.newest[stream] ?? .min
         let end = block.times[last]
-        if end > newest { setNewest(end, stream, before: newest, device: device) }
         // Usually all samples are newer than those before.
         var split = rows.startIndex
         if block.times[first] <= newest {
@@ -48,6 +48,8 @@ extension RuleEngine {
             let range = known.quiet[stream] ?? quietRange(of: stream, device: device)
             if block.times[first] - newest <= range.maximumGap, range.contains(block, rows) { due = range.others }
         }
+        // After the last use of `known`, so that this copies no dictionary.
+        if end > newest { setNewest(end, stream, before: newest, device: device) }
         for rule in due {
             let key = Key(device: device, rule: rule)
             guard var slot = devices[device]?.slots[rule] else { continue }
@@ -67,6 +69,13 @@ extension RuleEngine {
                 evaluate(rule, &slot.live, block, rows[split...], key, arrival, isBacklog: false, into: &events)
             }
             set(slot, key)
+            if case .orientation(_, let lasting) = ruleSet.rules[rule].condition, lasting > 0, split < rows.endIndex {
+                if arrival.isLive {
+                    devices[device]?.held.insert(rule)
+                } else {
+                    devices[device]?.held.remove(rule)
+                }
+            }
         }
     }
 
@@ -82,13 +91,14 @@ extension RuleEngine {
     }
 
     private mutating func evaluate(
-        _ index: Int, _ state: inout RuleState, _ block: SampleBlock, _ rows: some RandomAccessCollection<Int>,
+        _ index: Int, _ state: inout RuleState, _ block: SampleBlock, _ rows: Range<Int>,
         _ key: Key, _ arrival: Arrival, isBacklog: Bool, into events: inout [RuleEvent]
     ) {
         let rule = ruleSet.rules[index]
         for row in rows {
             let time = block.times[row]
             var value: Double?
+            var end = time
             let isComplete: Bool
             switch rule.condition {
             case .value(let condition):
@@ -111,6 +121,7 @@ extension RuleEngine {
                 // A row is a change: the orientation before it lasted until now.
                 if !isWanted, let since = state.since, !state.isActive, time - since >= lasting {
                     isComplete = true
+                    end = since + lasting
                     state.since = nil
                 } else {
                     isComplete = state.advance(to: time, starts: isWanted, ends: !isWanted, lasting: lasting)
@@ -128,7 +139,7 @@ extension RuleEngine {
                 isComplete = place(condition, &state, block, row)
             case .state, .silence, .health: continue
             }
-            if isComplete { notify(rule, &state, key, time: time, value: value, at: arrival.at, into: &events) }
+            if isComplete { notify(rule, &state, key, time: end, value: value, at: arrival.at, into: &events) }
         }
     }
 

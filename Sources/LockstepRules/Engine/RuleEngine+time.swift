@@ -14,6 +14,11 @@ extension RuleEngine {
             let isWanted = states.contains(transition.to)
             let key = Key(device: device, rule: index)
             let time = transition.since.microseconds
+            // The state before may have lasted long enough since the last tick.
+            if let since = slot.live.since, !slot.live.isActive, time - since >= lasting {
+                slot.live.isActive = true
+                notify(rule, &slot.live, key, time: since + lasting, value: nil, at: at, into: &events)
+            }
             if slot.live.advance(to: time, starts: isWanted, ends: !isWanted, lasting: lasting) {
                 notify(rule, &slot.live, key, time: time, value: nil, at: at, into: &events)
             }
@@ -27,6 +32,7 @@ extension RuleEngine {
         return devices.contains { device in
             guard let device else { return false }
             return device.states.contains { isStateDue(device, $0, at: moment) }
+                || device.held.contains { isHeldLong(device, $0, at: moment) }
                 || device.silences.contains { isSilent(device, $0, at: moment, since: listeningSince) }
         }
     }
@@ -39,6 +45,7 @@ extension RuleEngine {
         for (number, device) in devices.enumerated() {
             guard let device else { continue }
             advanceStates(of: number, at: moment, into: &events)
+            advanceOrientations(of: number, at: moment, into: &events)
             for index in device.silences where isSilent(device, index, at: moment, since: listeningSince) {
                 guard var slot = device.slots[index] else { continue }
                 slot.live.isActive = true
@@ -56,6 +63,22 @@ extension RuleEngine {
         guard let device = devices[number] else { return }
         for index in device.states where isStateDue(device, index, at: moment) {
             guard case .state(_, let lasting) = ruleSet.rules[index].condition, var slot = device.slots[index],
+                let since = slot.live.since
+            else { continue }
+            slot.live.isActive = true
+            let key = Key(device: number, rule: index)
+            notify(
+                ruleSet.rules[index], &slot.live, key, time: since + lasting, value: nil, at: moment.wall,
+                into: &events)
+            set(slot, key)
+        }
+    }
+
+    /// Completes the orientations of a device that have lasted long enough.
+    private mutating func advanceOrientations(of number: Int, at moment: Moment, into events: inout [RuleEvent]) {
+        guard let device = devices[number] else { return }
+        for index in device.held.sorted() where isHeldLong(device, index, at: moment) {
+            guard case .orientation(_, let lasting) = ruleSet.rules[index].condition, var slot = device.slots[index],
                 let since = slot.live.since
             else { continue }
             slot.live.isActive = true
@@ -149,6 +172,13 @@ extension RuleEngine {
             !state.isActive, let since = state.since
         else { return false }
         return moment.wall.microseconds - since >= lasting
+    }
+
+    private func isHeldLong(_ device: Device, _ index: Int, at moment: Moment) -> Bool {
+        guard case .orientation(_, let lasting) = ruleSet.rules[index].condition,
+            let state = device.slots[index]?.live, !state.isActive, let since = state.since
+        else { return false }
+        return moment.wall.microseconds - since >= lasting + Self.orientationDelay
     }
 
     private func isSilent(_ device: Device, _ index: Int, at moment: Moment, since listeningSince: Int64) -> Bool {

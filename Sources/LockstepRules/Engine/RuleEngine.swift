@@ -23,6 +23,9 @@ public struct RuleEngine: Sendable {
         }
     }
 
+    /// The time for which a change of an orientation may be on its way, in µs.
+    static let orientationDelay: Int64 = 5_000_000
+
     struct Key: Hashable {
         /// The number of the device, or −1 for the machine.
         let device: Int
@@ -38,6 +41,8 @@ public struct RuleEngine: Sendable {
         var silences: [Int] = []
         var health: [Int] = []
         var slots: [Int: RuleSlot] = [:]
+        /// The rules on orientations whose newest sample arrived live: the orientation may last until now.
+        var held: Set<Int> = []
         /// The time of the newest sample of each stream of interest, in µs since 1970.
         var newest: [SensorStream: Int64] = [:]
         /// The values of each stream that change nothing, until a state changes.
@@ -81,6 +86,7 @@ public struct RuleEngine: Sendable {
         hasTimeConditions = ruleSet.rules.contains { rule in
             switch rule.condition {
             case .state, .silence, .health: true
+            case .orientation(_, let lasting): lasting > 0
             default: false
             }
         }
@@ -152,6 +158,7 @@ public struct RuleEngine: Sendable {
         windows.removeAll()
         for change in undoNewest.reversed() { devices[change.device]?.newest[change.stream] = change.time }
         for number in added { devices[number] = nil }
+        for number in devices.indices { devices[number]?.held.removeAll() }
         commit()
     }
 

@@ -13,17 +13,28 @@ public enum Area: Sendable, Hashable {
         switch self {
         case .circle(let centre, let radius): return centre.distance(to: position) - radius
         case .polygon(let corners):
-            // A plane around the position: exact enough for areas of some 100 km, and across the date line.
-            let points = corners.map { corner in
-                var east = corner.longitude - position.longitude
-                if east > 180 { east -= 360 } else if east < -180 { east += 360 }
-                return SIMD2(
-                    east * metresPerDegree * cos(position.latitude * .pi / 180),
+            // A plane around the position: exact enough for areas of some 100 km.
+            let points = zip(corners, unwrappedLongitudes(of: corners, near: position)).map { corner, longitude in
+                SIMD2(
+                    (longitude - position.longitude) * metresPerDegree * cos(position.latitude * .pi / 180),
                     (corner.latitude - position.latitude) * metresPerDegree)
             }
             return polygonDistance(points)
         }
     }
+}
+
+/// Returns the longitudes of corners without the jump at the date line, on the side of it that is nearer to a position.
+private func unwrappedLongitudes(of corners: [Coordinate], near position: Coordinate) -> [Double] {
+    var longitudes: [Double] = []
+    for corner in corners {
+        // Each edge takes the short way around the earth.
+        let turns = longitudes.last.map { (($0 - corner.longitude) / 360).rounded() } ?? 0
+        longitudes.append(corner.longitude + 360 * turns)
+    }
+    guard let west = longitudes.min(), let east = longitudes.max() else { return [] }
+    let turns = ((position.longitude - (west + east) / 2) / 360).rounded()
+    return longitudes.map { $0 + 360 * turns }
 }
 
 /// The length of a degree of latitude in m, on a sphere with the mean radius of the earth.

@@ -102,7 +102,8 @@ struct ServeResponder: HTTPResponder {
         }
         throw .forbidden(
             policy.isReadOnly
-                ? "the server was started with --read-only: start it without this option to send commands"
+                ? "the server was started with --read-only: start it without this option to send commands and "
+                    + "acknowledge events"
                 : "this token may only read: use a token with the right 'operate'")
     }
 }

@@ -4,7 +4,7 @@ public import LockstepHTTP
 public struct ServeLimits: Sendable {
     /// The limits of connections and requests.
     public var http = HTTPLimits()
-    /// The maximum number of event streams (`/live`, `/fleet`, `/states`) at the same time.
+    /// The maximum number of event streams (`/live`, `/fleet`, `/states`, `/events`) at the same time.
     public var eventStreams = 500
     /// The maximum number of these streams to one address. Further ones are answered with 429.
     public var eventStreamsOfAddress = 250

@@ -40,9 +40,9 @@ struct CommandRoutes {
         } catch { throw .badRequest("the body is not a request: \(error)") }
     }
 
-    private static func problem(_ error: CommandError) -> Problem {
+    static func problem(_ error: CommandError) -> Problem {
         switch error {
-        case .noReply: Problem(status: 504, title: "No reply", detail: error.description)
+        case .noReply, .notConfirmed: Problem(status: 504, title: "No reply", detail: error.description)
         case .invalidReply, .refused: Problem(status: 502, title: "Bad gateway", detail: error.description)
         case .notConnected, .tooManyRequests, .cancelled: .unavailable(error.description)
         }

@@ -47,7 +47,7 @@ struct LiveRoutes {
         }
     }
 
-    private func respond(
+    func respond(
         _ call: APICall, _ counter: ConnectionCounter,
         _ subscribe: () throws(SubscriptionError) -> LiveSubscription
     ) throws(Problem) -> Response {
@@ -108,6 +108,7 @@ struct EventStreamCounters: Sendable {
     let fleet = ConnectionCounter(maximum: .max)
     let states = ConnectionCounter(maximum: .max)
     let live = ConnectionCounter(maximum: .max)
+    let events = ConnectionCounter(maximum: .max)
 }
 
 extension Problem {

@@ -52,6 +52,7 @@ struct MetricsRoute {
             isStoreReadable: store.problem == nil, connections: connections.counter.count,
             subscribers: [
                 "fleet": streams.fleet.count, "states": streams.states.count, "live": streams.live.count,
+                "events": streams.events.count,
             ],
             droppedSamples: Int(feed.picture.statistics.droppedSamples), queries: reads.reads,
             querySeconds: reads.duration / .seconds(1), failedQueries: reads.failures,

@@ -8,7 +8,7 @@ public struct ServeConfiguration: Sendable {
     public var listen = ListenAddress.standard
     /// The tokens of clients; nil to give everyone on this machine all rights.
     public var tokens: AccessTokens?
-    /// Whether no client may send commands.
+    /// Whether no client may send commands or acknowledge events.
     public var isReadOnly = false
     /// The PEM files of the server's certificate and its key, or nil for HTTP without TLS.
     public var tls: (certificateFile: String, keyFile: String)?

@@ -84,9 +84,12 @@ struct ServerParts: Sendable {
         MetricsRoute(
             configuration: configuration, feed: feed, store: store, connections: connections, streams: streams
         ).add(to: &routes)
-        LiveRoutes(
+        let live = LiveRoutes(
             picture: feed.picture, catalog: catalog, streams: streams,
-            addresses: AddressCounter(maximum: configuration.limits.eventStreamsOfAddress)
+            addresses: AddressCounter(maximum: configuration.limits.eventStreamsOfAddress))
+        live.add(to: &routes)
+        EventRoutes(
+            feed: feed, store: store, hasStore: configuration.storePath != nil, live: live, logger: logger
         ).add(to: &routes)
         let history = HistoryRoutes(store: store, picture: feed.picture, catalog: catalog)
         DeviceHistoryRoutes(history: history).add(to: &routes)

@@ -2,7 +2,7 @@
 public enum Right: String, Hashable, Sendable, CaseIterable {
     /// To read states, samples and figures.
     case read
-    /// To send commands to devices. It includes ``read``.
+    /// To send commands to devices, and to acknowledge events. It includes ``read``.
     case operate
 }
 

@@ -2,6 +2,7 @@ import LockstepHTTP
 import LockstepLive
 import LockstepModel
 import LockstepStore
+import LockstepWire
 import Logging
 
 /// Adds what the store knows about devices to the live picture, at the start and every few seconds.
@@ -24,6 +25,11 @@ struct StoreSeeder {
                     isFirst ? try Self.seeds(reader, cancellation) : try Self.counters(reader)
                 }
                 picture.seed(seeds)
+                // Also events that no message reports, because their rules have no way out by MQTT.
+                let events = try await store.read { reader, cancellation in
+                    try reader.events(cancellation: cancellation).map { EventReport($0) }
+                }
+                picture.seed(events)
                 if isFirst { logger.info("store opened", metadata: ["devices": "\(seeds.count)"]) }
                 isOpen = true
                 lastProblem = nil

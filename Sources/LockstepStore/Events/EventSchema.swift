@@ -48,6 +48,7 @@ let eventViews = [
             SELECT events.event_id AS event_id, \(isoTime("events.t")) AS time, rule,
                 ifnull(merged_devices.group_name || '/' || merged_devices.device, 'collector') AS device,
                 value, text, late, \(isoTime("events.at")) AS detected,
+                \(isoTime("events.acknowledged")) AS acknowledged,
                 (SELECT group_concat(way || ' ' || state, ', ') FROM deliveries
                     WHERE deliveries.event_id = events.event_id) AS deliveries
             FROM events LEFT JOIN merged_devices USING (device_id)

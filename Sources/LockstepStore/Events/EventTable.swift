@@ -7,6 +7,7 @@ struct EventTable {
     private let insertDelivery: SQLiteStatement
     private let setState: SQLiteStatement
     private let updateDelivery: SQLiteStatement
+    private let setAcknowledged: SQLiteStatement
 
     init(in database: SQLiteDatabase) throws(SQLiteError) {
         // The same sample cannot notify twice, whatever happened to the state of its rule.
@@ -25,6 +26,14 @@ struct EventTable {
         updateDelivery = try database.prepare(
             "UPDATE deliveries SET state = ?2, attempts = ?3, due = ?4, error = ?5 WHERE delivery_id = ?1",
             persistent: true)
+        // The first acknowledgement stays.
+        setAcknowledged = try database.prepare(
+            """
+            UPDATE events SET acknowledged = ifnull(acknowledged, ?1)
+            WHERE rule = ?2 AND t = ?3 AND device_id = CASE WHEN ?4 IS NULL THEN 0 ELSE
+                (SELECT device_id FROM merged_devices WHERE group_name = ?4 AND device = ?5) END
+            RETURNING event_id, acknowledged
+            """, persistent: true)
     }
 
     /// Inserts an event and its deliveries.
@@ -68,6 +77,23 @@ struct EventTable {
         try updateDelivery.bind(update.due.microseconds, at: 4)
         try updateDelivery.bind(update.error, at: 5)
         try updateDelivery.run()
+    }
+
+    /// Writes an acknowledgement.
+    /// - Returns: the acknowledgement in the store, or nil if the event is not stored here.
+    func write(_ acknowledgement: EventAcknowledgement) throws(SQLiteError) -> StoredAcknowledgement? {
+        try setAcknowledged.bind(acknowledgement.at.microseconds, at: 1)
+        try setAcknowledged.bind(acknowledgement.rule, at: 2)
+        try setAcknowledged.bind(acknowledgement.time.microseconds, at: 3)
+        try setAcknowledged.bind(acknowledgement.device?.group.rawValue, at: 4)
+        try setAcknowledged.bind(acknowledgement.device?.device.rawValue, at: 5)
+        var stored: StoredAcknowledgement?
+        while try setAcknowledged.step() {
+            var first = acknowledgement
+            first.at = timestamp(setAcknowledged, at: 1) ?? acknowledgement.at
+            stored = StoredAcknowledgement(id: setAcknowledged.int64(at: 0), acknowledgement: first)
+        }
+        return stored
     }
 
     /// Returns the kept states of rules.

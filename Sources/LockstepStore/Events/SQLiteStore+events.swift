@@ -78,6 +78,9 @@ extension SQLiteStore {
     /// Passes the rest of a group to the observer, and writes the results of deliveries.
     func observe(_ group: IngestGroup) throws {
         for update in group.deliveries { try events.write(update) }
+        for entry in group.acknowledgements {
+            if let stored = try events.write(entry) { acknowledged.append(stored) }
+        }
         guard let observer else { return }
         for entry in group.transitions {
             observer.didChange(

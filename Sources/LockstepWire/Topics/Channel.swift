@@ -16,6 +16,10 @@ public enum Channel: Hashable, Sendable {
     case commandReply
     /// What the collector's rules notify about the device. Published by the collector.
     case event
+    /// A person's acknowledgement of an event, for the collector that stored the event. Published by clients.
+    case eventAcknowledge
+    /// An acknowledgement of an event that is stored. Published by the collector.
+    case eventAcknowledged
     /// Reserved for a time exchange between agent and collector.
     case clockPing, clockPong
 
@@ -29,6 +33,8 @@ public enum Channel: Hashable, Sendable {
         case .command: "command"
         case .commandReply: "command/reply"
         case .event: "event"
+        case .eventAcknowledge: "event/acknowledge"
+        case .eventAcknowledged: "event/acknowledged"
         case .clockPing: "clock/ping"
         case .clockPong: "clock/pong"
         }
@@ -46,7 +52,10 @@ public enum Channel: Hashable, Sendable {
     }
 
     private static let fixed: [String: Channel] = {
-        let channels: [Channel] = [.presence, .state, .ack, .command, .commandReply, .event, .clockPing, .clockPong]
+        let channels: [Channel] = [
+            .presence, .state, .ack, .command, .commandReply, .event, .eventAcknowledge, .eventAcknowledged,
+            .clockPing, .clockPong,
+        ]
         return Dictionary(uniqueKeysWithValues: channels.map { ($0.name, $0) })
     }()
 }

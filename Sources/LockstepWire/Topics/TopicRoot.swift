@@ -49,6 +49,11 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         "\(text)/\(group)/\(TopicRoot.collectorLevel)/\(collector)"
     }
 
+    /// Returns the topic of a channel for events of a collector's machine.
+    public func topic(group: GroupID, collector: CollectorID, _ channel: Channel) -> String {
+        "\(topic(group: group, collector: collector))/\(channel.name)"
+    }
+
     /// Returns the topic of a gateway's health report.
     public func topic(group: GroupID, gateway: DeviceID) -> String {
         "\(text)/\(group)/\(TopicRoot.gatewayLevel)/\(gateway)"
@@ -77,6 +82,8 @@ public enum Topic: Hashable, Sendable {
     case device(DeviceAddress, Channel)
     /// The health report of a collector.
     case collector(GroupID, CollectorID)
+    /// A channel for events of a collector's machine.
+    case collectorEvent(GroupID, CollectorID, Channel)
     /// The health report of a gateway.
     case gateway(GroupID, DeviceID)
 }
@@ -97,6 +104,12 @@ extension TopicRoot {
             let group = try GroupID(validating: String(Substring(levels[0])))
             let device = String(Substring(levels[1]))
             if device == TopicRoot.collectorLevel {
+                if let slash = name.firstIndex(of: "/"),
+                    let channel = Channel(name: String(name[name.index(after: slash)...]), streams: streams),
+                    [.event, .eventAcknowledge, .eventAcknowledged].contains(channel)
+                {
+                    return .collectorEvent(group, try CollectorID(validating: String(name[..<slash])), channel)
+                }
                 return .collector(group, try CollectorID(validating: name))
             }
             if device == TopicRoot.gatewayLevel { return .gateway(group, try DeviceID(validating: name)) }

@@ -69,6 +69,7 @@ struct Observations {
         do {
             switch try root.parse(topic) {
             case .collector(let group, let id): collectors["\(group)/\(id)"] = try CollectorHealth.decode(payload)
+            case .collectorEvent: break
             case .gateway(let group, let id): gateways["\(group)/\(id)"] = try GatewayHealth.decode(payload)
             case .device(let address, let channel):
                 try record(
@@ -96,7 +97,7 @@ struct Observations {
             if batch.isLive, !isRetained, let last = batch.samples.times.last {
                 devices[address, default: Device()].latencies.append(now.microseconds - last)
             }
-        case .command, .commandReply, .event, .clockPing, .clockPong: break
+        case .command, .commandReply, .event, .eventAcknowledge, .eventAcknowledged, .clockPing, .clockPong: break
         }
     }
 }

@@ -19,36 +19,39 @@ struct EventQuery {
             return (group == nil || device.group == group)
                 && (devices.isEmpty || devices.contains { $0.selects(device) })
         }
-        let lines = Self.lines(events.prefix(limit ?? .max).map { ($0.id, $0.event) }, format)
+        let lines = Self.lines(events.prefix(limit ?? .max).map { ($0.id, $0.event, $0.acknowledged) }, format)
         Terminal.output.write(lines.map { $0 + "\n" }.joined())
     }
 
     /// Returns the lines of events in a format. Events without a number have nil.
-    static func lines(_ events: [(id: Int64?, event: NewEvent)], _ format: RowFormat) -> [String] {
+    static func lines(
+        _ events: [(id: Int64?, event: NewEvent, acknowledged: Timestamp?)], _ format: RowFormat
+    ) -> [String] {
         switch format {
         case .text:
             var table = Table([
                 .init("EVENT", isRightAligned: true), .init("TIME"), .init("DEVICE"), .init("RULE"),
-                .init("VALUE", isRightAligned: true), .init("LATE"), .init("TEXT"),
+                .init("VALUE", isRightAligned: true), .init("LATE"), .init("ACKNOWLEDGED"), .init("TEXT"),
             ])
-            for (id, event) in events {
+            for (id, event, acknowledged) in events {
                 table.rows.append([
                     .init(id.map { "\($0)" } ?? "-"), .init(event.time.description), .init(name(event), .bold),
                     .init(event.rule), .init(event.value.map { "\($0)" } ?? "-"), .init(event.isLate ? "late" : ""),
-                    .init(event.text),
+                    .init(acknowledged?.description ?? ""), .init(event.text),
                 ])
             }
             return events.isEmpty ? ["no events"] : table.lines(for: .output)
         case .csv:
-            return ["event,time,device,rule,value,late,text"]
-                + events.map { id, event in
+            return ["event,time,device,rule,value,late,text,acknowledged"]
+                + events.map { id, event, acknowledged in
                     [
                         id.map { "\($0)" } ?? "", event.time.description, name(event), event.rule,
                         event.value.map { "\($0)" } ?? "", event.isLate ? "1" : "0", quoted(event.text),
+                        acknowledged?.description ?? "",
                     ].joined(separator: ",")
                 }
         case .json:
-            return events.map { id, event in
+            return events.map { id, event, acknowledged in
                 var object = JSONObjectWriter()
                 object.member("event", orNull: id)
                 object.member("t", event.time.microseconds)
@@ -62,6 +65,7 @@ struct EventQuery {
                 }
                 object.member("late", event.isLate)
                 object.member("text", event.text)
+                object.member("acknowledged", orNull: acknowledged?.microseconds)
                 return String(decoding: object.finish(), as: UTF8.self)
             }
         }

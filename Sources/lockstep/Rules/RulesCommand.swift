@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import LockstepCommandLine
 import LockstepModel
 import LockstepMotion
@@ -73,7 +74,7 @@ extension Condition {
             "state \(states.map(\.rawValue).sorted().joined(separator: "|"))" + Self.duration(lasting)
         case .value(let value):
             (value.aggregate.map { "\($0.rawValue) over \(Self.seconds(value.window)) of " } ?? "")
-                + "\(value.stream).\(value.stream.columns[value.column].name) \(value.isAbove ? ">" : "<") \(value.limit)"
+                + "\(value.stream).\(value.stream.columns[value.column].name) \(value.isAbove ? ">" : "<") \(Self.short(value.limit))"
                 + Self.duration(value.lasting)
         case .shake: "shake"
         case .orientation(let orientations, let lasting):
@@ -90,10 +91,18 @@ extension Condition {
             switch health {
             case .gaps(let limit): "more than \(limit) missing batches"
             case .drops(let limit): "more than \(limit) dropped batches"
-            case .disk(let share): "less than \(share * 100) % of the disk free"
+            case .disk(let share): "less than \(Self.short(share * 100)) % of the disk free"
             case .clock(let offset): "clock off by more than \(Self.seconds(offset))"
             }
         }
+    }
+
+    /// Returns a number with at most six significant digits.
+    private static func short(_ value: Double) -> String {
+        let scale = value == 0 ? 1 : pow(10, 5 - log10(abs(value)).rounded(.down))
+        let rounded = (value * scale).rounded() / scale
+        guard rounded.isFinite else { return "\(value)" }
+        return Int64(exactly: rounded).map(String.init) ?? "\(rounded)"
     }
 
     private static func duration(_ microseconds: Int64) -> String {

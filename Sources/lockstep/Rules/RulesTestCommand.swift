@@ -42,7 +42,7 @@ struct RulesTestCommand: ParsableCommand {
                     nil,
                     NewEvent(
                         rule: event.rule, device: event.device, time: event.time, at: event.at, value: event.value,
-                        text: event.text, isLate: event.isLate, ways: event.ways)
+                        text: event.text, isLate: event.isLate, ways: event.ways), nil
                 )
             }, format)
         Terminal.output.write(lines.map { $0 + "\n" }.joined())

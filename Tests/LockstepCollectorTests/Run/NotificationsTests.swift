@@ -30,7 +30,7 @@ struct NotificationsTests {
     func failure() {
         var notifications = notifications()
         var published: [Int64] = []
-        notifications.publish { delivery, _ in
+        notifications.publish(at: Timestamp(microseconds: 10)) { delivery, _ in
             guard delivery.id != 2 else { throw Failure() }
             published.append(delivery.id)
             return Int32(delivery.id)
@@ -38,7 +38,50 @@ struct NotificationsTests {
         #expect(published == [1, 3])
         #expect(notifications.unpublished.isEmpty)
         let results = notifications.takeResults()
-        #expect(results.map(\.id) == [2] && results.map(\.state) == [.dead])
+        #expect(results.map(\.id) == [2] && results.map(\.state) == [.pending] && results.map(\.attempts) == [1])
+    }
+
+    @Test("a notification that the broker refuses stays pending, and is published again when it is due")
+    func refused() {
+        var notifications = notifications()
+        let time = { (seconds: Int64) in Timestamp(microseconds: seconds * 1_000_000) }
+        notifications.publish(at: time(10)) { delivery, _ in Int32(delivery.id) }
+        notifications.didPublish(id: 1, refusal: nil, at: time(10))
+        notifications.didPublish(id: 2, refusal: "not authorized", at: time(10))
+        let results = notifications.takeResults()
+        #expect(results.map(\.state) == [.sent, .pending] && results.last?.error == "not authorized")
+        #expect(results.last?.due == time(11))
+        #expect(!notifications.hasUnpublished(at: time(10)))
+        #expect(notifications.hasUnpublished(at: time(11)))
+        var published: [Int64] = []
+        notifications.publish(at: time(11)) { delivery, _ in
+            published.append(delivery.id)
+            return 7
+        }
+        notifications.didPublish(id: 7, refusal: "not authorized", at: time(86_410))
+        #expect(published == [2])
+        #expect(notifications.takeResults().map(\.state) == [.dead], "after a day")
+        #expect(!notifications.hasUnpublished(at: time(90_000)))
+    }
+
+    @Test("after an outage, at most some notifications wait for the broker's acknowledgement")
+    func many() {
+        var notifications = Notifications()
+        notifications.rules.ways = ["broker": .mqtt(isRetained: false)]
+        notifications.add((1...250).map { delivery($0) })
+        var published: [Int64] = []
+        let publish = { (delivery: EventDelivery, _: Bool) -> Int32? in
+            published.append(delivery.id)
+            return Int32(delivery.id)
+        }
+        notifications.publish(publish)
+        #expect(published == Array(1...100))
+        #expect(!notifications.hasUnpublished(at: Timestamp(microseconds: 0)))
+        for id: Int32 in 1...60 { notifications.didPublish(id: id, refusal: nil) }
+        notifications.publish(publish)
+        #expect(published == Array(1...160))
+        notifications.didDisconnect()
+        #expect(notifications.unpublished.map(\.id) == Array(61...250), "in their order")
     }
 
     @Test("without a connection, notifications wait in their order")

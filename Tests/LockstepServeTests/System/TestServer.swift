@@ -23,17 +23,25 @@ struct TestServer {
         var detail: String { json["detail"] as? String ?? "" }
     }
 
-    /// Starts the server and waits until it listens.
-    init(_ system: TestSystem, _ arguments: [String] = [], listen: String = "0") async throws {
-        program = try system.start(
-            "lockstep-serve",
-            ["--broker", system.broker.url, "--store", "sqlite:\(system.storePath)", "--listen", listen] + arguments)
-        guard await program.waitForOutput("server started"),
-            let match = program.text.firstMatch(of: /address=(https?):\/\/[^ ]*?:([0-9]+)\//),
+    /// Sends requests to a server that is running already.
+    init(running program: RunningProgram) throws {
+        guard let match = program.text.firstMatch(of: /address=(https?):\/\/[^ ]*?:([0-9]+)\//),
             let port = UInt16(match.2)
-        else { throw ProgramError("the server does not start: \(program.text)") }
+        else { throw ProgramError("the server does not listen: \(program.text)") }
+        self.program = program
         scheme = String(match.1)
         self.port = port
+    }
+
+    /// Starts the server and waits until it listens.
+    init(_ system: TestSystem, _ arguments: [String] = [], listen: String = "0") async throws {
+        let program = try system.start(
+            "lockstep-serve",
+            ["--broker", system.broker.url, "--store", "sqlite:\(system.storePath)", "--listen", listen] + arguments)
+        guard await program.waitForOutput("server started") else {
+            throw ProgramError("the server does not start: \(program.text)")
+        }
+        try self.init(running: program)
     }
 
     /// Sends a request with curl.

@@ -13,6 +13,7 @@ struct ForeignTopicTests {
     private static let forbidden = [
         "lockstep/lab/ant/motion/accelerometer", "lockstep/lab/ant/presence", "lockstep/other/walker/steps",
         "lockstep/lab/walker/state", "lockstep/lab/walker/ack", "lockstep/lab/walker/command",
+        "lockstep/lab/walker/event", "lockstep/lab/walker/event/acknowledge", "lockstep/lab/walker/event/acknowledged",
         "lockstep/lab/walker/clock/pong", "lockstep/lab/walker/motion/a/b", "lockstep/lab/walker2/steps",
         "lockstep/lab/$collector/main", "lockstep/lab/steps", "elsewhere/lab/walker/steps", "steps",
     ]
@@ -46,9 +47,10 @@ struct ForeignTopicTests {
         try await withSecureBroker { broker in
             let observer = try await broker.connect(as: "operator")
             let collector = try await broker.connect(as: "collector", ["lockstep/lab/+/presence"])
-            let topics = ["walker/state", "walker/ack", "walker/clock/pong", "$collector/main"].map {
-                "lockstep/lab/" + $0
-            }
+            let topics = [
+                "walker/state", "walker/ack", "walker/event", "walker/event/acknowledged", "walker/clock/pong",
+                "$collector/main/event", "$collector/main/event/acknowledged", "$collector/main",
+            ].map { "lockstep/lab/" + $0 }
             for topic in ["lockstep/lab/walker/steps", "lockstep/lab/walker/presence"] + topics {
                 #expect(await collector.publish(topic, "x"))
             }
@@ -58,6 +60,26 @@ struct ForeignTopicTests {
             let reader = try await broker.connect(as: "reader")
             for topic in topics + ["lockstep/lab/walker/command"] { #expect(await reader.publish(topic, "x")) }
             #expect(reader.refusals.count == topics.count + 1)
+        }
+    }
+
+    @Test("lockstep-serve and an operator can publish commands and acknowledgements of events, but not confirm them")
+    func acknowledgements() async throws {
+        try await withSecureBroker { broker in
+            let observer = try await broker.connect(as: "reader")
+            let allowed = ["walker/event/acknowledge", "$collector/main/event/acknowledge", "walker/command"].map {
+                "lockstep/lab/" + $0
+            }
+            let forbidden = ["walker/event", "walker/event/acknowledged", "$collector/main/event/acknowledged"].map {
+                "lockstep/lab/" + $0
+            }
+            for user in ["serve", "operator"] {
+                let client = try await broker.connect(as: user)
+                for topic in forbidden + allowed { #expect(await client.publish(topic, "\(user)")) }
+                await observer.expectMessage(within: .seconds(120)) { $0.topic == allowed.last && $0.text == user }
+                #expect(observer.messages.filter { $0.text == user }.map(\.topic) == allowed)
+                #expect(client.refusals.count == forbidden.count)
+            }
         }
     }
 

@@ -73,7 +73,7 @@ struct NATSClusterTests {
         }
     }
 
-    @Test("lockstep-serve may read everything and publish only commands")
+    @Test("lockstep-serve may read everything and publish only commands and acknowledgements of events")
     func pageServer() async throws {
         try await withNATSCluster { cluster, credentials, _ in
             let address = BrokerAddress(host: "localhost", port: cluster.ports[0], usesTLS: true)
@@ -83,12 +83,14 @@ struct NATSClusterTests {
                 address, filters: ["lockstep/lab/arm-left/command"], version: .three,
                 tls: credentials.tls("lab/arm-left"))
             for client in [server, device] { #expect(await client.waitUntilListening(), "\(cluster.text)") }
-            for channel in ["state", "steps", "command"] {
+            for channel in ["state", "steps", "event/acknowledged", "event/acknowledge", "command"] {
                 #expect(await server.publish("lockstep/lab/arm-left/" + channel, "x"))
             }
             await device.expectMessage(within: .seconds(120)) { $0.topic == "lockstep/lab/arm-left/command" }
             await server.expectMessage(within: .seconds(120)) { $0.topic == "lockstep/lab/arm-left/command" }
-            #expect(server.messages.map(\.topic) == ["lockstep/lab/arm-left/command"])
+            #expect(
+                server.messages.map(\.topic)
+                    == ["lockstep/lab/arm-left/event/acknowledge", "lockstep/lab/arm-left/command"])
             await device.stop()
             await server.stop()
         }

@@ -1,7 +1,9 @@
 /** Start of the page: session, shell, views. */
 
 import { onUnauthorized, request } from "./core/api.js";
+import { ruleEvents } from "./core/events-store.js";
 import { fleet } from "./core/fleet-store.js";
+import { notifications } from "./core/notifications.js";
 import { parseRoute } from "./core/router.js";
 import { session } from "./core/session.js";
 import { setUpShell, showView } from "./core/shell.js";
@@ -10,6 +12,7 @@ const LOADERS = {
     fleet: () => import("./fleet/view.js"),
     map: () => import("./map/view.js"),
     device: () => import("./device/view.js"),
+    events: () => import("./events/view.js"),
     bouncer: () => import("./bouncer/view.js"),
     system: () => import("./system/view.js"),
     unknown: () => import("./system/unknown.js"),
@@ -42,8 +45,11 @@ async function start() {
     await session.load();
     await session.ready();
     fleet.start();
+    notifications.start();
+    ruleEvents.start();
     session.addEventListener("opened", () => {
         fleet.start();
+        ruleEvents.start();
         navigate();
     });
     window.addEventListener("hashchange", () => navigate());

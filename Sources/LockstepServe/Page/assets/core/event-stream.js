@@ -12,9 +12,10 @@ const SILENCE = 40_000;
  * @param {string} url
  * @param {Record<string, (data: any, id: string) => void>} handlers one for each kind of event
  * @param {(status: "connecting"|"open"|"lost") => void} [onstatus]
+ * @param {{whileHidden?: boolean}} [options] whether the stream goes on while the page is hidden
  * @returns {{close: () => void}}
  */
-export function openEvents(url, handlers, onstatus = () => {}) {
+export function openEvents(url, handlers, onstatus = () => {}, { whileHidden = false } = {}) {
     /** @type {EventSource|null} */
     let source = null;
     let delay = FIRST_DELAY;
@@ -24,7 +25,7 @@ export function openEvents(url, handlers, onstatus = () => {}) {
 
     function connect() {
         clearTimeout(timer);
-        if (isClosed || document.hidden) return;
+        if (isClosed || (document.hidden && !whileHidden)) return;
         onstatus("connecting");
         source = new EventSource(url);
         watch(ANSWER);
@@ -66,7 +67,7 @@ export function openEvents(url, handlers, onstatus = () => {}) {
 
     // Browsers allow six connections to a server without HTTP/2: hidden tabs must not keep theirs.
     function visibility() {
-        if (document.hidden) stop();
+        if (document.hidden && !whileHidden) stop();
         else if (!source) {
             delay = FIRST_DELAY;
             connect();

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {object} Route
- * @property {"fleet"|"map"|"device"|"bouncer"|"system"|"unknown"} view
+ * @property {"fleet"|"map"|"device"|"events"|"bouncer"|"system"|"unknown"} view
  * @property {string} [group] @property {string} [device]
  */
 
@@ -10,7 +10,7 @@
 export function parseRoute(hash) {
     const parts = hash.replace(/^#\/?/, "").split("?")[0].split("/").filter(Boolean).map(decode);
     if (parts.length === 0) return { view: "fleet" };
-    if (parts.length === 1 && (parts[0] === "map" || parts[0] === "system" || parts[0] === "bouncer")) return { view: parts[0] };
+    if (parts.length === 1 && ["map", "events", "bouncer", "system"].includes(parts[0])) return { view: /** @type {any} */ (parts[0]) };
     if (parts.length === 3 && (parts[0] === "device" || parts[0] === "bouncer")) {
         return { view: parts[0], group: parts[1], device: parts[2] };
     }

@@ -1,7 +1,9 @@
 /** The frame of the page: navigation, state of the connection, theme, session. */
 
-import { duration } from "../pure/format.js";
+import { badge } from "../pure/events.js";
+import { counted, duration } from "../pure/format.js";
 import { h, icon, setText } from "./dom.js";
+import { ruleEvents } from "./events-store.js";
 import { fleet } from "./fleet-store.js";
 import { session } from "./session.js";
 import { setTheme, theme } from "./theme.js";
@@ -16,6 +18,8 @@ export function setUpShell() {
     fleet.addEventListener("tick", () => updateBanner());
     fleet.addEventListener("status", () => updateBanner());
     session.addEventListener("system", () => updateBanner());
+    ruleEvents.addEventListener("change", () => updateBadge());
+    ruleEvents.addEventListener("news", (event) => announce(`New event: ${/** @type {CustomEvent} */ (event).detail.text}`));
     session.addEventListener("change", () => {
         leave.hidden = !(session.state.token_required && session.state.authenticated);
     });
@@ -60,6 +64,17 @@ function themeButton() {
 function updateLink(link) {
     link.dataset.status = fleet.status;
     setText(link, { open: "Live", connecting: "Connecting", lost: "Offline" }[fleet.status]);
+}
+
+/** The number of events that nobody has acknowledged. */
+function updateBadge() {
+    const element = /** @type {HTMLElement} */ (document.getElementById("open-events"));
+    const count = ruleEvents.openCount;
+    element.hidden = count === 0;
+    const text = badge(count);
+    if (element.dataset.count === text) return;
+    element.dataset.count = text;
+    element.replaceChildren(h("span", { "aria-hidden": "true" }, text), h("span", { class: "visually-hidden" }, `, ${counted(count, "event")} not acknowledged`));
 }
 
 /** A lost connection is shown only after some seconds, because most are over by then. */

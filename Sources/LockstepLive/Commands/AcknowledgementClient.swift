@@ -1,0 +1,152 @@
+import LockstepMQTT
+import LockstepModel
+public import LockstepWire
+import Synchronization
+
+/// Asks collectors to store a person's acknowledgements of events, and waits for their confirmation.
+///
+/// The collector that has stored the event confirms; all others ignore the request.
+public final class AcknowledgementClient: Sendable {
+    private struct Entry {
+        let key: EventReport.Key
+        let topics: [String]
+        /// The time at which the request fails, in µs of the boot clock.
+        let deadline: Int64
+        var isSent = false
+        /// The ids of the messages that the broker has not acknowledged.
+        var messages: [Int32] = []
+        let waiting: CheckedContinuation<EventAcknowledgementJSON.Confirmation, any Error>
+    }
+
+    private struct State {
+        var entries: [Int: Entry] = [:]
+        var lastID = 0
+        /// The reason why requests cannot be sent; nil if they can.
+        var problem: String? = "the connection is not established yet"
+    }
+
+    private let state = Mutex(State())
+    private let root: TopicRoot
+    private let limit: Int
+    private let wakeup: Wakeup
+
+    init(root: TopicRoot, limit: Int, wakeup: Wakeup) {
+        self.root = root
+        self.limit = limit
+        self.wakeup = wakeup
+    }
+
+    /// Acknowledges an event, and waits until a collector has stored that.
+    ///
+    /// An event that was acknowledged before keeps the time of its first acknowledgement.
+    /// - Parameters:
+    ///   - collectors: the known collectors. An event of no device goes to each of them.
+    ///   - timeout: the time to wait, in µs.
+    /// - Throws: ``CommandError``.
+    public func acknowledge(
+        _ key: EventReport.Key, collectors: some Sequence<CollectorAddress>, timeout: Int64 = 10_000_000
+    ) async throws(CommandError) -> EventAcknowledgementJSON.Confirmation {
+        let topics =
+            key.device.map { [root.topic($0, .eventAcknowledge)] }
+            ?? collectors.map { root.topic(group: $0.group, collector: $0.collector, .eventAcknowledge) }
+        let deadline = Moment.now().boot + timeout
+        do {
+            return try await withCheckedThrowingContinuation { continuation in
+                let entry = Entry(key: key, topics: topics, deadline: deadline, waiting: continuation)
+                if let error = add(entry) { return continuation.resume(throwing: error) }
+                wakeup.signal()
+            }
+        } catch {
+            throw error as? CommandError ?? .cancelled
+        }
+    }
+
+    /// Adds a request.
+    /// - Returns: the reason if it is refused.
+    private func add(_ entry: Entry) -> CommandError? {
+        state.withLock { state in
+            if let problem = state.problem { return .notConnected(problem) }
+            guard state.entries.count < limit else { return .tooManyRequests(limit: limit) }
+            state.lastID += 1
+            state.entries[state.lastID] = entry
+            return nil
+        }
+    }
+
+    /// The time at which the next request fails, in µs of the boot clock.
+    var nextDeadline: Int64? { state.withLock { $0.entries.values.map(\.deadline).min() } }
+
+    /// Sends pending requests again after a new connection. Collectors store the first acknowledgement only.
+    func didConnect() {
+        state.withLock { state in
+            state.problem = nil
+            for id in state.entries.keys {
+                state.entries[id]?.isSent = false
+                state.entries[id]?.messages = []
+            }
+        }
+    }
+
+    /// Refuses new requests until the connection is established again. Those that wait are sent again then.
+    func didDisconnect(_ problem: String) { state.withLock { $0.problem = problem } }
+
+    /// Sends new requests, and ends those whose time is over.
+    /// - Parameter send: queues a message and returns its id, or nil if there is no connection.
+    func advance(to boot: Int64, send: (MQTTMessage) throws(MQTTError) -> Int32?) {
+        finish { entries in
+            var results: [(Int, CommandError)] = []
+            for (id, entry) in entries {
+                if entry.deadline <= boot { results.append((id, .notConfirmed)) }
+                guard !entry.isSent else { continue }
+                do {
+                    var messages: [Int32] = []
+                    for topic in entry.topics {
+                        guard
+                            let message = try send(
+                                MQTTMessage(
+                                    topic: topic, payload: EventAcknowledgementJSON.encode(entry.key),
+                                    qos: .atLeastOnce))
+                        else { return results }
+                        messages.append(message)
+                    }
+                    entries[id]?.isSent = true
+                    entries[id]?.messages = messages
+                } catch {
+                    results.append((id, .refused("\(error)")))
+                }
+            }
+            return results
+        }
+    }
+
+    /// Handles the broker's acknowledgement of a message.
+    func didPublish(_ message: Int32, refusal: MQTTError?) {
+        guard let refusal else { return }
+        finish { entries in
+            entries.filter { $0.value.messages.contains(message) }.map { ($0.key, .refused(refusal.description)) }
+        }
+    }
+
+    /// Handles the confirmation of a collector.
+    func handle(_ confirmation: EventAcknowledgementJSON.Confirmation) {
+        let waiting = state.withLock { state in
+            let ids = state.entries.filter { $0.value.key == confirmation.key }.map(\.key)
+            return ids.compactMap { state.entries.removeValue(forKey: $0)?.waiting }
+        }
+        for continuation in waiting { continuation.resume(returning: confirmation) }
+    }
+
+    /// Ends all requests.
+    func close() {
+        didDisconnect("the server is stopping")
+        finish { entries in entries.keys.map { ($0, .cancelled) } }
+    }
+
+    /// Resumes the tasks whose requests have failed.
+    private func finish(_ body: (inout [Int: Entry]) -> [(Int, CommandError)]) {
+        let results = state.withLock { state in
+            body(&state.entries).map { (state.entries.removeValue(forKey: $0.0)?.waiting, $0.1) }
+        }
+        for (continuation, error) in results { continuation?.resume(throwing: error) }
+    }
+}

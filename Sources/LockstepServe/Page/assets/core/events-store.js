@@ -1,0 +1,112 @@
+/**
+ * The last events of rules. All tabs of a browser share one connection, because browsers allow only six to a server: one
+ * tab receives the events, also while it is hidden, and passes them on.
+ */
+
+import { isNews, keyOf, unacknowledged } from "../pure/events.js";
+import { request } from "./api.js";
+import { now } from "./clock.js";
+import { openEvents } from "./event-stream.js";
+
+const NAME = "lockstep.events";
+
+class EventStore extends EventTarget {
+    /** @type {Map<string, import("../pure/events.js").RuleEvent>} */
+    events = new Map();
+    hasLoaded = false;
+    /** Whether this tab receives the events from the server. */
+    isLeader = false;
+    /** @type {BroadcastChannel|null} */
+    #channel = null;
+    /** @type {{close: () => void}|null} */
+    #stream = null;
+
+    /** Call it again after a new session. */
+    start() {
+        if (this.isLeader) {
+            this.#open();
+        } else if (!this.#channel) {
+            // Without a secure context there are no locks: then each tab has its own connection.
+            if (!navigator.locks) {
+                this.#lead();
+                return;
+            }
+            this.#channel = new BroadcastChannel(NAME);
+            this.#channel.onmessage = ({ data }) => this.#hear(data);
+            this.#channel.postMessage({ ask: true });
+            // Held until the tab is closed; then another tab goes on.
+            navigator.locks.request(NAME, () => {
+                this.#lead();
+                return new Promise(() => {});
+            });
+        }
+    }
+
+    get openCount() {
+        return unacknowledged(this.events.values()).length;
+    }
+
+    /** Acknowledges an event on the server. @param {import("../pure/events.js").RuleEvent} event */
+    async acknowledge(event) {
+        const reply = await request(`/events/${event.id}/acknowledge`, { method: "POST", query: { device: event.device } });
+        this.#add([{ ...event, acknowledged: reply.acknowledged }]);
+    }
+
+    /** Loads older events from the store. Returns whether there are more. */
+    async loadOlder() {
+        const oldest = Math.min(...[...this.events.values()].map(({ id }) => id));
+        const { events, next } = await request("/events", { query: { limit: 200, before: Number.isFinite(oldest) ? oldest : undefined } });
+        this.#add(events);
+        return next !== null;
+    }
+
+    #lead() {
+        this.isLeader = true;
+        this.#open();
+    }
+
+    #open() {
+        this.#stream?.close();
+        this.#stream = openEvents("/api/v1/events", {
+            event: (event) => this.#tell({ events: [event] }),
+            // All of them: another tab may have begun to listen meanwhile.
+            ready: () => this.#tell({ events: [...this.events.values()], loaded: true }),
+        }, undefined, { whileHidden: Boolean(this.#channel) });
+    }
+
+    /** Passes a message of the server on to all tabs. */
+    #tell(message) {
+        this.#channel?.postMessage(message);
+        this.#hear(message);
+    }
+
+    /** Takes a message of another tab, or of this one. */
+    #hear({ ask, events, loaded }) {
+        if (ask) {
+            if (this.isLeader && this.hasLoaded) this.#channel?.postMessage({ events: [...this.events.values()], loaded: true });
+            return;
+        }
+        this.#add(events, loaded);
+    }
+
+    /** @param {import("../pure/events.js").RuleEvent[]} events @param {boolean} [loaded] whether all events are there now */
+    #add(events, loaded = false) {
+        let isChanged = false;
+        for (const event of events) {
+            const key = keyOf(event);
+            const known = this.events.get(key);
+            if (known && (known.acknowledged || !event.acknowledged)) continue;
+            this.events.set(key, event);
+            isChanged = true;
+            if (!known && this.hasLoaded && isNews(event, now())) this.dispatchEvent(new CustomEvent("news", { detail: event }));
+        }
+        if (loaded && !this.hasLoaded) {
+            this.hasLoaded = true;
+            isChanged = true;
+        }
+        // Before the first events are complete, each would draw the list again.
+        if (isChanged && this.hasLoaded) this.dispatchEvent(new Event("change"));
+    }
+}
+
+export const ruleEvents = new EventStore();

@@ -1,0 +1,36 @@
+/** Events of rules: their identity, their order, and which are news. Pure functions. */
+
+/**
+ * @typedef {object} RuleEvent
+ * @property {number} id @property {string} rule @property {string|null} device GROUP/DEVICE; null for the collector
+ * @property {number} t µs @property {number} at µs @property {number} [value] @property {string} text
+ * @property {boolean} late @property {number} [acknowledged] µs
+ */
+
+/** An event that is older than this when it arrives was missed, for example because the server started later. */
+const NEWS = 60e6;
+
+/** What identifies an event: several collectors may use the same number. @param {RuleEvent} event */
+export function keyOf(event) {
+    return `${event.device ?? ""} ${event.rule} ${event.t}`;
+}
+
+/** Newest first. @param {Iterable<RuleEvent>} events */
+export function newestFirst(events) {
+    return [...events].sort((a, b) => b.at - a.at || b.id - a.id);
+}
+
+/** @param {Iterable<RuleEvent>} events */
+export function unacknowledged(events) {
+    return [...events].filter(({ acknowledged }) => !acknowledged);
+}
+
+/** Whether someone should be told about an event that has just arrived. @param {RuleEvent} event @param {number} now µs */
+export function isNews(event, now) {
+    return !event.acknowledged && now - event.at < NEWS;
+}
+
+/** The short text of a number of events in a badge. @param {number} count */
+export function badge(count) {
+    return count > 99 ? "99+" : String(count);
+}

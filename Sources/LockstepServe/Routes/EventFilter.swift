@@ -1,0 +1,78 @@
+import LockstepHTTP
+import LockstepModel
+import LockstepStore
+import LockstepWire
+
+/// A checked query of events of rules.
+struct EventFilter: Hashable, Sendable {
+    /// The names of the parameters.
+    static let parameters = ["from", "to", "limit", "before", "group", "device", "rule"]
+
+    private static let maximumEvents = 10_000
+
+    let from: Timestamp?
+    let to: Timestamp?
+    let limit: Int
+    /// Only events with a lower number.
+    let before: Int64
+    let group: GroupID?
+    let device: DeviceAddress?
+    let rule: String?
+
+    /// Reads the parameters.
+    /// - Throws: ``Problem`` for an invalid parameter.
+    init(_ call: APICall, now: Timestamp) throws(Problem) {
+        from = try call.query.time("from", now: now)
+        to = try call.query.time("to", now: now)
+        if let from, let to, from > to { throw .badRequest("'from' is later than 'to': swap them") }
+        limit = try call.query.number("limit", in: 1...Self.maximumEvents) ?? 1000
+        before = Int64(try call.query.number("before", in: 1...Self.maximumNumber) ?? .max)
+        group = try call.group()
+        device = try call.query.value("device") { try DeviceAddress.parse($0) }
+        rule = call.query.all("rule").first
+    }
+
+    /// The highest number of an event that a JavaScript number represents exactly.
+    static let maximumNumber = 9_007_199_254_740_991
+
+    /// Returns the events of a store, newest first. There is one more than the limit if there are more.
+    func events(in reader: StoreReader, _ cancellation: QueryCancellation) throws -> [EventReport] {
+        if let group, let device, device.group != group { return [] }
+        return try reader.events(
+            of: device, group: group, rule: rule, from: from, to: to, before: before, limit: limit + 1,
+            cancellation: cancellation
+        ).reversed().map { EventReport($0) }
+    }
+
+    /// Returns those of some events that the filter selects, by descending number. There is one more than the limit if
+    /// there are more.
+    func events(of events: [EventReport]) -> [EventReport] {
+        let selected = events.filter { event in
+            event.id < before && from.map { event.key.time >= $0 } ?? true && to.map { event.key.time < $0 } ?? true
+                && group.map { event.key.device?.group == $0 } ?? true
+                && device.map { event.key.device == $0 } ?? true && rule.map { event.key.rule == $0 } ?? true
+        }
+        return Array(selected.sorted { ($0.id, $0.at) > ($1.id, $1.at) }.prefix(limit + 1))
+    }
+
+    /// Returns the document `{"events":[…],"next":…}`. `next` is the parameter `before` of the next events, or null.
+    func json(of found: [EventReport]) -> [UInt8] {
+        let events = found.prefix(limit)
+        var object = JSONObjectWriter(reservingCapacity: 256 * events.count + 32)
+        object.member("events", events) { writer, event in writer.object { EventJSON.write(event, into: &$0) } }
+        object.member("next", orNull: found.count > limit ? events.last?.id : nil)
+        return object.finish()
+    }
+}
+
+extension DeviceAddress {
+    /// Parses `GROUP/DEVICE`.
+    /// - Throws: ``Problem`` for any other text.
+    static func parse(_ text: String) throws(Problem) -> DeviceAddress {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let group = GroupID(rawValue: String(parts[0])),
+            let device = DeviceID(rawValue: String(parts[1]))
+        else { throw .badRequest("device: '\(text.prefix(80))' is not a device: use GROUP/DEVICE") }
+        return DeviceAddress(group: group, device: device)
+    }
+}

@@ -1,0 +1,91 @@
+import HTTPTypes
+import Hummingbird
+import LockstepHTTP
+import LockstepLive
+import LockstepModel
+import LockstepStore
+import LockstepWire
+import Logging
+
+/// The events of rules, and their acknowledgement.
+///
+/// They come from the store, if there is one, and otherwise from the messages since the start.
+struct EventRoutes {
+    let feed: LiveFeed
+    let store: StorePool
+    let hasStore: Bool
+    let live: LiveRoutes
+    let logger: Logger
+
+    func add(to routes: inout RouteTable<APIHandler>) {
+        routes.add(
+            Route("GET", "/api/v1/events", right: .read, parameters: EventFilter.parameters)
+        ) { call in
+            if Self.acceptsStream(call.request.headers[.accept]) { return try stream(call) }
+            let filter = try EventFilter(call, now: Moment.now().wall)
+            guard hasStore else { return Response(json: filter.json(of: filter.events(of: feed.picture.events))) }
+            let events = try await store.read { try filter.events(in: $0, $1) }
+            return Response(json: filter.json(of: events))
+        }
+        routes.add(
+            Route("POST", "/api/v1/events/{id}/acknowledge", right: .operate, parameters: ["device"])
+        ) { call in
+            let key = try await event(call)
+            logger.info(
+                "event acknowledged",
+                metadata: ["rule": "\(key.rule)", "device": "\(key.device.map { "\($0)" } ?? "collector")"])
+            do {
+                let confirmation = try await feed.acknowledgements.acknowledge(
+                    key, collectors: feed.picture.read { Array($0.collectors.keys) })
+                var object = JSONObjectWriter()
+                object.member("id", confirmation.id)
+                object.member("acknowledged", confirmation.acknowledged.microseconds)
+                return Response(json: object.finish())
+            } catch let error as CommandError { throw CommandRoutes.problem(error) }
+        }
+    }
+
+    /// Returns whether a client prefers Server-Sent Events to a document.
+    static func acceptsStream(_ accept: String?) -> Bool {
+        let first = accept?.split(separator: ",").first?.prefix { $0 != ";" }
+        return first?.filter { $0 != " " }.lowercased() == "text/event-stream"
+    }
+
+    private func stream(_ call: APICall) throws(Problem) -> Response {
+        if let name = EventFilter.parameters.first(where: { !call.query.all($0).isEmpty }) {
+            throw .badRequest(
+                "the parameter '\(name)' is not for 'Accept: text/event-stream', which sends all events: leave it out")
+        }
+        let last = HTTPField.Name("Last-Event-ID").flatMap { call.request.headers[$0] }
+        return try live.respond(call, live.streams.events) {
+            () throws(SubscriptionError) in try feed.picture.subscribeToEvents(after: last)
+        }
+    }
+
+    /// Returns the event in the path.
+    /// - Throws: ``Problem`` if there is none, or if several collectors use its number.
+    private func event(_ call: APICall) async throws -> EventReport.Key {
+        let text = call.path["id"] ?? ""
+        guard let id = Int64(text), (1...Int64(EventFilter.maximumNumber)).contains(id) else {
+            throw Problem.badRequest("'\(text.prefix(80))' is not the number of an event: use its 'id'")
+        }
+        let device = try call.query.value("device") { try DeviceAddress.parse($0) }
+        var keys = Set(
+            feed.picture.events.filter { $0.id == id && $0.key.device == device ?? $0.key.device }.map(\.key))
+        if keys.isEmpty, hasStore {
+            let stored = try await store.read { reader, cancellation in
+                try reader.events(of: device, after: id - 1, before: id + 1, cancellation: cancellation)
+            }
+            keys = Set(stored.map { EventReport($0).key })
+        }
+        guard let key = keys.first else {
+            throw Problem.notFound("there is no event \(id): GET /api/v1/events lists the events")
+        }
+        guard keys.count == 1 else {
+            throw Problem(
+                status: 409, title: "Ambiguous",
+                detail: "several collectors have an event \(id): add the parameter 'device' with GROUP/DEVICE")
+        }
+        return key
+    }
+}
