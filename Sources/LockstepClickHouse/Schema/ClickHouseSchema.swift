@@ -82,8 +82,12 @@ struct ClickHouseSchema {
                 "states",
                 """
                 SELECT device_id, seq, latest.1 AS state, latest.2 AS since, latest.3 AS previous, latest.4 AS reason
-                FROM (SELECT device_id, seq, argMax((state, since, previous, reason), version) AS latest
-                FROM received_states GROUP BY device_id, seq)
+                FROM (SELECT device_id, seq, argMax((state, since, previous, reason), version) AS latest,
+                \(Fence.sql("max(version)")) AS claim FROM received_states GROUP BY device_id, seq)
+                ANY LEFT JOIN (SELECT device_id, groupArray(token) AS tokens, groupArray(first) AS firsts
+                FROM (SELECT device_id, \(Fence.sql("version")) AS token, min(seq) AS first FROM received_states
+                GROUP BY device_id, token) GROUP BY device_id) USING device_id
+                WHERE NOT arrayExists((later, start) -> later > claim AND start <= seq, tokens, firsts)
                 """
             ),
             ("batches", Self.ranges(of: "received_batches")),
