@@ -17,6 +17,9 @@ struct ClusterTopics {
     /// The topic of the last will of an owner's connection.
     func lost(_ share: CollectorShare) -> String { "\(prefix)/lost/\(share)" }
 
+    /// The topic of the probes of claims, see ``LeaseClaim``.
+    func probe(_ share: CollectorShare) -> String { "\(prefix)/probe/\(share)" }
+
     /// Returns the kind and the last level of a topic.
     func parse(_ topic: String) -> (kind: Substring, name: Substring)? {
         guard topic.hasPrefix(prefix + "/") else { return nil }

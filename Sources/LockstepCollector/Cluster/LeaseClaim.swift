@@ -4,12 +4,17 @@ import LockstepModel
 ///
 /// All collectors that claim a share use the same client id for it. The broker ends the connection of the previous one
 /// when another connects, and from then on processes nothing that the previous one sends. A claim therefore reads the
-/// retained record of the last claim, and publishes a higher token, with no other claim in between. The claim holds when
-/// the broker has confirmed the record and returned it, which shows that all earlier records have been received.
+/// retained record of the last claim, and publishes a higher token, with no other claim in between.
+///
+/// A broker does not report that there is no retained record. The claim publishes a probe that the broker returns after
+/// the retained record. It must not publish a record before: a lower token would replace that of the last claim.
 struct LeaseClaim {
     enum Phase: Equatable {
         case starting
-        case claiming(FencingToken, isConfirmed: Bool, isReturned: Bool)
+        /// The probe is published.
+        case probing
+        /// The record is published, and not confirmed yet.
+        case claiming(FencingToken)
         case held(FencingToken)
         /// Another collector has claimed the share.
         case lost
@@ -32,51 +37,40 @@ struct LeaseClaim {
     /// The token, if the lease is held.
     var token: FencingToken? { if case .held(let token) = phase { token } else { nil } }
 
-    /// The token that was published last, also if the claim does not hold yet.
+    /// The token that was published, also if the claim does not hold yet.
     var published: FencingToken? {
         switch phase {
-        case .starting, .lost: nil
-        case .claiming(let token, _, _), .held(let token): token
+        case .starting, .probing, .lost: nil
+        case .claiming(let token), .held(let token): token
         }
     }
 
-    /// The broker has granted the subscription to the lease's topic.
-    /// - Returns: the record to publish.
-    mutating func subscribed() -> LeaseRecord? { phase == .starting ? claim() : nil }
+    /// The broker has granted the subscriptions to the lease and to the probe.
+    /// - Returns: whether to publish the probe.
+    mutating func subscribed() -> Bool {
+        guard phase == .starting else { return false }
+        phase = .probing
+        return true
+    }
+
+    /// The broker has returned the probe of a claim.
+    /// - Returns: the record to publish, or nil if the probe is of another claim.
+    mutating func returned(_ owner: LeaseOwner) -> LeaseRecord? {
+        guard phase == .probing, owner == self.owner else { return nil }
+        let token = FencingToken(rawValue: max(highest.rawValue == .max ? .max : highest.rawValue + 1, floor))
+        phase = .claiming(token)
+        return LeaseRecord(token: token, owner: owner)
+    }
 
     /// A record was received.
-    /// - Returns: the record to publish, if an earlier claim has the same or a higher token.
-    mutating func received(_ record: LeaseRecord) -> LeaseRecord? {
+    mutating func received(_ record: LeaseRecord) {
         highest = max(highest, record.token)
-        switch phase {
-        case .starting, .lost: return nil
-        case .claiming(let token, let isConfirmed, _):
-            guard record != LeaseRecord(token: token, owner: owner) else {
-                settle(token, isConfirmed: isConfirmed, isReturned: true)
-                return nil
-            }
-            return record.token >= token ? claim() : nil
-        case .held(let token):
-            if record.token > token || (record.token == token && record.owner != owner) { phase = .lost }
-            return nil
-        }
+        guard let published, record.owner != owner else { return }
+        if record.token >= published { phase = .lost }
     }
 
     /// The broker has confirmed a published record.
     mutating func confirmed(_ record: LeaseRecord) {
-        guard case .claiming(let token, _, let isReturned) = phase, record.token == token else { return }
-        settle(token, isConfirmed: true, isReturned: isReturned)
-    }
-
-    private mutating func claim() -> LeaseRecord {
-        let token = FencingToken(rawValue: max(highest.rawValue == .max ? .max : highest.rawValue + 1, floor))
-        phase = .claiming(token, isConfirmed: false, isReturned: false)
-        return LeaseRecord(token: token, owner: owner)
-    }
-
-    private mutating func settle(_ token: FencingToken, isConfirmed: Bool, isReturned: Bool) {
-        phase =
-            isConfirmed && isReturned
-            ? .held(token) : .claiming(token, isConfirmed: isConfirmed, isReturned: isReturned)
+        if phase == .claiming(record.token) { phase = .held(record.token) }
     }
 }

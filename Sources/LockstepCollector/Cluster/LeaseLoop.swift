@@ -10,7 +10,13 @@ final class LeaseLoop {
     private let topics: ClusterTopics
     private let link: BrokerLink
     private var claim: LeaseClaim
-    private var inbox: [LeaseRecord] = []
+    private enum Received {
+        case record(LeaseRecord)
+        case probe(LeaseOwner)
+    }
+    private var inbox: [Received] = []
+    /// The number of granted subscriptions.
+    private var granted = 0
     /// The published records that the broker has not confirmed yet.
     private var unconfirmed: [Int32: (record: LeaseRecord, sentAt: Int64)] = [:]
     private var renewAt = Int64.max
@@ -24,7 +30,9 @@ final class LeaseLoop {
         let now = Moment.now()
         claim = LeaseClaim(owner, floor: UInt32(clamping: now.wall.microseconds / 1_000_000))
         let will = MQTTMessage(topic: topics.lost(lease.share), payload: Array(owner.description.utf8))
-        link = BrokerLink(wakeup: lease.renewer, version: configuration.collector.mqttVersion) { version in
+        // With MQTT 3.1.1, a client receives the messages that it publishes itself. With MQTT 5, `BrokerLink` suppresses
+        // them.
+        link = BrokerLink(wakeup: lease.renewer, version: .three) { version in
             MQTTOptions(
                 address: configuration.collector.broker,
                 clientID: "lockstep-lease-\(configuration.cluster)-\(lease.share)",
@@ -38,7 +46,11 @@ final class LeaseLoop {
         var hasConnected = false
         link.mayConnect = { !hasConnected }
         link.onMessage = { [unowned self] message in
-            if let record = LeaseRecord(message.payload) { inbox.append(record) }
+            if message.topic == topics.lease(lease.share) {
+                if let record = LeaseRecord(message.payload) { inbox.append(.record(record)) }
+            } else if let owner = LeaseOwner(String(decoding: message.payload, as: UTF8.self)) {
+                inbox.append(.probe(owner))
+            }
         }
         while !lease.isReleasing, lease.end == nil {
             link.wait(until: .now + .milliseconds(500))
@@ -46,7 +58,12 @@ final class LeaseLoop {
                 if case .connected = event { hasConnected = true }
                 handle(event)
             }
-            for record in inbox { if let claimed = claim.received(record) { publish(claimed) } }
+            for received in inbox {
+                switch received {
+                case .record(let record): claim.received(record)
+                case .probe(let owner): if let record = claim.returned(owner) { publish(record) }
+                }
+            }
             inbox = []
             if claim.phase == .lost { lease.end("another collector has claimed the share") }
             renewIfDue()
@@ -63,12 +80,17 @@ final class LeaseLoop {
     private func handle(_ event: BrokerLink.Event) {
         switch event {
         case .connected:
-            do { try link.subscribe(to: topics.lease(lease.share), qos: .atLeastOnce) } catch { lease.end("\(error)") }
+            do {
+                for topic in [topics.lease(lease.share), topics.probe(lease.share)] {
+                    try link.subscribe(to: topic, qos: .atLeastOnce)
+                }
+            } catch { lease.end("\(error)") }
         case .subscribed(_, let isGranted):
             guard isGranted else {
                 return lease.end("the broker refuses to let this user read '\(topics.lease(lease.share))'")
             }
-            if let record = claim.subscribed() { publish(record) }
+            granted += 1
+            if granted == 2, claim.subscribed() { publishProbe() }
         case .published(let id, let refusal):
             guard let sent = unconfirmed.removeValue(forKey: id) else { return }
             if let refusal { return lease.end("the broker refuses the claim: \(refusal)") }
@@ -85,6 +107,12 @@ final class LeaseLoop {
         let isRequested = lease.takeRequest()
         guard isRequested || lease.token == nil || now >= renewAt else { return }
         publish(LeaseRecord(token: token, owner: owner))
+    }
+
+    private func publishProbe() {
+        do {
+            try link.publish(MQTTMessage(topic: topics.probe(lease.share), payload: Array(owner.description.utf8)))
+        } catch { lease.end("\(error)") }
     }
 
     private func publish(_ record: LeaseRecord) {

@@ -8,47 +8,45 @@ struct LeaseClaimTests {
     private let mine = LeaseOwner(collector: CollectorID(unchecked: "a"), claim: 1)
     private let other = LeaseOwner(collector: CollectorID(unchecked: "b"), claim: 2)
 
-    @Test("a claim holds when the broker has confirmed and returned it")
+    @Test("a claim is published after the probe has returned, and holds when the broker has confirmed it")
     func held() throws {
         var claim = LeaseClaim(mine, floor: 100)
-        let record = try #require(claim.subscribed())
+        expectNothing(claim.returned(mine))
+        let isProbing = claim.subscribed()
+        #expect(isProbing)
+        expectNothing(claim.returned(other))
+        let record = claim.returned(mine)
         #expect(record == LeaseRecord(token: token(100), owner: mine))
-        #expect(claim.received(record) == nil && claim.token == nil)
-        claim.confirmed(record)
+        #expect(claim.token == nil)
+        claim.received(LeaseRecord(token: token(100), owner: mine))
+        #expect(claim.token == nil)
+        claim.confirmed(LeaseRecord(token: token(100), owner: mine))
         #expect(claim.token == token(100))
     }
 
-    @Test("a claim has a higher token than the earlier one, also if the clock was set back")
+    @Test("a claim has a higher token than the earlier one, also if the clock was set back or the share is free")
     func higher() throws {
-        var claim = LeaseClaim(mine, floor: 100)
-        let first = try #require(claim.subscribed())
-        claim.confirmed(first)
-        let second = try #require(claim.received(LeaseRecord(token: token(500), owner: other)))
-        #expect(second.token == token(501))
-        // The broker confirms the first record late, and returns it.
-        claim.confirmed(first)
-        #expect(claim.received(first) == nil && claim.token == nil)
-        claim.confirmed(second)
-        #expect(claim.received(second) == nil && claim.token == token(501))
-    }
-
-    @Test("a free share keeps its token")
-    func free() throws {
-        var claim = LeaseClaim(mine, floor: 100)
-        let free = try #require(LeaseRecord(LeaseRecord(token: token(700), owner: nil).payload))
-        #expect(claim.received(free) == nil)
-        #expect(claim.subscribed()?.token == token(701))
+        for owner in [other, nil] {
+            var claim = LeaseClaim(mine, floor: 100)
+            _ = claim.subscribed()
+            let earlier = try #require(LeaseRecord(LeaseRecord(token: token(500), owner: owner).payload))
+            claim.received(earlier)
+            let record = claim.returned(mine)
+            #expect(record?.token == token(501))
+        }
     }
 
     @Test("a lease is lost when another collector claims it, but not by a renewal")
     func lost() throws {
         var claim = LeaseClaim(mine, floor: 100)
-        let record = try #require(claim.subscribed())
+        _ = claim.subscribed()
+        let published = claim.returned(mine)
+        let record = try #require(published)
         claim.confirmed(record)
-        _ = claim.received(record)
-        #expect(claim.received(record) == nil && claim.token == token(100))
-        #expect(claim.received(LeaseRecord(token: token(101), owner: other)) == nil && claim.phase == .lost)
-        #expect(claim.received(LeaseRecord(token: token(102), owner: other)) == nil && claim.token == nil)
+        claim.received(record)
+        #expect(claim.token == token(100))
+        claim.received(LeaseRecord(token: token(101), owner: other))
+        #expect(claim.phase == .lost && claim.token == nil)
     }
 
     @Test("records are read as they are written", arguments: ["7 a:18446744073709551615", "7"])
@@ -65,11 +63,15 @@ struct LeaseClaimTests {
     func contention(seed: UInt64) {
         var random = SeededGenerator(seed)
         var broker = ExclusiveBroker()
-        for _ in 0..<400 { broker.step(&random) }
+        for _ in 0..<1500 { broker.step(&random) }
         #expect(broker.granted.count > 5)
         for (earlier, later) in zip(broker.granted, broker.granted.dropFirst()) {
             #expect(earlier.token < later.token, "seed \(seed)")
         }
+    }
+
+    private func expectNothing(_ record: LeaseRecord?, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(record == nil, sourceLocation: sourceLocation)
     }
 
     private func token(_ value: UInt32) -> FencingToken { FencingToken(rawValue: value) }
@@ -80,15 +82,12 @@ private struct ExclusiveBroker {
     private struct Client {
         var claim: LeaseClaim
         /// What the broker has sent and the collector has not handled yet.
-        var inbox: [Message]
+        var inbox: [FromBroker] = []
         /// What the collector has sent and the broker has not handled yet.
-        var outbox: [LeaseRecord?]
+        var outbox: [ToBroker] = [.subscribe]
     }
-    private enum Message {
-        case subscribed
-        case record(LeaseRecord)
-        case confirmed(LeaseRecord)
-    }
+    private enum ToBroker { case subscribe, probe, record(LeaseRecord) }
+    private enum FromBroker { case subscribed, returned(LeaseOwner), record(LeaseRecord), confirmed(LeaseRecord) }
 
     private var clients: [Client] = []
     /// The client whose connection is open.
@@ -100,36 +99,43 @@ private struct ExclusiveBroker {
     var granted: [(client: Int, token: FencingToken)] { grants.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 
     mutating func step(_ random: inout SeededGenerator) {
-        switch Int.random(in: 0..<12, using: &random) {
+        switch Int.random(in: 0..<30, using: &random) {
         case 0:
             // The clocks of the collectors differ.
             let owner = LeaseOwner(collector: CollectorID(unchecked: "c"), claim: UInt64(clients.count))
-            let floor = UInt32.random(in: 1...200, using: &random)
-            clients.append(Client(claim: LeaseClaim(owner, floor: floor), inbox: [], outbox: [nil]))
+            clients.append(Client(claim: LeaseClaim(owner, floor: .random(in: 1...200, using: &random))))
             current = clients.count - 1
-        case 1...5:
-            // The broker handles what the connected client has sent. Nothing else reaches it.
-            guard let current, !clients[current].outbox.isEmpty else { return }
-            guard let record = clients[current].outbox.removeFirst() else {
-                clients[current].inbox += [.subscribed] + (retained.map { [.record($0)] } ?? [])
-                return
+        case 1...15: if let current { receive(from: current, &random) }
+        default:
+            if let index = clients.indices.suffix(4).randomElement(using: &random), !clients[index].inbox.isEmpty {
+                handle(clients[index].inbox.removeFirst(), in: index)
             }
+        }
+    }
+
+    /// The broker handles what the connected client has sent. Nothing else reaches it.
+    private mutating func receive(from index: Int, _ random: inout SeededGenerator) {
+        guard !clients[index].outbox.isEmpty else { return }
+        switch clients[index].outbox.removeFirst() {
+        case .subscribe: clients[index].inbox += [.subscribed] + (retained.map { [.record($0)] } ?? [])
+        case .probe: clients[index].inbox.append(.returned(clients[index].claim.owner))
+        case .record(let record):
             retained = record
-            clients[current].inbox +=
+            clients[index].inbox +=
                 Bool.random(using: &random)
                 ? [.record(record), .confirmed(record)] : [.confirmed(record), .record(record)]
-        default:
-            guard let index = clients.indices.randomElement(using: &random), !clients[index].inbox.isEmpty else {
-                return
-            }
-            switch clients[index].inbox.removeFirst() {
-            case .subscribed: if let record = clients[index].claim.subscribed() { clients[index].outbox.append(record) }
-            case .record(let record):
-                if let next = clients[index].claim.received(record) { clients[index].outbox.append(next) }
-            case .confirmed(let record): clients[index].claim.confirmed(record)
-            }
-            if let token = clients[index].claim.token { grants[index] = token }
         }
+    }
+
+    private mutating func handle(_ message: FromBroker, in index: Int) {
+        switch message {
+        case .subscribed: if clients[index].claim.subscribed() { clients[index].outbox.append(.probe) }
+        case .returned(let owner):
+            if let record = clients[index].claim.returned(owner) { clients[index].outbox.append(.record(record)) }
+        case .record(let record): clients[index].claim.received(record)
+        case .confirmed(let record): clients[index].claim.confirmed(record)
+        }
+        if let token = clients[index].claim.token { grants[index] = token }
     }
 }
 

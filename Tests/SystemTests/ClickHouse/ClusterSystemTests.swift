@@ -106,12 +106,13 @@ struct ClusterSystemTests {
         _ step: String, _ server: TestClickHouse, _ collectors: [String: RunningProgram]
     ) async throws {
         let before = (try? await counts(server)) ?? [:]
-        let isReached = try await eventually(within: .seconds(90)) {
+        let isReached = await eventually(within: .seconds(90)) {
             guard let now = try? await counts(server) else { return false }
             return Self.devices.allSatisfy { now[$0, default: 0] > before[$0, default: 0] + 20 }
         }
         let logs = collectors.map { "\($0.key): \($0.value.text.suffix(3000))" }.joined(separator: "\n")
-        try #require(isReached, "\(step): \(before)\n\(try await counts(server))\n\(logs)")
+        let after = (try? await counts(server)) ?? [:]
+        try #require(isReached, "\(step): \(before)\n\(after)\n\(logs)")
     }
 
     private func counts(_ server: TestClickHouse) async throws -> [String: Int] {
