@@ -132,7 +132,7 @@ struct CollectorCommand: AsyncParsableCommand {
         }
         if let shares {
             // Wrong settings of the store are an error at the start, as without a cluster.
-            try openStore().close()
+            try await check(openStore)
             let cluster = ClusterConfiguration(cluster: shares.cluster, shares: shares.shares, collector: configuration)
             return try await run(
                 ClusterCollector(cluster, logger: logger, supervisor: Supervisor(), makeStore: openStore))
@@ -144,6 +144,17 @@ struct CollectorCommand: AsyncParsableCommand {
             services.append(.init(service: await ReloadSignals { collector.reloadRules() }))
         }
         try await run(collector, services)
+    }
+
+    /// Opens the store once. Collectors of a cluster that start together may disturb each other while they create tables,
+    /// so that this is tried again.
+    private func check(_ openStore: () throws -> any SampleStore) async throws {
+        for _ in 1...4 {
+            do { return try openStore().close() } catch let error as StoreError where error.code == .other {
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+        try openStore().close()
     }
 
     private func run(
