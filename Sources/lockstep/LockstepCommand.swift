@@ -23,7 +23,7 @@ struct LockstepCommand: ParsableCommand {
         subcommands: [
             DevicesCommand.self, WatchCommand.self, QueryCommand.self, ExportCommand.self, VerifyCommand.self,
             ClockCommand.self, CommandCommand.self, DoctorCommand.self, AnalyzeCommand.self, RefineCommand.self,
-            SimulateCommand.self,
+            SimulateCommand.self, CopyCommand.self,
             ServeCommand.self,
             RulesCommand.self, DeliveriesCommand.self,
         ])
