@@ -86,15 +86,7 @@ extension ClickHouseStore {
             transaction.urgentDevices.insert(device)
         }
         for entry in group.transitions {
-            let change = entry.transition
-            transaction.states.append(devices[try self.change(entry.device)].id)
-            transaction.states.append(change.seq)
-            transaction.states.append(change.to.rawValue)
-            transaction.states.append(change.since.microseconds)
-            transaction.states.append(change.from?.rawValue)
-            transaction.states.append(change.reason)
-            transaction.states.append(nextVersion())
-            transaction.states.endRow()
+            append(entry.transition, of: devices[try change(entry.device)].id, to: &transaction.states)
         }
         let room = options.rejectedLimit - storedRejections - transaction.rejected.count
         for message in group.rejected.prefix(max(0, room)) {

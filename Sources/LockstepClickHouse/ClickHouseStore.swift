@@ -34,7 +34,7 @@ public final class ClickHouseStore: SampleStore {
     /// All known devices.
     var devices: [DeviceRecord] = []
     var deviceIndexes: [DeviceAddress: Int] = [:]
-    private var addresses: [Int64: DeviceAddress] = [:]
+    var addresses: [Int64: DeviceAddress] = [:]
     /// The devices whose batch numbers have been read.
     var loadedNumbers: Set<Int> = []
     var scopeKeys: [DeviceEpoch] = []
@@ -43,10 +43,12 @@ public final class ClickHouseStore: SampleStore {
     /// The time of the newest sample of each series that has been looked up; nil if there is no sample.
     var newest: [SeriesKey: Int64?] = [:]
     /// The devices whose counters have changed since they were last written.
-    private var dirtyDevices: Set<Int> = []
+    var dirtyDevices: Set<Int> = []
     private var devicesWritten = ContinuousClock.now
     private var lastCommit: ContinuousClock.Instant?
-    private var lastVersion: UInt64 = 0
+    var lastVersion: UInt64 = 0
+    /// The claim that the store writes for, or nil if no other collector writes about the same devices.
+    var token: FencingToken?
     var storedConflicts = 0
     var storedRejections = 0
     var transaction = Transaction()
@@ -166,16 +168,17 @@ public final class ClickHouseStore: SampleStore {
 
     /// Returns a number that is higher than all earlier ones, also those of earlier runs.
     func nextVersion() -> UInt64 {
-        lastVersion = max(lastVersion + 1, UInt64(clamping: Moment.now().wall.microseconds))
+        // With a token, the clock does not matter.
+        lastVersion = max(lastVersion + 1, token == nil ? UInt64(clamping: Moment.now().wall.microseconds) : 0)
         return lastVersion
     }
 
-    private func insert(_ rows: RowBinary, into table: String, _ columns: [String]) throws(StoreError) {
+    func insert(_ rows: RowBinary, into table: String, _ columns: [String]) throws(StoreError) {
         guard !rows.isEmpty else { return }
         try client.insert(rows.bytes, into: table, columns: columns)
     }
 
-    private func write(_ records: [DeviceRecord]) throws(StoreError) {
+    func write(_ records: [DeviceRecord]) throws(StoreError) {
         guard !records.isEmpty else { return }
         let version = nextVersion()
         var rows = RowBinary()

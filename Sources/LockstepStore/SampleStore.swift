@@ -29,6 +29,14 @@ public protocol SampleStore: AnyObject {
     /// - Throws: an error of the store if the snapshots cannot be read.
     func lifecycles() throws -> [DeviceAddress: LifecycleSnapshot]
 
+    /// Takes over devices from an earlier owner: reads them again, and makes later writes of earlier owners about their
+    /// states invalid.
+    /// - Parameters:
+    ///   - token: the token of this owner. All later writes carry it.
+    ///   - owns: returns whether a device belongs to this owner.
+    /// - Throws: an error of the store, also if collectors cannot share this kind of store.
+    func takeOver(_ token: FencingToken, owning owns: (DeviceAddress) -> Bool) throws
+
     /// Sets the observer of the following transactions, or removes it.
     func setObserver(_ observer: (any IngestObserver)?)
 
@@ -46,6 +54,11 @@ public protocol SampleStore: AnyObject {
 }
 
 extension SampleStore {
+    /// Throws by default: the store belongs to one collector.
+    public func takeOver(_ token: FencingToken, owning owns: (DeviceAddress) -> Bool) throws {
+        throw StoreError(.other, "collectors of a cluster cannot share this kind of store: use a ClickHouse store")
+    }
+
     /// Does nothing by default: the store has no observer.
     public func setObserver(_ observer: (any IngestObserver)?) {}
 

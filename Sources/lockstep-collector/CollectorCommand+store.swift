@@ -4,7 +4,8 @@ import LockstepStore
 
 extension CollectorCommand {
     /// Returns a function that opens the store of the settings.
-    func storeFactory(_ settings: Settings) throws -> @Sendable () throws -> sending any SampleStore {
+    /// - Parameter shares: the number of collectors, or shares of a cluster, that write to a ClickHouse store.
+    func storeFactory(_ settings: Settings, shares: Int) throws -> @Sendable () throws -> sending any SampleStore {
         let catalog = settings.streams
         switch try settings.value("store", store, parse: { try StoreAddress($0) }) {
         case .sqlite(let path):
@@ -12,8 +13,10 @@ extension CollectorCommand {
             return { try SQLiteStore(path: path, options: options, catalog: catalog) }
         case .clickHouse(var address):
             address.password = try StorePassword.read(storePasswordFile, settings)
-            let options = try clickHouseOptions(settings)
-            return { [address] in try ClickHouseStore(address, options: options, catalog: catalog) }
+            var options = try clickHouseOptions(settings)
+            // All shares together make at most ten inserts a second into a table.
+            options.minInterval = max(options.minInterval, .milliseconds(100 * shares))
+            return { [address, options] in try ClickHouseStore(address, options: options, catalog: catalog) }
         case nil:
             throw CommandFailure("no store specified: use --store sqlite:PATH")
         }

@@ -57,6 +57,13 @@ struct CollectorCommand: AsyncParsableCommand {
     @Option(help: "Collect only the devices of this group; may be repeated (default: all groups).")
     var group: [String] = []
 
+    @Option(
+        help: """
+            Name of a cluster of collectors that share a ClickHouse store, see docs/clickhouse.md. All of them need the \
+            same --group options, each with GROUP, or GROUP:COUNT to divide a group into partitions (default: none).
+            """)
+    var cluster: String?
+
     @Option(help: "Topic prefix (default: lockstep).")
     var root: String?
 
@@ -104,7 +111,8 @@ struct CollectorCommand: AsyncParsableCommand {
 
     static let names =
         BrokerOptions.names + LogOptions.names + [
-            "store", "store-password-file", "store-password", "id", "group", "root", "silence", "settle", "max-payload",
+            "store", "store-password-file", "store-password", "id", "group", "cluster", "root", "silence", "settle",
+            "max-payload",
             "max-samples", "max-devices",
             "max-future", "keep-rejected", "keep-conflicts", "sync", "streams", "rules",
         ]
@@ -112,20 +120,46 @@ struct CollectorCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config)
         var configuration = try collectorConfiguration(settings)
-        let makeStore = try storeFactory(settings)
+        let shares = try clusterShares(settings)
+        let makeStore = try storeFactory(settings, shares: shares?.shares.count ?? 1)
         try setRules(&configuration, settings)
         let logger = try log.makeLogger("lockstep-collector", settings)
-        let collector = Collector(configuration, logger: logger, supervisor: Supervisor()) {
+        let openStore: @Sendable () throws -> sending any SampleStore = {
             do { return try makeStore() } catch let error as StoreError {
                 guard let place = error.stream.flatMap(settings.place(ofStream:)) else { throw error }
                 throw CommandFailure("\(place): \(error)")
             }
         }
+        if let shares {
+            // Wrong settings of the store are an error at the start, as without a cluster.
+            try await check(openStore)
+            let cluster = ClusterConfiguration(cluster: shares.cluster, shares: shares.shares, collector: configuration)
+            return try await run(
+                ClusterCollector(cluster, logger: logger, supervisor: Supervisor(), makeStore: openStore))
+        }
+        let collector = Collector(configuration, logger: logger, supervisor: Supervisor(), makeStore: openStore)
         // Without rules, SIGHUP ends the collector as usual.
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
         if configuration.loadRules != nil {
             services.append(.init(service: await ReloadSignals { collector.reloadRules() }))
         }
+        try await run(collector, services)
+    }
+
+    /// Opens the store once. Collectors of a cluster that start together may disturb each other while they create tables,
+    /// so that this is tried again.
+    private func check(_ openStore: () throws -> any SampleStore) async throws {
+        for _ in 1...4 {
+            do { return try openStore().close() } catch let error as StoreError where error.code == .other {
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+        try openStore().close()
+    }
+
+    private func run(
+        _ collector: any Service, _ services: [ServiceGroupConfiguration.ServiceConfiguration] = []
+    ) async throws {
         let group = ServiceGroup(
             configuration: .init(
                 services: [
@@ -145,7 +179,9 @@ struct CollectorCommand: AsyncParsableCommand {
         configuration.tls = try broker.tls(settings)
         configuration.mqttVersion = try broker.version(settings)
         if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
-        configuration.groups = try settings.values("group", group) { try GroupID(validating: $0) }
+        if try settings.value("cluster", cluster, parse: { $0 }) == nil {
+            configuration.groups = try settings.values("group", group) { try GroupID(validating: $0) }
+        }
         if let root = try settings.value("root", root, parse: { try TopicRoot($0) }) { configuration.root = root }
         configuration.root.streams = settings.streams
         if let silence = try settings.value("silence", silence, parse: parseDuration) {

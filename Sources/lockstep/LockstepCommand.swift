@@ -20,13 +20,22 @@ struct LockstepCommand: ParsableCommand {
               lockstep verify --store sqlite:samples.db
             """,
         version: "lockstep \(lockstepVersion)",
-        subcommands: [
-            DevicesCommand.self, WatchCommand.self, QueryCommand.self, ExportCommand.self, VerifyCommand.self,
-            ClockCommand.self, CommandCommand.self, DoctorCommand.self, AnalyzeCommand.self, RefineCommand.self,
-            AlignCommand.self,
-            SimulateCommand.self,
-            ServeCommand.self,
-            RulesCommand.self, DeliveriesCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "The system now",
+                subcommands: [
+                    WatchCommand.self, DevicesCommand.self, DoctorCommand.self, CommandCommand.self, ServeCommand.self,
+                ]),
+            CommandGroup(
+                name: "Stored samples",
+                subcommands: [
+                    QueryCommand.self, ExportCommand.self, VerifyCommand.self, CopyCommand.self,
+                ]),
+            CommandGroup(
+                name: "Time and motion",
+                subcommands: [ClockCommand.self, AlignCommand.self, RefineCommand.self, AnalyzeCommand.self]),
+            CommandGroup(name: "Rules", subcommands: [RulesCommand.self, DeliveriesCommand.self]),
+            CommandGroup(name: "Load tests", subcommands: [SimulateCommand.self]),
         ])
 
     static func main() {

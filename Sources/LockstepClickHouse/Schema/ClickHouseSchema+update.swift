@@ -23,7 +23,8 @@ extension ClickHouseSchema {
         guard version < Self.version || stored?[1] != "\(fingerprint)" else { return }
         for (name, select) in views {
             try client.execute("DROP TABLE IF EXISTS \(name)")
-            try client.execute("CREATE VIEW \(name) AS \(select)")
+            // Another collector of the cluster may create it at the same time.
+            try client.execute("CREATE VIEW IF NOT EXISTS \(name) AS \(select)")
         }
         let now = Moment.now().wall.microseconds
         try client.execute("INSERT INTO lockstep_schema VALUES (\(Self.version), \(fingerprint), \(now))")

@@ -78,12 +78,20 @@ struct ClickHouseSchema {
                 SELECT device_id, argMax((\(values)), version) AS latest FROM received_devices GROUP BY device_id)
                 """
             ),
+            // See Fence. The function in WHERE takes arrays because ClickHouse 18.16 does not find columns of a join in it.
             (
                 "states",
                 """
                 SELECT device_id, seq, latest.1 AS state, latest.2 AS since, latest.3 AS previous, latest.4 AS reason
-                FROM (SELECT device_id, seq, argMax((state, since, previous, reason), version) AS latest
-                FROM received_states GROUP BY device_id, seq)
+                FROM (SELECT device_id, seq, latest, tokens, firsts, arrayMap(x -> claim, tokens) AS claims,
+                arrayMap(x -> seq, tokens) AS numbers
+                FROM (SELECT device_id, seq, argMax((state, since, previous, reason), version) AS latest,
+                \(Fence.sql("max(version)")) AS claim FROM received_states GROUP BY device_id, seq)
+                ANY LEFT JOIN (SELECT device_id, groupArray(token) AS tokens, groupArray(first) AS firsts
+                FROM (SELECT device_id, \(Fence.sql("version")) AS token, min(seq) AS first FROM received_states
+                GROUP BY device_id, token) GROUP BY device_id) USING device_id)
+                WHERE arrayExists((later, start, own, number) -> later > own AND start <= number,
+                tokens, firsts, claims, numbers) = 0
                 """
             ),
             ("batches", Self.ranges(of: "received_batches")),

@@ -18,6 +18,8 @@ struct Intake {
     let maximumDevices: Int
     /// The collector whose clock estimates are stored, or nil for those of all collectors.
     var collector: CollectorID?
+    /// The share whose devices are stored, or nil for all devices.
+    var share: CollectorShare?
     var topics = TopicTable<Route>()
     var devices: [KnownDevice] = []
     /// The index of each device in `devices`.
@@ -179,6 +181,9 @@ struct Intake {
         if let known = topics.index(of: message.topicBytes) { return known }
         let route =
             switch try root.parse(message.topic) {
+            // Another collector stores the devices of other partitions.
+            case .device(let address, _) where share?.contains(address) == false:
+                Route(destination: .ignored, address: nil, stream: nil, reader: nil)
             case .device(let address, .stream(let stream)):
                 Route(
                     destination: .samples, address: address, stream: stream, reader: readers[stream])

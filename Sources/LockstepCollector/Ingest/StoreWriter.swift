@@ -56,6 +56,11 @@ final class StoreWriter: Sendable {
         try state.withLock { try $0.store.lifecycles() }
     }
 
+    /// Takes over the devices that `owns` accepts from an earlier owner.
+    func takeOver(_ token: FencingToken, owning owns: @Sendable (DeviceAddress) -> Bool) throws {
+        try state.withLock { try $0.store.takeOver(token, owning: owns) }
+    }
+
     /// Sets the rules of the following transactions.
     /// - Parameter folder: the folder of the store.
     /// - Throws: an error of the store.

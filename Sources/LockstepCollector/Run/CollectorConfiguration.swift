@@ -19,6 +19,10 @@ public struct CollectorConfiguration: Sendable {
     public var root = TopicRoot.standard
     /// The groups to collect, or empty for all.
     public var groups: [GroupID] = []
+    /// The share that the collector owns, of a cluster; nil for all devices of the groups.
+    var share: CollectorShare?
+    /// The MQTT client id, which also names the session; nil for one made of the id.
+    var clientID: String?
     /// The limits of a payload. A message that exceeds them is rejected.
     public var limits = PayloadLimits()
     /// The maximum number of devices. Messages of further devices are rejected.

@@ -29,7 +29,11 @@ extension CollectorLoop {
         case .commit:
             writtenGroup = intake.takeGroup(&registry, at: moment)
             pending.add(writtenGroup)
-            commitResult = writer.commit(adding: writtenGroup)
+            // A collector that was stopped for a while notices it here. If it is stopped again before the rows arrive,
+            // its token protects the store.
+            commitResult =
+                lease.map { $0.isValid(at: Moment.now().boot) } ?? true
+                ? writer.commit(adding: writtenGroup) : .failure(LeaseError("the lease was not renewed in time"))
             if case .success = commitResult { return .committed }
             writtenGroup = IngestGroup()
             return .commitFailed
@@ -46,6 +50,7 @@ extension CollectorLoop {
             publish(states: states, acknowledgements: acknowledgements)
             return .published
         case .flush:
+            if hasLostShare { return .flushed }
             for event in link.write() { handle(event) }
             return .flushed
         case .endTurn(let maintenance):
@@ -58,7 +63,9 @@ extension CollectorLoop {
         moment = .now()
         readResult = TurnMachine.ReadResult()
         let partSamples = configuration.turn.partSamples
-        let events = link.read(limit: TurnMachine.readLimit) { self.intake.pendingSamples < partSamples }
+        let events = link.read(limit: TurnMachine.readLimit) {
+            self.mayRead && self.intake.pendingSamples < partSamples
+        }
         for event in events { handle(event) }
         supervisor.didTurn(summary)
         readResult.linkEvents = events.count

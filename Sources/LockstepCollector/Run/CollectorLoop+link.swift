@@ -15,13 +15,17 @@ extension CollectorLoop {
                     "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
                     "session": sessionPresent ? "resumed" : "new",
                 ])
+            takeOver()
+            guard !hasLostShare else { return }
             announcedDevices = registry.devices
             notifications.didConnect(at: Moment.now().boot)
             perform(machine.handle(.connected(devices: announcedDevices.count), at: .now))
         case .disconnected(let error, _):
+            if lease != nil { problem = problem ?? "\(error)" }
             notifications.didDisconnect()
             perform(machine.handle(.disconnected(isTakenOver: error.code == .takenOver), at: .now), error: error)
         case .failed(let error, _):
+            if lease != nil { problem = problem ?? "\(error)" }
             perform(machine.handle(.failed(error.code), at: .now), error: error)
         case .subscribed(_, let isGranted):
             if !isGranted { handle(.subscriptionRefused) }

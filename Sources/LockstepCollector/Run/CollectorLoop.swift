@@ -34,34 +34,59 @@ final class CollectorLoop {
     var readResult = TurnMachine.ReadResult()
     /// The time at which the current messages were read. It is shared by all messages of one read.
     var moment = Moment.now()
+    /// The lease of the share, or nil for a collector that is not part of a cluster.
+    let lease: Lease?
+    /// Whether the share was taken over.
+    var isAdmitted = false
+    /// Whether a message was read before the share was taken over.
+    var hasReadEarly = false
+    /// Why the share was lost.
+    var problem: String?
     /// The devices whose states are published after a connect, in portions.
     var announcedDevices: [DeviceAddress] = []
 
     init(
         _ configuration: CollectorConfiguration, store: sending any SampleStore, wakeup: Wakeup, logger: Logger,
-        supervisor: Supervisor, transitions: AsyncStream<DeviceTransition>.Continuation, mailbox: RuleMailbox
+        supervisor: Supervisor, transitions: AsyncStream<DeviceTransition>.Continuation, mailbox: RuleMailbox,
+        lease: Lease? = nil
     ) throws {
         self.configuration = configuration
         self.logger = logger
         self.supervisor = supervisor
         self.transitions = transitions
         self.mailbox = mailbox
+        self.lease = lease
         wakeupForRules = wakeup
         writer = StoreWriter(store)
         machine = TurnMachine(configuration.turn, at: .now)
-        // Other collectors may store other groups in the same place.
-        let known = try writer.lifecycles().filter { device, _ in
-            configuration.groups.isEmpty || configuration.groups.contains(device.group)
-        }
-        intake = Intake(
-            root: configuration.root, limits: configuration.limits, maximumFuture: configuration.maximumFuture,
-            maximumDevices: configuration.maximumDevices, devices: known.keys)
-        intake.collector = configuration.id
-        registry = LifecycleRegistry(known, timing: configuration.timing, at: .now())
+        (intake, registry) = try Self.restore(configuration, writer)
         let report = HealthReport(configuration: configuration, logger: logger)
         self.report = report
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { report.connectionOptions(version: $0) }
-        link.mayConnect = { [unowned self] in handle(.reconnectDue(hasTrialGroup: pending.hasTrialGroup)) }
+        link.mayConnect = { [unowned self] in
+            // The connection of a share belongs to its claim.
+            if lease != nil, hasLostShare || isAdmitted { return false }
+            return handle(.reconnectDue(hasTrialGroup: pending.hasTrialGroup))
+        }
+    }
+
+    /// Reads the known devices again.
+    func restore() throws { (intake, registry) = try Self.restore(configuration, writer) }
+
+    private static func restore(
+        _ configuration: CollectorConfiguration, _ writer: StoreWriter
+    ) throws -> (Intake, LifecycleRegistry) {
+        // Other collectors may store other devices in the same place.
+        let known = try writer.lifecycles().filter { device, _ in
+            configuration.share?.contains(device)
+                ?? (configuration.groups.isEmpty || configuration.groups.contains(device.group))
+        }
+        var intake = Intake(
+            root: configuration.root, limits: configuration.limits, maximumFuture: configuration.maximumFuture,
+            maximumDevices: configuration.maximumDevices, devices: known.keys)
+        intake.collector = configuration.id
+        intake.share = configuration.share
+        return (intake, LifecycleRegistry(known, timing: configuration.timing, at: .now()))
     }
 
     func run(until isStopping: () -> Bool) {
@@ -69,6 +94,10 @@ final class CollectorLoop {
             "collector started", metadata: ["id": "\(configuration.id)", "devices": "\(registry.deviceCount)"])
         // The closure captures self strongly while the loop runs. An unowned capture would cost a check per message.
         link.onMessage = { message in
+            guard self.mayRead else {
+                self.hasReadEarly = true
+                return
+            }
             self.readResult.messages += 1
             if message.needsAcknowledgement {
                 self.readResult.unacknowledged += 1
@@ -80,14 +109,19 @@ final class CollectorLoop {
         startRules()
         // A collector that was killed may have left maintenance.
         writer.performMaintenance()
-        while !isStopping() {
+        while !isStopping(), !hasLostShare {
             supervisor.didTurn(summary)
             let isReadable = waitForWork()
             runTurn(startingWith: .wokeUp(isReadable: isReadable, hasUnsentData: link.wantsWrite))
         }
         supervisor.willStop()
-        runTurn(startingWith: .stopping)
-        report.publish(.offline, counting: fleet, over: link, at: .now())
+        if hasLostShare {
+            // Nothing may be sent: what was read and not committed belongs to the next owner.
+            if link.isUp { _ = link.abandon(MQTTError(.other, "the share was lost")) }
+        } else {
+            runTurn(startingWith: .stopping)
+            report.publish(.offline, counting: fleet, over: link, at: .now())
+        }
         link.stop(until: .now + .seconds(3))
         notifications.notifier?.stop()
         // The store must be closed when this returns, so that another process can open it.

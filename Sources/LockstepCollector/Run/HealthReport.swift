@@ -48,7 +48,8 @@ final class HealthReport {
         // replace the reason with 'offline'.
         let will = CollectorHealth(status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem)
         return MQTTOptions(
-            address: configuration.broker, clientID: "lockstep-collector-\(configuration.id)", keepsSession: true,
+            address: configuration.broker, clientID: configuration.clientID ?? "lockstep-collector-\(configuration.id)",
+            keepsSession: true,
             keepAlive: configuration.keepAlive, will: message(will), version: version,
             receiveMaximum: configuration.receiveMaximum, tls: configuration.tls)
     }

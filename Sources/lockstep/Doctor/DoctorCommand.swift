@@ -1,7 +1,9 @@
 import ArgumentParser
+import LockstepClickHouse
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
+import LockstepStore
 import LockstepWire
 
 struct DoctorCommand: ParsableCommand {
@@ -20,8 +22,19 @@ struct DoctorCommand: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: "Store whose free disk space is checked: sqlite:PATH (default: LOCKSTEP_STORE, if set).")
+    @Option(
+        help: """
+            Store whose free disk space is checked, sqlite:PATH, or whose server is checked, \
+            clickhouse://[user@]host[:port]/database (default: LOCKSTEP_STORE, if set).
+            """)
     var store: String?
+
+    @Option(
+        help: """
+            File with the password of the ClickHouse user on its first line, readable only by its owner \
+            (LOCKSTEP_STORE_PASSWORD also sets the password).
+            """)
+    var storePasswordFile: String?
 
     @Option(help: "Duration of the check in seconds, 1 to 3600.")
     var seconds = 8
@@ -36,15 +49,25 @@ struct DoctorCommand: ParsableCommand {
     func run() throws {
         let settings = try connection.settings(including: StoreOptions.names)
         let root = try connection.topicRoot(settings)
-        let path = try settings.value("store", store, parse: sqlitePath)
+        let address = try settings.value("store", store, parse: { try StoreAddress($0) })
+        let password = try StorePassword.read(storePasswordFile, settings)
         let wakeup = Wakeup()
         let interrupt = Interrupt(wakeup: wakeup)
-        let (link, address) = try connection.link(settings, for: "doctor", wakeup: wakeup)
-        var observations = try DoctorSession(link: link, broker: address, root: root).run(
+        let (link, broker) = try connection.link(settings, for: "doctor", wakeup: wakeup)
+        var observations = try DoctorSession(link: link, broker: broker, root: root).run(
             seconds: Double(seconds), interrupt)
-        if let path {
+        switch address {
+        case .sqlite(let path):
             observations.disk = diskSpace(at: path)
             if observations.disk == nil { throw CommandFailure("there is no store at \(path)") }
+        case .clickHouse(var address):
+            address.password = password
+            let server = ServerDiagnosis(
+                address: address,
+                status: Result { () throws(StoreError) in try ClickHouseReader(address).status() })
+            observations.server = server
+            observations.disk = (try? server.status.get())?.disk.map { ($0.free, $0.size) }
+        case nil: break
         }
         let findings = Diagnosis(observations: observations, now: Moment.now().wall).findings
         Terminal.output.write(json ? Self.json(findings) : Self.text(findings, for: .output))

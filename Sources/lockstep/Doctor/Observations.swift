@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LockstepClickHouse
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
@@ -39,6 +40,9 @@ struct Observations {
     var unreadable: [String: String] = [:]
     /// The free and the total disk space of the store, in bytes; nil without a store.
     var disk: (free: Int64, size: Int64)?
+
+    /// What the server of a ClickHouse store reports; nil without such a store.
+    var server: ServerDiagnosis?
 
     init(broker: BrokerAddress) { self.broker = broker }
 

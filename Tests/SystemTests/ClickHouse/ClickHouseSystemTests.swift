@@ -84,6 +84,27 @@ struct ClickHouseSystemTests {
         }
     }
 
+    @Test("doctor checks the server")
+    func doctor() async throws {
+        try await withClickHouse { server in
+            try await withSystem { system in
+                let collector = try start(server, in: system)
+                try await system.waitForSubscription()
+                let agent = try system.startAgent("ant")
+                try await expectEventually("\(collector.text)") { try await storedSamples(server) > 100 }
+                let arguments = ["doctor", "--broker", system.broker.url, "--seconds", "1", "--json"]
+                let healthy = try await lockstep(arguments, server)
+                #expect(healthy.text.contains("answers: ClickHouse"), "\(healthy.text)")
+                #expect(healthy.text.contains("1 device"), "\(healthy.text)")
+                await agent.stop(SIGTERM)
+                await server.stop(SIGKILL)
+                let stopped = try await lockstep(arguments, server)
+                #expect(stopped.status == 1 && stopped.text.contains("does not answer"), "\(stopped.text)")
+                await collector.stop(SIGKILL)
+            }
+        }
+    }
+
     private func start(_ server: TestClickHouse, in system: TestSystem) throws -> RunningProgram {
         try system.start(
             "lockstep-collector",

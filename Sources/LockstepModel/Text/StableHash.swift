@@ -1,14 +1,17 @@
 /// A 64-bit hash that is the same in every process, so that it can be stored. FNV-1a with the finalizer of MurmurHash3.
-struct StableHash {
+public struct StableHash: Sendable {
     private var state: UInt64 = 0xCBF2_9CE4_8422_2325
 
+    /// Creates the hash of nothing.
+    public init() {}
+
     /// Adds the bytes of `text`.
-    mutating func combine(_ text: some StringProtocol) {
+    public mutating func combine(_ text: some StringProtocol) {
         for byte in text.utf8 { combine(byte: UInt64(byte)) }
     }
 
     /// Adds a number in one step.
-    mutating func combine(_ number: UInt64) {
+    public mutating func combine(_ number: UInt64) {
         combine(byte: number)
         state ^= state >> 32
     }
@@ -16,7 +19,7 @@ struct StableHash {
     private mutating func combine(byte: UInt64) { state = (state ^ byte) &* 0x0000_0100_0000_01B3 }
 
     /// The hash of everything that was added.
-    var value: UInt64 {
+    public var value: UInt64 {
         var value = state
         value = (value ^ (value >> 33)) &* 0xFF51_AFD7_ED55_8CCD
         value = (value ^ (value >> 33)) &* 0xC4CE_B9FE_1A85_EC53

@@ -1,0 +1,102 @@
+package import LockstepModel
+package import LockstepStore
+
+/// A ClickHouse database into which the samples of another store are copied.
+///
+/// Everything may be inserted again: equal rows merge. Rows about devices and states have a time of the source as their
+/// version, so that they never replace what a collector has written to this database later.
+package final class CopyTarget {
+    /// The number of rows of an insert.
+    private static let maxRows = 200_000
+
+    private let client: ClickHouseClient
+
+    /// Opens the database, and creates its tables if they do not exist.
+    package init(
+        _ address: ClickHouseAddress, survivesPowerLoss: Bool, catalog: StreamCatalog
+    ) throws(StoreError) {
+        var options = ClickHouseStore.Options()
+        options.survivesPowerLoss = survivesPowerLoss
+        // A store creates the tables, and checks the streams and what the server can do.
+        client = try ClickHouseStore(address, options: options, catalog: catalog).client
+    }
+
+    /// Returns what is stored of a device and stream, by hour.
+    package func hours(of device: DeviceAddress, _ stream: SensorStream) throws(StoreError) -> [Int64: HourSummary] {
+        var hours: [Int64: HourSummary] = [:]
+        for row in try client.rows(HourSummary.statement(of: DeviceRecord.id(of: device), stream)) {
+            guard let hour = row[0].flatMap({ Int64($0) }), let count = row[1].flatMap({ Int($0) }),
+                let sum = row[2].flatMap({ UInt64($0) })
+            else { continue }
+            hours[hour] = HourSummary(count: count, sum: sum)
+        }
+        return hours
+    }
+
+    /// Inserts samples as those that were received first.
+    package func insert(_ block: SampleBlock, of device: DeviceAddress) throws(StoreError) {
+        let id = DeviceRecord.id(of: device)
+        var rows = SampleRows(block.stream)
+        for index in block.times.indices {
+            rows.append(
+                device: id, block, at: index, hash: rows.hash(of: block, at: index),
+                receivedAt: Timestamp(microseconds: 0), isConflict: false)
+            if rows.rows.count == Self.maxRows || index == block.times.count - 1 {
+                try client.insert(
+                    rows.rows.bytes, into: block.stream.receivedTable, columns: block.stream.receivedColumns)
+                rows = SampleRows(block.stream)
+            }
+        }
+    }
+
+    /// Inserts batch numbers, states and counters. Call it when all samples are stored.
+    package func insert(_ devices: [StoredDevice], transitions: [DeviceTransition]) throws(StoreError) {
+        var (received, dropped, states, records) = (RowBinary(), RowBinary(), RowBinary(), RowBinary())
+        for device in devices {
+            let id = DeviceRecord.id(of: device.summary.address)
+            for epoch in device.epochs {
+                func append(_ ranges: SequenceSet, to rows: inout RowBinary) {
+                    for range in ranges.ranges {
+                        rows.append(id)
+                        rows.append(epoch.epoch.rawValue)
+                        rows.append(range.lowerBound)
+                        rows.append(range.upperBound)
+                        rows.endRow()
+                    }
+                }
+                append(epoch.received, to: &received)
+                append(epoch.dropped, to: &dropped)
+            }
+            DeviceRecord(device).append(
+                to: &records, version: UInt64(clamping: device.summary.lastSeen?.microseconds ?? 0))
+        }
+        for entry in transitions {
+            let version = UInt64(clamping: entry.transition.since.microseconds)
+            entry.transition.append(of: DeviceRecord.id(of: entry.device), version: version, to: &states)
+        }
+        let ranges = ["device_id", "epoch", "first", "last"]
+        try insert(states, into: "received_states", StateColumns.names)
+        try insert(records, into: "received_devices", ClickHouseSchema.deviceColumns + ["version"])
+        try insert(dropped, into: "received_dropped", ranges)
+        try insert(received, into: "received_batches", ranges)
+    }
+
+    private func insert(_ rows: RowBinary, into table: String, _ columns: [String]) throws(StoreError) {
+        guard !rows.isEmpty else { return }
+        try client.insert(rows.bytes, into: table, columns: columns)
+    }
+}
+
+extension DeviceRecord {
+    /// Creates the record of a device of another store.
+    fileprivate init(_ device: StoredDevice) {
+        self.init(device.summary.address)
+        firstSeen = device.summary.firstSeen
+        lastSeen = device.summary.lastSeen
+        lastSample = device.summary.lastSample?.microseconds
+        counts = IngestResult.Counts(
+            stored: Int(device.summary.samples), duplicates: Int(device.summary.duplicates),
+            conflicts: Int(device.summary.conflicts))
+        lifecycle = device.lifecycle
+    }
+}

@@ -1,0 +1,61 @@
+import Dispatch
+import LockstepMQTT
+import LockstepModel
+public import LockstepStore
+public import LockstepSupervision
+public import Logging
+public import ServiceLifecycle
+import Synchronization
+
+/// A service that shares the devices of a store with other collectors of the same cluster.
+///
+/// Each share of the devices has one owner at a time. When an owner ends, hangs or loses its connection, another collector
+/// takes over, and the store ignores what the previous owner writes about states afterwards.
+public final class ClusterCollector: Service {
+    /// The state transitions of all devices of this collector, see ``Collector/transitions``.
+    public let transitions: AsyncStream<DeviceTransition>
+
+    private let configuration: ClusterConfiguration
+    private let logger: Logger
+    private let supervisor: Supervisor
+    private let makeStore: @Sendable () throws -> sending any SampleStore
+    private let continuation: AsyncStream<DeviceTransition>.Continuation
+    private let wakeup = Wakeup()
+    private let isStopping = Mutex(false)
+
+    /// Creates a member, which starts with ``run()``.
+    /// - Parameters:
+    ///   - supervisor: receives the status from the member's loop.
+    ///   - makeStore: opens the store. It is called for each claim of a share, on a thread of its own.
+    public init(
+        _ configuration: ClusterConfiguration, logger: Logger, supervisor: Supervisor = .disabled,
+        makeStore: @escaping @Sendable () throws -> sending any SampleStore
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        self.supervisor = supervisor
+        self.makeStore = makeStore
+        (transitions, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(10_000))
+    }
+
+    /// Runs until the surrounding task or service group shuts down, and all shares are released.
+    public func run() async throws {
+        defer { continuation.finish() }
+        await withTaskCancellationOrGracefulShutdownHandler {
+            await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+                DispatchQueue(label: "lockstep.cluster").async { [self] in
+                    let loop = ClusterLoop(configuration, wakeup: wakeup, logger: logger, supervisor: supervisor) {
+                        [self] share in
+                        ShareRun(
+                            share, configuration, logger: logger, transitions: continuation, makeStore: makeStore)
+                    }
+                    loop.run { isStopping.withLock { $0 } }
+                    done.resume()
+                }
+            }
+        } onCancelOrGracefulShutdown: { [self] in
+            isStopping.withLock { $0 = true }
+            wakeup.signal()
+        }
+    }
+}

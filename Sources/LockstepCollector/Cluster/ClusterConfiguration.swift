@@ -1,0 +1,37 @@
+public import LockstepModel
+
+/// The configuration of a ``ClusterCollector``.
+public struct ClusterConfiguration: Sendable {
+    /// The name of the cluster. Its collectors divide the shares among themselves.
+    public var cluster: String
+    /// The shares of the cluster. All its collectors have the same.
+    public var shares: [CollectorShare]
+    /// The configuration of the collector; its groups are ignored.
+    public var collector: CollectorConfiguration
+
+    /// The keep-alive interval of the connections that show that a collector runs, in s. The broker publishes the last
+    /// will of a collector that hangs after 1.5 times this time.
+    static let keepAlive = 8
+
+    /// Creates a configuration.
+    public init(cluster: GroupID, shares: [CollectorShare], collector: CollectorConfiguration) {
+        self.cluster = cluster.rawValue
+        self.shares = shares
+        self.collector = collector
+    }
+
+    /// Returns the configuration of the collector of one share.
+    func configuration(of share: CollectorShare) -> CollectorConfiguration {
+        var configuration = collector
+        configuration.groups = [share.group]
+        configuration.share = share
+        // The session belongs to the share, so that the next owner receives what this one leaves.
+        configuration.clientID = "lockstep-share-\(cluster)-\(share)"
+        if share.partitions > 1 {
+            configuration.id = CollectorID(unchecked: "\(collector.id.rawValue.prefix(58)).\(share.partition)")
+        }
+        // Each device's request is answered once.
+        configuration.answersClock = collector.answersClock && share.partition == 0
+        return configuration
+    }
+}

@@ -1,0 +1,187 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepSupervision
+import Logging
+import Synchronization
+
+/// The main loop of a member of a cluster: shows that this collector runs, watches the others, and starts and stops the
+/// collection of shares. ``ClusterView`` decides.
+final class ClusterLoop {
+    /// The longest time between two passes after which the process counts as having been stopped, in µs.
+    private static let maxGap: Int64 = 3_000_000
+    /// The time to wait before a share is claimed again after a problem, in µs.
+    private static let retryDelay: Int64 = 3_000_000
+
+    /// The ends of runs, from their threads.
+    private final class Ends: Sendable {
+        let ended = Mutex<[(share: CollectorShare, problem: String?)]>([])
+    }
+
+    private let configuration: ClusterConfiguration
+    private let logger: Logger
+    private let supervisor: Supervisor
+    private let wakeup: Wakeup
+    private let makeRun: (CollectorShare) -> ShareRun
+    private let topics: ClusterTopics
+    private let link: BrokerLink
+    private let shares: [String: CollectorShare]
+    private let ends = Ends()
+    private var view: ClusterView
+    private var runs: [CollectorShare: ShareRun] = [:]
+    private var retryAt: [CollectorShare: Int64] = [:]
+    private var renewAt: Int64 = 0
+    private var passedAt = Moment.now().boot
+
+    init(
+        _ configuration: ClusterConfiguration, wakeup: Wakeup, logger: Logger, supervisor: Supervisor,
+        makeRun: @escaping (CollectorShare) -> ShareRun
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        self.supervisor = supervisor
+        self.wakeup = wakeup
+        self.makeRun = makeRun
+        let collector = configuration.collector
+        let topics = ClusterTopics(root: collector.root, cluster: configuration.cluster)
+        self.topics = topics
+        shares = Dictionary(configuration.shares.map { ($0.description, $0) }) { first, _ in first }
+        view = ClusterView(me: collector.id, shares: configuration.shares)
+        let will = MQTTMessage(topic: topics.member(collector.id), payload: [], isRetained: true)
+        link = BrokerLink(wakeup: wakeup, version: collector.mqttVersion) { version in
+            MQTTOptions(
+                address: collector.broker, clientID: "lockstep-member-\(configuration.cluster)-\(collector.id)",
+                keepAlive: ClusterConfiguration.keepAlive, will: will, version: version, tls: collector.tls)
+        }
+    }
+
+    /// Runs until `isStopping` returns true and all shares are released.
+    func run(until isStopping: () -> Bool) {
+        logger.info(
+            "member of cluster started",
+            metadata: [
+                "id": "\(configuration.collector.id)", "cluster": "\(configuration.cluster)",
+                "shares": "\(configuration.shares.count)",
+            ])
+        link.onMessage = { [unowned self] message in receive(message) }
+        var isDraining = false
+        while !(isDraining && runs.isEmpty) {
+            supervisor.didTurn(summary)
+            link.wait(until: .now + .milliseconds(500))
+            let now = Moment.now().boot
+            if now - passedAt > Self.maxGap { view.resumed(at: now) }
+            passedAt = now
+            for event in link.read() { handle(event) }
+            collectEnds(at: now)
+            if isStopping(), !isDraining {
+                isDraining = true
+                supervisor.willStop()
+                publishMembership(isRunning: false)
+            }
+            for action in view.actions(running: Set(runs.keys), isDraining: isDraining, at: now) {
+                perform(action, at: now)
+            }
+            if !isDraining, now >= renewAt { publishMembership(isRunning: true) }
+            for event in link.write() { handle(event) }
+        }
+        link.stop(until: .now + .seconds(1))
+        link.onMessage = nil
+        logger.info("member of cluster stopped")
+    }
+
+    private var summary: String {
+        (link.isUp
+            ? "connected to \(configuration.collector.broker)" : "no connection to \(configuration.collector.broker)")
+            + "; " + counted(runs.count, "share")
+    }
+
+    private func perform(_ action: ClusterView.Action, at now: Int64) {
+        switch action {
+        case .start(let share):
+            guard now >= retryAt[share] ?? .min else { return }
+            logger.info("claiming share", metadata: ["share": "\(share)"])
+            let run = makeRun(share)
+            runs[share] = run
+            run.start { [ends, wakeup] problem in
+                ends.ended.withLock { $0.append((share, problem)) }
+                wakeup.signal()
+            }
+        case .stop(let share): runs[share]?.stop()
+        }
+    }
+
+    private func collectEnds(at now: Int64) {
+        let ended = ends.ended.withLock { ended in
+            defer { ended = [] }
+            return ended
+        }
+        for (share, problem) in ended {
+            runs[share] = nil
+            guard let problem else {
+                logger.info("share released", metadata: ["share": "\(share)"])
+                continue
+            }
+            retryAt[share] = now + Self.retryDelay
+            logger.warning("share lost", metadata: ["share": "\(share)", "error": "\(problem)"])
+        }
+    }
+
+    private func handle(_ event: BrokerLink.Event) {
+        switch event {
+        case .connected:
+            view.connected(at: Moment.now().boot)
+            renewAt = 0
+            do { for filter in topics.filters { try link.subscribe(to: filter, qos: .atLeastOnce) } } catch {
+                logger.error("subscribing failed", metadata: ["error": "\(error)"])
+            }
+        case .disconnected(let error, _):
+            view.disconnected()
+            if error.code == .takenOver {
+                logger.error(
+                    "another collector uses the same id",
+                    metadata: ["id": "\(configuration.collector.id)", "hint": "give each collector its own --id"])
+            } else {
+                logger.warning("connection to broker lost", metadata: ["error": "\(error)"])
+            }
+        case .failed(let error, _):
+            logger.warning("cannot connect to broker, retrying", metadata: ["error": "\(error)"])
+        case .subscribed(_, let isGranted):
+            if !isGranted {
+                logger.error(
+                    "subscription refused by broker",
+                    metadata: [
+                        "hint": "allow this user to read and write '\(configuration.collector.root)-collectors/#'"
+                    ])
+            }
+        case .published: break
+        }
+    }
+
+    private func receive(_ message: IncomingMessage) {
+        guard let (kind, name) = topics.parse(message.topic) else { return }
+        let now = Moment.now().boot
+        switch kind {
+        case "member":
+            guard let id = CollectorID(rawValue: String(name)) else { return }
+            view.receivedMember(id, isRunning: !message.payload.isEmpty, at: now)
+        case "lease":
+            guard let share = shares[String(name)], let record = LeaseRecord(message.payload) else { return }
+            view.received(record, of: share, at: now)
+        case "lost":
+            guard let share = shares[String(name)],
+                let owner = LeaseOwner(String(decoding: message.payload, as: UTF8.self))
+            else { return }
+            view.lost(owner, of: share)
+        default: break
+        }
+    }
+
+    private func publishMembership(isRunning: Bool) {
+        renewAt = Moment.now().boot + ClusterView.renewal
+        let message = MQTTMessage(
+            topic: topics.member(configuration.collector.id), payload: isRunning ? Array("running".utf8) : [],
+            isRetained: true)
+        do { try link.publish(message) } catch {
+            logger.error("publishing failed", metadata: ["channel": "member", "error": "\(error)"])
+        }
+    }
+}

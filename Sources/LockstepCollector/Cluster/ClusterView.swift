@@ -1,0 +1,94 @@
+import LockstepModel
+
+/// What a member knows of its cluster, and what it does: (members, leases, now, me) → actions. It reads no clock.
+///
+/// Mistakes only cost time: whoever claims a share takes it over safely, see ``LeaseClaim``.
+struct ClusterView {
+    enum Action: Hashable {
+        /// Claim the share and collect its devices.
+        case start(CollectorShare)
+        /// Commit, and release the share.
+        case stop(CollectorShare)
+    }
+
+    /// The time without a renewal after which a member or a lease counts as lost, in µs.
+    static let timeout: Int64 = 12_000_000
+    /// The time between two renewals, in µs.
+    static let renewal: Int64 = 3_000_000
+    /// The time after a connect in which nothing is claimed, because members may not be known yet, in µs.
+    static let settling: Int64 = 2_000_000
+
+    private struct Lease {
+        var record: LeaseRecord
+        var seenAt: Int64
+        var isLost = false
+    }
+
+    let me: CollectorID
+    let shares: [CollectorShare]
+    private var members: [CollectorID: Int64] = [:]
+    private var leases: [CollectorShare: Lease] = [:]
+    /// The time since which the view is complete; nil without a connection.
+    private var validSince: Int64?
+
+    init(me: CollectorID, shares: [CollectorShare]) {
+        self.me = me
+        self.shares = shares
+    }
+
+    /// The connection was established. The broker sends the retained records of all members and leases again.
+    mutating func connected(at now: Int64) {
+        validSince = now + Self.settling
+        members = [:]
+        leases = [:]
+    }
+
+    /// This process was stopped for a while. Everything that is known counts as just seen.
+    mutating func resumed(at now: Int64) {
+        if validSince != nil { validSince = now + Self.settling }
+        for id in members.keys { members[id] = now }
+        for share in leases.keys { leases[share]?.seenAt = now }
+    }
+
+    /// The connection was lost. Nothing is decided until the next one.
+    mutating func disconnected() { validSince = nil }
+
+    /// A member has shown that it runs, or that it ends.
+    mutating func receivedMember(_ id: CollectorID, isRunning: Bool, at now: Int64) {
+        members[id] = isRunning ? now : nil
+    }
+
+    /// A lease was claimed, renewed or released.
+    mutating func received(_ record: LeaseRecord, of share: CollectorShare, at now: Int64) {
+        if let known = leases[share], known.record.token > record.token { return }
+        leases[share] = Lease(record: record, seenAt: now)
+    }
+
+    /// The connection of an owner was lost.
+    mutating func lost(_ owner: LeaseOwner, of share: CollectorShare) {
+        if leases[share]?.record.owner == owner { leases[share]?.isLost = true }
+    }
+
+    /// Returns what to do.
+    /// - Parameters:
+    ///   - running: the shares that this collector claims or owns.
+    ///   - isDraining: whether this collector is about to end.
+    func actions(running: Set<CollectorShare>, isDraining: Bool, at now: Int64) -> [Action] {
+        if isDraining { return running.map { .stop($0) } }
+        guard let validSince, now >= validSince else { return [] }
+        var live = Set(members.filter { now - $0.value < Self.timeout }.keys)
+        live.insert(me)
+        let owners = ShareAssignment.owners(of: shares, members: live)
+        return shares.compactMap { share in
+            let isMine = owners[share] == me
+            if running.contains(share) { return isMine ? nil : .stop(share) }
+            return isMine && isFree(share, at: now) ? .start(share) : nil
+        }
+    }
+
+    /// Returns whether nobody owns the share. This collector's own record is one of an earlier run.
+    private func isFree(_ share: CollectorShare, at now: Int64) -> Bool {
+        guard let lease = leases[share], let owner = lease.record.owner else { return true }
+        return lease.isLost || owner.collector == me || now - lease.seenAt >= Self.timeout
+    }
+}

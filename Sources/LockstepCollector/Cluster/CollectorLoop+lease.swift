@@ -1,0 +1,42 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepStore
+import Logging
+
+// A loop that collects a share under a lease. It connects once, and ends with its connection.
+
+extension CollectorLoop {
+    /// Whether the loop has to end without a last commit.
+    var hasLostShare: Bool { lease.map { $0.end != nil || problem != nil } ?? false }
+
+    /// Whether messages may be read. Before the share is taken over, only the broker's answer to the connect is read:
+    /// whatever is read is also acknowledged with the next packet.
+    var mayRead: Bool { lease == nil || isAdmitted }
+
+    /// Takes over the share on a connection that was just established.
+    ///
+    /// The connection has ended that of the previous owner: the broker processes nothing from it any more. A lease that
+    /// is confirmed afterwards shows that no later owner exists, or that it has yet to connect. What the previous owner
+    /// has published is in the store, because it was committed before.
+    func takeOver() {
+        guard let lease, !isAdmitted, problem == nil else { return }
+        do {
+            guard !hasReadEarly else { throw LeaseError("the broker sent messages before the share was taken over") }
+            let connected = Moment.now().boot
+            lease.requestConfirmation()
+            let deadline = ContinuousClock.now + ShareRun.patience
+            while !lease.isConfirmed(after: connected) {
+                if let end = lease.end { throw LeaseError(end) }
+                guard ContinuousClock.now < deadline else { throw LeaseError("the broker did not confirm the lease") }
+                link.waitForSignal(until: .now + .milliseconds(200))
+            }
+            guard let token = lease.token else { throw LeaseError("the lease has ended") }
+            try writer.takeOver(token) { [share = lease.share] in share.contains($0) }
+            try restore()
+            isAdmitted = true
+            logger.info("share taken over", metadata: ["token": "\(token)", "devices": "\(registry.deviceCount)"])
+        } catch {
+            problem = "\(error)"
+        }
+    }
+}

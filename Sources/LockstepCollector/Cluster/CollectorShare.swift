@@ -1,0 +1,54 @@
+public import LockstepModel
+
+/// A part of the devices that one collector of a cluster owns at a time: a group, or a partition of a group.
+public struct CollectorShare: Hashable, Sendable, CustomStringConvertible {
+    /// The group.
+    public let group: GroupID
+    /// The index of the partition, from 0.
+    public let partition: Int
+    /// The number of partitions of the group; 1 if the group is not divided.
+    public let partitions: Int
+
+    /// The maximum number of partitions of a group.
+    public static let maxPartitions = 64
+
+    /// Creates a share.
+    init(group: GroupID, partition: Int = 0, partitions: Int = 1) {
+        self.group = group
+        self.partition = partition
+        self.partitions = partitions
+    }
+
+    /// Returns the shares of `text`: `GROUP`, or `GROUP:COUNT` for a group that is divided into partitions.
+    /// - Throws: ``ShareError`` or `IdentifierError`.
+    public static func shares(_ text: String) throws -> [CollectorShare] {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        let group = try GroupID(validating: String(parts[0]))
+        guard parts.count > 1 else { return [CollectorShare(group: group)] }
+        guard parts.count == 2, let count = Int(parts[1]), (1...maxPartitions).contains(count) else {
+            throw ShareError(text: text)
+        }
+        return (0..<count).map { CollectorShare(group: group, partition: $0, partitions: count) }
+    }
+
+    /// The name in topics, client ids and logs: `lab`, or `lab:0-4` for the first of four partitions.
+    public var description: String { partitions == 1 ? "\(group)" : "\(group):\(partition)-\(partitions)" }
+
+    /// Returns whether the device belongs to this share.
+    func contains(_ device: DeviceAddress) -> Bool {
+        guard device.group == group else { return false }
+        guard partitions > 1 else { return true }
+        var hash = StableHash()
+        hash.combine(device.device.rawValue)
+        return hash.value % UInt64(partitions) == UInt64(partition)
+    }
+}
+
+/// The error thrown for a text that does not name a group and its number of partitions.
+public struct ShareError: Error, Hashable, CustomStringConvertible {
+    let text: String
+    /// The text with the valid forms.
+    public var description: String {
+        "'\(text)' is not a share: use GROUP, or GROUP:COUNT with 1 to \(CollectorShare.maxPartitions) partitions"
+    }
+}

@@ -1,0 +1,77 @@
+import LockstepMQTT
+import LockstepModel
+import Synchronization
+
+/// A lease of a share, shared by the thread that renews it and the loop that collects the devices of the share.
+final class Lease: Sendable {
+    /// The time for which a confirmation is valid, in µs. It is shorter than the time after which others claim the lease.
+    static let validity: Int64 = 10_000_000
+
+    private struct Content {
+        var token: FencingToken?
+        /// The time at which the last confirmed record was sent, in µs of the boot clock.
+        var confirmedAt = Int64.min
+        var wantsConfirmation = false
+        var isReleasing = false
+        var end: String?
+    }
+
+    let share: CollectorShare
+    /// Wakes the thread that renews the lease.
+    let renewer = Wakeup()
+    /// Wakes the loop that collects.
+    let user = Wakeup()
+    private let content = Mutex(Content())
+
+    init(_ share: CollectorShare) { self.share = share }
+
+    /// The token, once the lease is held.
+    var token: FencingToken? { content.withLock { $0.token } }
+    /// Why the lease has ended, or nil.
+    var end: String? { content.withLock { $0.end } }
+    /// Whether the owner has released the lease.
+    var isReleasing: Bool { content.withLock { $0.isReleasing } }
+
+    /// Returns whether no other collector can have claimed the lease for lack of renewals. Its token protects the store
+    /// in any case.
+    func isValid(at boot: Int64) -> Bool {
+        content.withLock { $0.token != nil && $0.end == nil && boot - $0.confirmedAt < Self.validity }
+    }
+
+    /// Asks for a confirmation.
+    func requestConfirmation() {
+        content.withLock { $0.wantsConfirmation = true }
+        renewer.signal()
+    }
+
+    /// Returns whether the lease was still held after `boot`.
+    func isConfirmed(after boot: Int64) -> Bool { content.withLock { $0.end == nil && $0.confirmedAt > boot } }
+
+    /// Gives the lease back.
+    func release() {
+        content.withLock { $0.isReleasing = true }
+        renewer.signal()
+    }
+
+    // For the thread that renews the lease.
+
+    func takeRequest() -> Bool {
+        content.withLock { content in
+            defer { content.wantsConfirmation = false }
+            return content.wantsConfirmation
+        }
+    }
+
+    func confirm(_ token: FencingToken?, sentAt boot: Int64) {
+        content.withLock { content in
+            content.token = token
+            content.confirmedAt = max(content.confirmedAt, boot)
+        }
+        user.signal()
+    }
+
+    func end(_ reason: String) {
+        content.withLock { $0.end = $0.end ?? reason }
+        user.signal()
+    }
+}

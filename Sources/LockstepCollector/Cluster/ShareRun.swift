@@ -1,0 +1,90 @@
+import Dispatch
+import LockstepMQTT
+import LockstepModel
+import LockstepStore
+import LockstepSupervision
+import Logging
+import Synchronization
+
+/// Collects the devices of one share, on threads of its own, from the claim of its lease until the lease or the
+/// connection ends.
+final class ShareRun: Sendable {
+    /// The maximum time to wait for a lease or its confirmation.
+    static let patience = Duration.seconds(10)
+
+    let share: CollectorShare
+    private let configuration: ClusterConfiguration
+    private let logger: Logger
+    private let makeStore: @Sendable () throws -> sending any SampleStore
+    private let transitions: AsyncStream<DeviceTransition>.Continuation
+    private let isStopping = Mutex(false)
+    private let lease: Lease
+
+    init(
+        _ share: CollectorShare, _ configuration: ClusterConfiguration, logger: Logger,
+        transitions: AsyncStream<DeviceTransition>.Continuation,
+        makeStore: @escaping @Sendable () throws -> sending any SampleStore
+    ) {
+        self.share = share
+        self.configuration = configuration
+        var logger = logger
+        logger[metadataKey: "share"] = "\(share)"
+        self.logger = logger
+        self.transitions = transitions
+        self.makeStore = makeStore
+        lease = Lease(share)
+    }
+
+    /// Starts, and calls `completion` at the end with the reason: an error, or nil if the run was stopped.
+    func start(_ completion: @escaping @Sendable (_ problem: String?) -> Void) {
+        DispatchQueue(label: "lockstep.share").async { [self] in
+            do {
+                try run()
+                completion(nil)
+            } catch {
+                completion("\(error)")
+            }
+        }
+    }
+
+    /// Commits, releases the lease and ends.
+    func stop() {
+        isStopping.withLock { $0 = true }
+        lease.user.signal()
+    }
+
+    private var isStopped: Bool { isStopping.withLock { $0 } }
+
+    private func run() throws {
+        // Before the claim, so that a collector that cannot store anything does not take the share.
+        let store = try makeStore()
+        let renewal = DispatchQueue(label: "lockstep.lease")
+        renewal.async { [self] in LeaseLoop(lease, configuration).run() }
+        defer {
+            lease.release()
+            renewal.sync {}
+        }
+        let deadline = ContinuousClock.now + Self.patience
+        while lease.token == nil {
+            if isStopped { return }
+            if let end = lease.end { throw LeaseError(end) }
+            guard ContinuousClock.now < deadline else { throw LeaseError("the broker did not confirm the claim") }
+            lease.user.wait(for: nil, until: .now + .milliseconds(200))
+        }
+        let own = configuration.configuration(of: share)
+        let loop = try CollectorLoop(
+            own, store: store, wakeup: lease.user, logger: logger, supervisor: .disabled, transitions: transitions,
+            mailbox: RuleMailbox(), lease: lease)
+        let clock = ClockResponder(own, logger: logger)
+        if own.answersClock { clock.start() }
+        loop.run { [self] in isStopped }
+        clock.stop()
+        if !isStopped { throw LeaseError(loop.problem ?? lease.end ?? "the connection ended") }
+    }
+}
+
+/// The reason why a share is no longer collected.
+struct LeaseError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

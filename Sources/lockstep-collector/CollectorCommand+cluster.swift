@@ -1,0 +1,26 @@
+import LockstepClickHouse
+import LockstepCollector
+import LockstepCommandLine
+import LockstepModel
+
+extension CollectorCommand {
+    /// Returns the cluster and its shares, or nil if the collector is not part of a cluster.
+    func clusterShares(_ settings: Settings) throws -> (cluster: GroupID, shares: [CollectorShare])? {
+        guard let name = try settings.value("cluster", cluster, parse: { $0 }) else { return nil }
+        guard let cluster = GroupID(rawValue: name) else {
+            throw CommandFailure("'\(name)' is not a name of a cluster: use 1 to 64 characters of A-Z a-z 0-9 _ . -")
+        }
+        if case .sqlite? = try settings.value("store", store, parse: { try StoreAddress($0) }) {
+            throw CommandFailure(
+                "an SQLite store belongs to one collector: use a ClickHouse store, or leave out --cluster")
+        }
+        let shares = try settings.values("group", group) { try CollectorShare.shares($0) }.flatMap { $0 }
+        guard !shares.isEmpty else {
+            throw CommandFailure("--cluster needs the groups that its collectors divide: use --group for each of them")
+        }
+        guard Set(shares.map(\.group)).count == Set(shares.map { "\($0.group) \($0.partitions)" }).count,
+            Set(shares).count == shares.count
+        else { throw CommandFailure("a group is named twice: use --group once for each group") }
+        return (cluster, shares)
+    }
+}

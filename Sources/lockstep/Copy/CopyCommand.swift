@@ -1,0 +1,102 @@
+import ArgumentParser
+import Glibc
+import LockstepClickHouse
+import LockstepCommandLine
+import LockstepModel
+import LockstepStore
+
+struct CopyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "copy", abstract: "Copy an SQLite store to a ClickHouse database.",
+        discussion: """
+            Copies samples, batch numbers, states and counters, and compares both stores: by the number and hash of the \
+            samples of each device, stream and hour. Hours that are equal are skipped, so that an interrupted copy \
+            continues where it ended, and a later copy adds what is new. Conflicting and rejected samples, estimates of \
+            clocks, and events of rules are not copied.
+
+            The exit status is 1 if a sample of the source is not in the target.
+
+            To move a collector: copy, stop the collector, copy again, and start it with the new store.
+
+            EXAMPLE
+              lockstep copy --from sqlite:samples.db --to clickhouse://db.example/lockstep
+            """)
+
+    @Option(help: "Store to read: sqlite:PATH.")
+    var from: String
+
+    @Option(help: "Store to write: clickhouse://[user@]host[:port]/database. It is created if it does not exist.")
+    var to: String
+
+    @Option(
+        help: """
+            File with the password of the ClickHouse user on its first line, readable only by its owner \
+            (LOCKSTEP_STORE_PASSWORD also sets the password).
+            """)
+    var storePasswordFile: String?
+
+    @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
+    var config: String?
+
+    @Option(help: "Durability of the copy: full or normal, as for lockstep-collector (default: full).")
+    var sync = "full"
+
+    @Flag(help: "Print the report as one JSON object.")
+    var json = false
+
+    func validate() throws {
+        guard ["normal", "full"].contains(sync) else {
+            throw ValidationError("'\(sync)' is not a sync mode: use full or normal")
+        }
+    }
+
+    func run() throws {
+        let settings = try Settings(names: StoreOptions.names, file: config, ignoresUnknownKeys: true)
+        guard case .sqlite(let path) = try StoreAddress(from) else {
+            throw CommandFailure("--from is not an SQLite store: use sqlite:PATH")
+        }
+        guard case .clickHouse(var address) = try StoreAddress(to) else {
+            throw CommandFailure("--to is not a ClickHouse database: use clickhouse://[user@]host[:port]/database")
+        }
+        address.password = try StorePassword.read(storePasswordFile, settings)
+        let source = try StoreReader(path: path)
+        let target = try CopyTarget(address, survivesPowerLoss: sync == "full", catalog: source.catalog())
+        let total = try source.devices().reduce(0) { $0 + $1.samples }
+        let isShown = Terminal.error.isInteractive
+        var copy = StoreCopy(source: source, target: target, check: try ClickHouseReader(address)) {
+            guard isShown else { return }
+            let percent = total > 0 ? min(100, Int64($0.samples) * 100 / total) : 100
+            Terminal.writeProgress("\(percent) %, \(counted($0.samples, "sample")), \($1) \($2)")
+        }
+        defer { if isShown { Terminal.writeProgress("") } }
+        let report = try copy.run()
+        if isShown { Terminal.writeProgress("") }
+        Terminal.output.write(json ? Self.json(report) : Self.text(report))
+        if !report.isComplete { throw ExitCode(1) }
+    }
+
+    static func text(_ report: StoreCopy.Report) -> String {
+        let result =
+            report.isComplete
+            ? "verified: the target has all of them"
+            : "\(report.missing) missing and \(report.different) with other values in the target: run the copy again"
+        return "\(counted(report.devices, "device")), \(counted(report.samples, "sample")) in "
+            + "\(counted(report.hours, "hour")) of devices and streams, \(report.copied) copied now\n\(result)\n"
+    }
+
+    static func json(_ report: StoreCopy.Report) -> String {
+        """
+        {"devices":\(report.devices),"hours":\(report.hours),"samples":\(report.samples),"copied":\(report.copied),\
+        "missing":\(report.missing),"different":\(report.different)}
+
+        """
+    }
+}
+
+extension Terminal {
+    /// Replaces the current line of standard error.
+    fileprivate static func writeProgress(_ text: String) {
+        let bytes = Array("\r\u{1B}[K\(text)".utf8)
+        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+    }
+}

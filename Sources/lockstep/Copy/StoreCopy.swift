@@ -1,0 +1,121 @@
+import LockstepClickHouse
+import LockstepModel
+import LockstepStore
+
+/// Copies an SQLite store to a ClickHouse database, hour by hour.
+///
+/// An hour whose samples have the same number and hash in both stores is skipped. So a copy that was interrupted
+/// continues where it ended, and a copy of a store that has grown adds what is new.
+struct StoreCopy {
+    /// What was done and found.
+    struct Report {
+        var devices = 0
+        /// The number of hours with samples, counted for each device and stream.
+        var hours = 0
+        /// The number of samples of the source.
+        var samples = 0
+        /// The number of samples that were inserted.
+        var copied = 0
+        /// The number of samples that are not in the target after the copy.
+        var missing = 0
+        /// The number of samples for whose time the target shows other values.
+        var different = 0
+
+        var isComplete: Bool { missing == 0 && different == 0 }
+    }
+
+    /// The maximum number of samples that are compared at once.
+    private static let maxCompared = 10_000
+
+    let source: StoreReader
+    let target: CopyTarget
+    let check: any StoreReading
+    /// Is called after each hour with the device and the stream.
+    let update: (Report, DeviceAddress, SensorStream) -> Void
+    private(set) var report = Report()
+
+    init(
+        source: StoreReader, target: CopyTarget, check: any StoreReading,
+        update: @escaping (Report, DeviceAddress, SensorStream) -> Void
+    ) {
+        self.source = source
+        self.target = target
+        self.check = check
+        self.update = update
+    }
+
+    /// Copies everything.
+    mutating func run() throws -> Report {
+        // Batch numbers are read before the samples: a collector may still write to the source.
+        let devices = try source.storedDevices()
+        report.devices = devices.count
+        for stream in try source.catalog().streams {
+            for device in devices.map(\.summary.address) { try copy(stream, of: device) }
+        }
+        var transitions: [DeviceTransition] = []
+        for device in devices.map(\.summary.address) {
+            for change in try source.transitions(of: device, limit: .max) {
+                transitions.append(DeviceTransition(device: device, transition: change))
+            }
+        }
+        try target.insert(devices, transitions: transitions)
+        return report
+    }
+
+    private mutating func copy(_ stream: SensorStream, of device: DeviceAddress) throws {
+        guard let range = try source.timeRanges(of: stream, devices: [device])[device] else { return }
+        let known = try target.hours(of: device, stream)
+        var found: [Int64: HourSummary] = [:]
+        let last = HourSummary.hour(of: range.upperBound.microseconds)
+        var hour = HourSummary.hour(of: range.lowerBound.microseconds)
+        while hour <= last {
+            // The hours between two samples that are far apart are skipped.
+            guard let next = try nextTime(of: stream, device, from: hour) else { break }
+            hour = HourSummary.hour(of: next)
+            let block = try samples(of: stream, device, hour)
+            var summary = HourSummary()
+            summary.add(block)
+            found[hour] = summary
+            report.hours += 1
+            report.samples += summary.count
+            if known[hour] != summary {
+                try target.insert(block, of: device)
+                report.copied += summary.count
+            }
+            update(report, device, stream)
+            hour += 1
+        }
+        let stored = try target.hours(of: device, stream)
+        for (hour, summary) in found where stored[hour] != summary { try compare(stream, of: device, hour) }
+    }
+
+    /// Compares the samples of an hour one by one. The target may have more than the source.
+    private mutating func compare(_ stream: SensorStream, of device: DeviceAddress, _ hour: Int64) throws {
+        let block = try samples(of: stream, device, hour)
+        for start in stride(from: 0, to: block.times.count, by: Self.maxCompared) {
+            var part = SampleBlock(stream: stream)
+            for index in start..<min(start + Self.maxCompared, block.times.count) {
+                part.append(
+                    time: Timestamp(microseconds: block.times[index]), values: block.columns.map { $0[index] })
+            }
+            let comparison = try check.compare(part, of: device)
+            report.missing += comparison.missing.count
+            report.different += comparison.different.count
+        }
+    }
+
+    private func nextTime(of stream: SensorStream, _ device: DeviceAddress, from hour: Int64) throws -> Int64? {
+        let start = Timestamp(microseconds: hour * HourSummary.length)
+        return try source.timeRanges(of: stream, devices: [device], from: start)[device]?.lowerBound.microseconds
+    }
+
+    private func samples(of stream: SensorStream, _ device: DeviceAddress, _ hour: Int64) throws -> SampleBlock {
+        var block = SampleBlock(stream: stream)
+        try source.query(
+            stream: stream, group: device.group, devices: [device.device],
+            from: Timestamp(microseconds: hour * HourSummary.length),
+            to: Timestamp(microseconds: (hour + 1) * HourSummary.length)
+        ) { block.append(time: $0.time, values: $0.values) }
+        return block
+    }
+}

@@ -1,0 +1,41 @@
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@testable import LockstepClickHouse
+
+@Suite("Target of a copy", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+struct CopyTests {
+    @Test("an hour has the same number and hash in both stores, also before 1970, and a difference is found")
+    func summaries() async throws {
+        try await withClickHouse { server in
+            let target = try CopyTarget(
+                try ClickHouseAddress(server.url()), survivesPowerLoss: false, catalog: .builtIn)
+            let hour = HourSummary.length
+            var expected: [Int64: HourSummary] = [:]
+            for number in [-2, -1, 0, 5, 400_000] as [Int64] {
+                let block = block([number * hour, number * hour + 17, (number + 1) * hour - 1])
+                try target.insert(block, of: device)
+                try target.insert(block, of: device)
+                expected[number, default: HourSummary()].add(block)
+                #expect(block.times.allSatisfy { HourSummary.hour(of: $0) == number })
+            }
+            #expect(try target.hours(of: device, .accelerometer) == expected)
+            var other = HourSummary()
+            other.add(block([0, 18, hour - 1]))
+            #expect(other != expected[0])
+            other = HourSummary()
+            other.add(block([0, 17, hour - 1], z: 0))
+            #expect(other != expected[0])
+        }
+    }
+
+    private func block(_ times: [Int64], z: Double = -1) -> SampleBlock {
+        var block = SampleBlock(stream: .accelerometer)
+        for time in times { block.append(time: Timestamp(microseconds: time), values: [0.1, -0.0, z]) }
+        return block
+    }
+}
+
+private let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "one"))

@@ -1,0 +1,121 @@
+import LockstepModel
+import Testing
+
+@testable import LockstepCollector
+
+@Suite("View of a cluster")
+struct ClusterViewTests {
+    private let shares = (0..<12).map { CollectorShare(group: GroupID(unchecked: "g\($0)")) }
+
+    @Test("shares are divided evenly, and all members compute the same", arguments: 1...12)
+    func even(count: Int) {
+        let members = Set((0..<count).map { CollectorID(unchecked: "c\($0)") })
+        let owners = ShareAssignment.owners(of: shares, members: members)
+        #expect(owners.count == 12)
+        let counts = Dictionary(grouping: owners.values, by: { $0 }).values.map(\.count)
+        #expect(counts.allSatisfy { $0 <= (12 + count - 1) / count })
+        #expect(ShareAssignment.owners(of: shares.reversed(), members: members) == owners)
+    }
+
+    @Test("the end of a member moves few other shares")
+    func moves() {
+        let members = Set((0..<4).map { CollectorID(unchecked: "c\($0)") })
+        let before = ShareAssignment.owners(of: shares, members: members)
+        let after = ShareAssignment.owners(of: shares, members: members.subtracting([id("c0")]))
+        let moved = shares.filter { before[$0] != id("c0") && before[$0] != after[$0] }
+        #expect(moved.count <= 3)
+    }
+
+    @Test("without members, nobody owns anything")
+    func nobody() { #expect(ShareAssignment.owners(of: shares, members: []).isEmpty) }
+
+    @Test("a member claims its free shares, but not before it knows the others")
+    func claims() {
+        var view = view(of: "a")
+        #expect(actions(view, at: 100).isEmpty)
+        view.connected(at: 0)
+        view.receivedMember(id("a"), isRunning: true, at: 0)
+        #expect(actions(view, at: 1_000_000).isEmpty)
+        #expect(actions(view, at: 2_000_000) == Set(shares.map { .start($0) }))
+        view.receivedMember(id("b"), isRunning: true, at: 1_000_000)
+        #expect(actions(view, at: 2_000_000).count == 6)
+        view.disconnected()
+        #expect(actions(view, at: 3_000_000).isEmpty)
+    }
+
+    @Test("a share of another owner is claimed when its connection is lost, its renewals end or it is released")
+    func owned() {
+        let share = shares[0]
+        let owner = LeaseOwner(collector: id("b"), claim: 1)
+        var view = view(of: "a")
+        view.connected(at: 0)
+        view.received(LeaseRecord(token: token(5), owner: owner), of: share, at: 1)
+        func isClaimed(_ view: ClusterView, at now: Int64 = 5_000_000) -> Bool {
+            actions(view, at: now).contains(.start(share))
+        }
+        #expect(!isClaimed(view))
+        #expect(isClaimed(view, at: 12_000_001))
+        var lost = view
+        lost.lost(LeaseOwner(collector: id("b"), claim: 2), of: share)
+        #expect(!isClaimed(lost), "the will of an earlier claim")
+        lost.lost(owner, of: share)
+        #expect(isClaimed(lost))
+        lost.received(LeaseRecord(token: token(6), owner: owner), of: share, at: 2)
+        #expect(!isClaimed(lost), "claimed again")
+        lost.received(LeaseRecord(token: token(5), owner: nil), of: share, at: 3)
+        #expect(!isClaimed(lost), "a late record of an earlier claim")
+        var released = view
+        released.received(LeaseRecord(token: token(5), owner: nil), of: share, at: 2)
+        #expect(isClaimed(released))
+        // This process was stopped, so that it does not know whether the owner has renewed the lease.
+        view.resumed(at: 60_000_000)
+        #expect(!isClaimed(view, at: 63_000_000))
+    }
+
+    @Test("a member without renewals loses its shares, and a new member gets some")
+    func membership() {
+        var view = view(of: "a")
+        view.connected(at: 0)
+        view.receivedMember(id("b"), isRunning: true, at: 0)
+        let mine = Set(shares)
+        let moved = actions(view, running: mine, at: 3_000_000)
+        #expect(moved.count == 6 && moved.allSatisfy { if case .stop = $0 { true } else { false } })
+        #expect(actions(view, running: mine, at: 12_000_000).isEmpty)
+        view.receivedMember(id("b"), isRunning: true, at: 12_000_000)
+        #expect(actions(view, running: mine, at: 12_000_000).count == 6)
+        view.receivedMember(id("b"), isRunning: false, at: 12_000_001)
+        #expect(actions(view, running: mine, at: 12_000_001).isEmpty)
+    }
+
+    @Test("a member that drains releases everything and claims nothing")
+    func draining() {
+        var view = view(of: "a")
+        view.connected(at: 0)
+        #expect(Set(view.actions(running: [shares[3]], isDraining: true, at: 9_000_000)) == [.stop(shares[3])])
+    }
+
+    @Test("a group that is divided has each device in one partition")
+    func partitions() throws {
+        let parts = try CollectorShare.shares("lab:4")
+        #expect(parts.map(\.description) == ["lab:0-4", "lab:1-4", "lab:2-4", "lab:3-4"])
+        var counts = [0, 0, 0, 0]
+        for number in 0..<1000 {
+            let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "d\(number)"))
+            let owners = parts.filter { $0.contains(device) }
+            #expect(owners.count == 1)
+            counts[owners[0].partition] += 1
+        }
+        #expect(counts.allSatisfy { $0 > 150 })
+        #expect(try CollectorShare.shares("lab") == [CollectorShare(group: GroupID(unchecked: "lab"))])
+    }
+
+    @Test("invalid shares are refused", arguments: ["", "a b", "lab:", "lab:0", "lab:65", "lab:x", "lab:2:3"])
+    func invalid(text: String) { #expect(throws: (any Error).self) { try CollectorShare.shares(text) } }
+
+    private func view(of name: String) -> ClusterView { ClusterView(me: id(name), shares: shares) }
+    private func actions(
+        _ view: ClusterView, running: Set<CollectorShare> = [], at now: Int64
+    ) -> Set<ClusterView.Action> { Set(view.actions(running: running, isDraining: false, at: now)) }
+    private func id(_ name: String) -> CollectorID { CollectorID(unchecked: name) }
+    private func token(_ value: UInt32) -> FencingToken { FencingToken(rawValue: value) }
+}

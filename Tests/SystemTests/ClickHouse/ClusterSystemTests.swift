@@ -1,0 +1,204 @@
+import Foundation
+import LockstepTestSupport
+import Testing
+
+@Suite(
+    "Cluster of collectors with a ClickHouse store", .serialized,
+    .enabled(
+        if: Programs.isInstalled("mosquitto") && TestClickHouse.isInstalled,
+        "mosquitto or clickhouse-server is not installed"))
+struct ClusterSystemTests {
+    private static let devices = [
+        "north/ant", "north/bee", "south/cat", "east/dog", "west/elk", "west/fox", "west/gnu", "west/hen",
+    ]
+    private static let groups = ["--group", "north", "--group", "south", "--group", "east", "--group", "west:2"]
+    private static let shares = ["north", "south", "east", "west:0-2", "west:1-2"]
+
+    @Test("every sample is stored once and states are told once, though collectors are killed, stopped and drained")
+    func failures() async throws {
+        try await withClickHouse { server in
+            try await withSystem { system in
+                let client = try await system.connect(["lockstep/+/+/state", "lockstep-collectors/#"])
+                var collectors: [String: RunningProgram] = [:]
+                for name in ["a", "b"] { collectors[name] = try start(name, server, in: system) }
+                try await expectOwned(Self.shares, by: ["a", "b"], client)
+                let agents = try Self.devices.enumerated().map { index, device in
+                    try agent(device, source: "simulate:\(index + 1)", in: system)
+                }
+                try await expectProgress("start", server, collectors)
+
+                // One is added while data flows.
+                collectors["c"] = try start("c", server, in: system)
+                try await expectOwned(Self.shares, by: ["a", "b", "c"], client)
+                try await expectProgress("added", server, collectors)
+
+                // One is killed.
+                await collectors["a"]?.stop(SIGKILL)
+                try await expectOwned(Self.shares, by: ["b", "c"], client, within: .seconds(30))
+                try await expectProgress("killed", server, collectors)
+                collectors["a"] = try start("a", server, in: system)
+                try await expectOwned(Self.shares, by: ["a", "b", "c"], client)
+
+                // One hangs, and continues after others have taken over.
+                collectors["b"]?.signal(SIGSTOP)
+                try await expectOwned(Self.shares, by: ["a", "c"], client, within: .seconds(30))
+                try await expectProgress("stopped", server, collectors)
+                collectors["b"]?.signal(SIGCONT)
+                try await expectOwned(Self.shares, by: ["a", "b", "c"], client)
+                try await expectProgress("continued", server, collectors)
+
+                // One is drained.
+                await collectors["c"]?.stop(SIGTERM)
+                try await expectOwned(Self.shares, by: ["a", "b"], client)
+                try await expectProgress("drained", server, collectors)
+
+                for agent in agents { await agent.stop(SIGTERM) }
+                for device in Self.devices { try await drain(device, in: system) }
+                for (_, collector) in collectors { await collector.stop(SIGTERM) }
+                let journals = Self.devices.flatMap { ["--journal", "\($0)=\(outbox(of: $0, in: system))"] }
+                let verification = try await RunningProgram.run(
+                    Programs.built("lockstep"), ["verify", "--store", server.url()] + journals)
+                #expect(verification.status == 0, "\(verification.text)")
+                try await expectSamplesOnce(server)
+                try await expectStatesOnce(client, server)
+            }
+        }
+    }
+
+    @Test("a cluster needs a ClickHouse store and groups that are named once")
+    func wrongUse() async throws {
+        for (arguments, text) in [
+            (["--store", "sqlite:/tmp/x.db", "--group", "a"], "belongs to one collector"),
+            (["--store", "clickhouse://localhost/x"], "use --group for each of them"),
+            (["--store", "clickhouse://localhost/x", "--group", "a", "--group", "a:2"], "named twice"),
+            (["--store", "clickhouse://localhost/x", "--group", "a:0"], "is not a share"),
+        ] {
+            let result = try await RunningProgram.run(
+                Programs.built("lockstep-collector"), ["--broker", "mqtt://localhost", "--cluster", "one"] + arguments)
+            #expect(result.status != 0 && result.text.contains(text), "\(result.text)")
+        }
+    }
+
+    // MARK: Expectations
+
+    /// Waits until the last records of all leases name these collectors, each of them at least once.
+    private func expectOwned(
+        _ shares: [String], by collectors: Set<String>, _ client: TestClient, within limit: Duration = .seconds(60)
+    ) async throws {
+        func owners() -> [String: String] {
+            var owners: [String: String] = [:]
+            for message in client.messages where message.topic.hasPrefix("lockstep-collectors/one/lease/") {
+                let parts = message.text.split(separator: " ")
+                let owner = parts.count == 2 ? parts[1].split(separator: ":").first : nil
+                owners[String(message.topic.split(separator: "/").last ?? "")] = owner.map(String.init)
+            }
+            return owners
+        }
+        let isReached = await eventually(within: limit) {
+            let owners = owners()
+            return Set(owners.keys) == Set(shares) && Set(owners.values) == collectors
+        }
+        try #require(isReached, "expected \(collectors.sorted()), found \(owners())")
+    }
+
+    /// Waits until each device has more samples.
+    private func expectProgress(
+        _ step: String, _ server: TestClickHouse, _ collectors: [String: RunningProgram]
+    ) async throws {
+        let before = (try? await counts(server)) ?? [:]
+        let isReached = await eventually(within: .seconds(90)) {
+            guard let now = try? await counts(server) else { return false }
+            return Self.devices.allSatisfy { now[$0, default: 0] > before[$0, default: 0] + 20 }
+        }
+        let logs = collectors.map { "\($0.key): \($0.value.text.suffix(3000))" }.joined(separator: "\n")
+        let after = (try? await counts(server)) ?? [:]
+        try #require(isReached, "\(step): \(before)\n\(after)\n\(logs)")
+    }
+
+    private func counts(_ server: TestClickHouse) async throws -> [String: Int] {
+        let rows = try await server.execute(
+            "SELECT concat(group_name, '/', device), count() FROM v_accelerometer GROUP BY group_name, device")
+        return Dictionary(
+            rows.compactMap { row in
+                let parts = row.split(separator: "\t")
+                return parts.count == 2 ? Int(parts[1]).map { (String(parts[0]), $0) } : nil
+            }
+        ) { first, _ in first }
+    }
+
+    private func expectSamplesOnce(_ server: TestClickHouse) async throws {
+        let repeated = try await server.execute(
+            "SELECT device_id, t FROM accelerometer GROUP BY device_id, t HAVING count() > 1")
+        #expect(repeated.isEmpty, "\(repeated)")
+        #expect(try await server.execute("SELECT count() FROM conflicts") == ["0"])
+    }
+
+    /// Expects that no transition was published in two versions, and that the store has the published ones.
+    private func expectStatesOnce(_ client: TestClient, _ server: TestClickHouse) async throws {
+        struct State: Decodable {
+            let seq: Int
+            let state: String
+            let since: Int
+            let reason: String
+        }
+        var texts: [String: Set<String>] = [:]
+        for message in client.messages where message.topic.hasSuffix("/state") {
+            let state = try JSONDecoder().decode(State.self, from: Data(message.payload))
+            let device = message.topic.split(separator: "/").dropFirst().prefix(2).joined(separator: "/")
+            texts["\(device) \(state.seq)", default: []].insert("\(state.state) \(state.since) \(state.reason)")
+        }
+        let stored = try await server.execute(
+            """
+            SELECT concat(group_name, '/', device, ' ', toString(seq)),
+                concat(states.state, ' ', toString(states.since), ' ', states.reason)
+            FROM (SELECT device_id, seq, state, since, reason FROM states) AS states
+            ANY INNER JOIN (SELECT device_id, group_name, device FROM devices) USING device_id
+            """)
+        #expect(!stored.isEmpty)
+        for (key, versions) in texts { #expect(versions.count == 1, "\(key): \(versions)") }
+        for row in stored {
+            let parts = row.split(separator: "\t").map(String.init)
+            try #require(parts.count == 2)
+            if let told = texts[parts[0]] { #expect(told == [parts[1]], "\(parts[0])") }
+        }
+        let keys = Set(stored.compactMap { $0.split(separator: "\t").first.map(String.init) })
+        #expect(Set(texts.keys).isSubset(of: keys), "published, but not stored")
+        #expect(keys.count == stored.count, "stored twice")
+    }
+
+    // MARK: Programs
+
+    private func start(_ id: String, _ server: TestClickHouse, in system: TestSystem) throws -> RunningProgram {
+        try system.start(
+            "lockstep-collector",
+            [
+                "--broker", system.broker.url, "--store", server.url(), "--sync", "normal", "--cluster", "one",
+                "--id", id,
+            ] + Self.groups)
+    }
+
+    private func agent(
+        _ name: String, source: String, _ arguments: [String] = [], in system: TestSystem
+    ) throws -> RunningProgram {
+        let parts = name.split(separator: "/").map(String.init)
+        return try system.start(
+            "lockstep-agent",
+            [
+                "--broker", system.broker.url, "--group", parts[0], "--device", parts[1], "--source", source,
+                "--outbox", outbox(of: name, in: system), "--journal", "--window", "200ms",
+            ] + arguments)
+    }
+
+    private func outbox(of name: String, in system: TestSystem) -> String {
+        "\(system.folder)/\(name.replacing("/", with: "-")).outbox"
+    }
+
+    /// Runs a device's agent until its outbox is empty.
+    private func drain(_ name: String, in system: TestSystem) async throws {
+        let recording = system.folder + "/one-sample.csv"
+        try "t_us,x_g,y_g,z_g\n0,0,0,-1\n".write(toFile: recording, atomically: true, encoding: .utf8)
+        let agent = try agent(name, source: "replay:\(recording)", ["--backlog-rate", "4M"], in: system)
+        let status = await agent.waitForExit(within: .seconds(120))
+        try #require(status == 0, "\(name): \(agent.text)")
+    }
+}
