@@ -22,20 +22,20 @@ struct LockstepCommand: ParsableCommand {
         version: "lockstep \(lockstepVersion)",
         groupedSubcommands: [
             CommandGroup(
-                name: "The system now",
+                name: "Live",
                 subcommands: [
                     WatchCommand.self, DevicesCommand.self, DoctorCommand.self, CommandCommand.self, ServeCommand.self,
                 ]),
             CommandGroup(
-                name: "Stored samples",
+                name: "Store",
                 subcommands: [
                     QueryCommand.self, ExportCommand.self, VerifyCommand.self, CopyCommand.self,
                 ]),
             CommandGroup(
-                name: "Time and motion",
+                name: "Analysis",
                 subcommands: [ClockCommand.self, AlignCommand.self, RefineCommand.self, AnalyzeCommand.self]),
-            CommandGroup(name: "Rules", subcommands: [RulesCommand.self, DeliveriesCommand.self]),
-            CommandGroup(name: "Load tests", subcommands: [SimulateCommand.self]),
+            CommandGroup(name: "Notification", subcommands: [RulesCommand.self, DeliveriesCommand.self]),
+            CommandGroup(name: "Test", subcommands: [SimulateCommand.self]),
         ])
 
     static func main() {
