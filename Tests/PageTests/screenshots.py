@@ -16,11 +16,18 @@ VIEWS = {
     "fleet": ("#/", "document.querySelectorAll('.fleet-row[data-key]').length > 5", False),
     "device": ("#/device/lab/left", "document.querySelector('.dial-text')?.textContent.includes('°')", True),
     "lost-device": ("#/device/field/rover", "document.querySelector('.device-problems .problem')", False),
+    "events": ("#/events", "document.querySelectorAll('.event').length > 2", False),
     "map": ("#/map", "document.querySelectorAll('.map-item').length > 3", False),
     "bouncer": ("#/bouncer/lab/left", "document.querySelector('.pause')?.hidden", False),
     "system": ("#/system", "document.querySelectorAll('.card').length > 3", False),
     "unknown-device": ("#/device/lab/nobody", "document.querySelector('.empty-title')", False),
 }
+RULES = """ways: {bus: {mqtt: event}}
+rules:
+  unreachable: {when: {state: [background, terminated]}, to: bus, message: "{device} cannot be reached"}
+  first-steps: {when: {steps: 50}, to: bus, message: "{device} has taken {value} steps today"}
+  brisk-walk: {when: {value: steps.cadence, above: 1.8}, cooldown: 20s, to: bus, message: "{device} walks with {value} steps a second"}
+"""
 SCREENS = {"desktop": (1440, 900, 1, False), "phone": (390, 844, 2, True)}
 
 
@@ -44,7 +51,7 @@ def main():
     arguments = options.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     failed = False
-    with System(arguments.programs, devices()) as system, Browser() as browser:
+    with System(arguments.programs, devices(), rules=RULES) as system, Browser() as browser:
         system.wait_for_samples()
         time.sleep(arguments.seconds)
         system.stop("field/rover", signal.SIGKILL)
