@@ -147,6 +147,49 @@ import Testing
         #expect(bench.times == [5, 35])
     }
 
+    @Test("the duration of an orientation is measured by its arrival, not by a device's clock")
+    func orientationOfSlowClock() throws {
+        var bench = try Bench("rules: {down: {when: {orientation: faceDown, for: 5s}}}")
+        bench.delay = 3600
+        bench.send(.orientation, [(monday, [5])])
+        bench.tick(9.9)
+        #expect(bench.times.isEmpty)
+        bench.tick(10)
+        #expect(bench.times == [5])
+    }
+
+    @Test("an orientation of a device that has gone away is not assumed to last")
+    func orientationOfLostDevice() throws {
+        var bench = try Bench("rules: {down: {when: {orientation: faceDown, for: 30s}}}")
+        bench.send(.orientation, [(monday, [5])])
+        bench.become(.background, 20)
+        bench.tick(100)
+        #expect(bench.times.isEmpty)
+        bench.delay = 200
+        bench.send(.orientation, [(monday + 2, [0])], isLive: false)
+        #expect(bench.times.isEmpty)
+    }
+
+    @Test("an orientation remains held when a transaction is rolled back")
+    func orientationAfterRollBack() throws {
+        var bench = try Bench("rules: {down: {when: {orientation: faceDown, for: 5s}}}")
+        bench.send(.orientation, [(monday, [5])])
+        bench.engine.commit()
+        bench.tick(10)
+        #expect(bench.times == [5])
+        bench.engine.rollBack()
+        bench.tick(11)
+        #expect(bench.times == [5, 5])
+    }
+
+    @Test("an orientation that is told at its change is not late")
+    func orientationToldAtChange() throws {
+        var bench = try Bench("rules: {down: {when: {orientation: faceDown, for: 5s}, late: ignore}}")
+        bench.send(.orientation, [(monday, [5])], isLive: false)
+        bench.send(.orientation, [(monday + 600, [0])])
+        #expect(bench.times == [5])
+    }
+
     @Test("a shake is found in accelerometer samples")
     func shake() throws {
         var bench = try Bench("rules: {shaken: {when: {shake: any}}}")

@@ -70,11 +70,9 @@ extension RuleEngine {
             }
             set(slot, key)
             if case .orientation(_, let lasting) = ruleSet.rules[rule].condition, lasting > 0, split < rows.endIndex {
-                if arrival.isLive {
-                    devices[device]?.held.insert(rule)
-                } else {
-                    devices[device]?.held.remove(rule)
-                }
+                // One that has just begun did not last before.
+                if slot.live.since == block.times[last] { hold(since: nil, key) }
+                hold(since: arrival.isLive && slot.live.since != nil ? arrival.boot : nil, key)
             }
         }
     }
@@ -139,7 +137,8 @@ extension RuleEngine {
                 isComplete = place(condition, &state, block, row)
             case .state, .silence, .health: continue
             }
-            if isComplete { notify(rule, &state, key, time: end, value: value, at: arrival.at, into: &events) }
+            guard isComplete else { continue }
+            notify(rule, &state, key, time: end, completed: time, value: value, at: arrival.at, into: &events)
         }
     }
 
@@ -170,11 +169,12 @@ extension RuleEngine {
     }
 
     /// Adds an event, unless its schedule, its cool-down or its lateness suppress it.
+    /// - Parameter completed: the time of the sample that showed the event, if that is not `time`.
     mutating func notify(
-        _ rule: Rule, _ state: inout RuleState, _ key: Key, time: Int64, value: Double?, at: Timestamp,
-        into events: inout [RuleEvent]
+        _ rule: Rule, _ state: inout RuleState, _ key: Key, time: Int64, completed: Int64? = nil, value: Double?,
+        at: Timestamp, into events: inout [RuleEvent]
     ) {
-        let isLate = at.microseconds - time > rule.lateAfter
+        let isLate = at.microseconds - (completed ?? time) > rule.lateAfter
         if isLate, rule.late == .ignore { return }
         if let schedule = rule.schedule, !schedule.contains(Timestamp(microseconds: time)) { return }
         if let last = state.notifiedAt, abs(time - last) < rule.cooldown { return }

@@ -8,6 +8,10 @@ extension RuleEngine {
         _ transition: LifecycleTransition, of device: Int, at: Timestamp, into events: inout [RuleEvent]
     ) {
         guard let known = devices[device] else { return }
+        if transition.to != .active, transition.to != .resumed {
+            // Nobody reports a change of its orientation.
+            for rule in known.held.keys { hold(since: nil, Key(device: device, rule: rule)) }
+        }
         for index in known.states {
             let rule = ruleSet.rules[index]
             guard case .state(let states, let lasting) = rule.condition, var slot = known.slots[index] else { continue }
@@ -32,7 +36,7 @@ extension RuleEngine {
         return devices.contains { device in
             guard let device else { return false }
             return device.states.contains { isStateDue(device, $0, at: moment) }
-                || device.held.contains { isHeldLong(device, $0, at: moment) }
+                || device.held.contains { isHeldLong(device, $0.key, since: $0.value, at: moment) }
                 || device.silences.contains { isSilent(device, $0, at: moment, since: listeningSince) }
         }
     }
@@ -77,7 +81,8 @@ extension RuleEngine {
     /// Completes the orientations of a device that have lasted long enough.
     private mutating func advanceOrientations(of number: Int, at moment: Moment, into events: inout [RuleEvent]) {
         guard let device = devices[number] else { return }
-        for index in device.held.sorted() where isHeldLong(device, index, at: moment) {
+        for (index, arrival) in device.held.sorted(by: { $0.key < $1.key })
+        where isHeldLong(device, index, since: arrival, at: moment) {
             guard case .orientation(_, let lasting) = ruleSet.rules[index].condition, var slot = device.slots[index],
                 let since = slot.live.since
             else { continue }
@@ -174,11 +179,11 @@ extension RuleEngine {
         return moment.wall.microseconds - since >= lasting
     }
 
-    private func isHeldLong(_ device: Device, _ index: Int, at moment: Moment) -> Bool {
+    private func isHeldLong(_ device: Device, _ index: Int, since arrival: Int64, at moment: Moment) -> Bool {
         guard case .orientation(_, let lasting) = ruleSet.rules[index].condition,
-            let state = device.slots[index]?.live, !state.isActive, let since = state.since
+            let state = device.slots[index]?.live, !state.isActive, state.since != nil
         else { return false }
-        return moment.wall.microseconds - since >= lasting + Self.orientationDelay
+        return moment.boot - arrival >= lasting + Self.orientationDelay
     }
 
     private func isSilent(_ device: Device, _ index: Int, at moment: Moment, since listeningSince: Int64) -> Bool {

@@ -41,8 +41,9 @@ public struct RuleEngine: Sendable {
         var silences: [Int] = []
         var health: [Int] = []
         var slots: [Int: RuleSlot] = [:]
-        /// The rules on orientations whose newest sample arrived live: the orientation may last until now.
-        var held: Set<Int> = []
+        /// The rules on orientations whose newest sample arrived live, so that the orientation may last until now, with the
+        /// time of its arrival in µs of the boot clock. The device's clock may be wrong.
+        var held: [Int: Int64] = [:]
         /// The time of the newest sample of each stream of interest, in µs since 1970.
         var newest: [SensorStream: Int64] = [:]
         /// The values of each stream that change nothing, until a state changes.
@@ -64,6 +65,7 @@ public struct RuleEngine: Sendable {
     /// The devices that the current transaction added.
     private var added: [Int] = []
     private var undoNewest: [(device: Int, stream: SensorStream, time: Int64?)] = []
+    private var undoHeld: [(key: Key, arrival: Int64?)] = []
     /// The names of the rules' states.
     private let stateNames: [String]
     private let watched: Set<SensorStream>
@@ -148,6 +150,7 @@ public struct RuleEngine: Sendable {
         undo.removeAll(keepingCapacity: true)
         added.removeAll(keepingCapacity: true)
         undoNewest.removeAll(keepingCapacity: true)
+        undoHeld.removeAll(keepingCapacity: true)
     }
 
     /// Reverts the changes of the transaction.
@@ -157,8 +160,8 @@ public struct RuleEngine: Sendable {
         detectors.removeAll()
         windows.removeAll()
         for change in undoNewest.reversed() { devices[change.device]?.newest[change.stream] = change.time }
+        for change in undoHeld.reversed() { devices[change.key.device]?.held[change.key.rule] = change.arrival }
         for number in added { devices[number] = nil }
-        for number in devices.indices { devices[number]?.held.removeAll() }
         commit()
     }
 
@@ -180,6 +183,14 @@ public struct RuleEngine: Sendable {
     }
 
     static func text(_ rule: String, _ device: DeviceAddress?) -> String { "\(rule) \(device?.description ?? "")" }
+
+    /// Sets when a live sample of an orientation arrived, in µs of the boot clock, or nil if it may have ended.
+    mutating func hold(since arrival: Int64?, _ key: Key) {
+        guard let before = devices[key.device]?.held[key.rule] ?? arrival else { return }
+        undoHeld.append((key, devices[key.device]?.held[key.rule]))
+        // A repeated orientation lasts since its first sample.
+        devices[key.device]?.held[key.rule] = arrival.map { min($0, before) }
+    }
 
     /// Changes a slot and remembers the one before the transaction.
     mutating func set(_ slot: RuleSlot, _ key: Key) {
