@@ -194,7 +194,14 @@ struct SparkplugNodes {
             guard var node = nodes[name], node.needsBirth else { continue }
             if let last = node.requestedAt, boot - last < Self.rebirthInterval { continue }
             guard node.requests < Self.maxRequests else {
-                forget(name)
+                if node.isBorn {
+                    // Its data can still be decoded. The next gap begins a new series of requests.
+                    node.needsBirth = false
+                    node.requests = 0
+                    save(node, name)
+                } else {
+                    forget(name)
+                }
                 continue
             }
             node.requestedAt = boot

@@ -164,6 +164,25 @@ struct SparkplugNodesTests {
         #expect(node.nodes.count == 0)
     }
 
+    @Test("a node with a gap that never answers keeps its devices, and is asked again after the next gap")
+    func noAnswerAfterGap() throws {
+        var node = try Node()
+        try node.bear()
+        var number: UInt8 = 1
+        for series in 0..<2 as Range<Int64> {
+            number += 2
+            #expect(try node.send(.deviceData, number, [temperature(1, at: 2)]).finding == .missing(1))
+            var requests = 0
+            for turn in 0..<100 as Range<Int64> {
+                requests += node.nodes.takeRebirths(at: (series * 100 + turn) * SparkplugNodes.rebirthInterval).count
+            }
+            #expect(requests == SparkplugNodes.maxRequests)
+            number += 1
+            #expect(try node.send(.deviceData, number, [temperature(1, at: 3)]).readings.count == 1)
+            #expect(node.nodes.takeRebirths(at: (series + 1) * 100 * SparkplugNodes.rebirthInterval - 1).isEmpty)
+        }
+    }
+
     @Test("data without a birth is refused and asks for it; a birth of the device alone is used")
     func unknown() throws {
         var node = try Node()
