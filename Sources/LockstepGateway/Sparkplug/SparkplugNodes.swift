@@ -126,13 +126,14 @@ struct SparkplugNodes {
         let fallback = payload.time ?? moment.milliseconds
         let content: SparkplugSource.Content
         if let name = topic.device {
-            if var device = node.devices.removeValue(forKey: name) {
-                content = device.source.read(payload.metrics, fallback: fallback)
-                if !device.isBorn { node.needsBirth = true }
-                node.devices[name] = device
+            // After a birth of the node, the aliases of an earlier birth of the device have no meaning.
+            if node.devices[name]?.isBorn == true,
+                let read = node.devices[name]?.source.read(payload.metrics, fallback: fallback)
+            {
+                content = read
             } else {
                 content = SparkplugSource.Content(
-                    omissions: ["the device has sent no birth message"], needsBirth: true)
+                    omissions: ["the device has sent no birth message since that of its node"], needsBirth: true)
             }
         } else {
             content = node.own.read(payload.metrics, fallback: fallback)

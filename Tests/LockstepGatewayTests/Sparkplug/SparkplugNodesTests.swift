@@ -201,6 +201,21 @@ struct SparkplugNodesTests {
         #expect(node.nodes.takeRebirths(at: SparkplugNodes.rebirthInterval).count == 1)
     }
 
+    @Test("data of a device between the birth of its node and its own is refused, and asks for births")
+    func beforeDeviceBirth() throws {
+        var node = try Node()
+        try node.bear()
+        try node.send(.nodeBirth, 0, [.deathNumber(5)])
+        let refusal = #expect(throws: Refusal.self) { try node.send(.deviceData, 1, [temperature(1, at: 2)]) }
+        #expect(refusal?.kind == .unknownSender)
+        #expect(node.nodes.takeRebirths(at: 0).count == 1)
+        // The same alias has another meaning from then on.
+        try node.send(
+            .deviceBirth, 2, [SparkplugMetric(name: "H", alias: 1, time: 3, kind: .double, value: .real(10))])
+        let data = try node.send(.deviceData, 3, [temperature(20, at: 4)])
+        #expect(data.readings == [Reading("x/room", at: 4000, [("humidity", .number(20))])])
+    }
+
     @Test("only the death of the current birth counts, and then all devices are lost")
     func deaths() throws {
         var node = try Node()
