@@ -268,6 +268,36 @@ struct SparkplugNodesTests {
         }
     }
 
+    @Test(
+        "the most metrics that a message can have, and as many times, take a time that does not grow with the square",
+        .timeLimit(.minutes(2)), arguments: [true, false])
+    func many(areMapped: Bool) {
+        let room = SparkplugTarget(stream: "x/room", column: "temperature")
+        let names = (0..<SparkplugPayload.maxMetrics - 1).map { "m\($0)" }
+        var entries = ["T": room]
+        if areMapped { for name in names { entries[name] = room } }
+        let birth = (["T"] + names).map { SparkplugMetric(name: $0, time: 0, kind: .double, value: .real(-1)) }
+        var source = SparkplugSource(birth, targets: SparkplugTargets(entries))
+        #expect(source.read(birth, fallback: 0).current.count == (areMapped ? birth.count : 1))
+        let data = birth.indices.map { SparkplugMetric(name: "T", time: Int64($0), value: .real(Double($0))) }
+        let content = source.read(data, fallback: 0)
+        #expect(content.current.count == data.count)
+        #expect(content.current.last == Reading("x/room", at: 49_999_000, [("temperature", .number(49_999))]))
+    }
+
+    @Test("of two metrics with the same column, the newer value counts")
+    func sameColumn() {
+        let room = SparkplugTarget(stream: "x/room", column: "temperature")
+        let birth = ["a", "b"].map { SparkplugMetric(name: $0, time: 1, kind: .double, value: .real(1)) }
+        var source = SparkplugSource(birth, targets: SparkplugTargets(["a": room, "b": room]))
+        _ = source.read(birth, fallback: 0)
+        for (index, name) in ["b", "a", "b"].enumerated() {
+            let value = Double(index + 2)
+            let data = source.read([SparkplugMetric(name: name, time: 2, value: .real(value))], fallback: 0)
+            #expect(data.current == [Reading("x/room", at: 2000, [("temperature", .number(value))])])
+        }
+    }
+
     @Test("the numbers of nodes and metrics are limited")
     func limits() throws {
         var node = try Node(SparkplugNodes.Limits(nodes: 1, metrics: 7))
