@@ -246,6 +246,54 @@ struct SparkplugNodesTests {
         #expect(node.nodes.takeLostDevices(at: node.boot + SparkplugNodes.deviceBirthLimit).isEmpty)
     }
 
+    @Test("a device that has died while messages were lost is lost after the next birth of its node, or with its node")
+    func deathsWhileAway() throws {
+        let late = 1_000 * SparkplugNodes.rebirthInterval
+        func lost(after answer: (inout Node) throws -> Void) throws -> [String] {
+            var node = try Node()
+            try node.bear()
+            try node.send(.deviceBirth, 2, [], device: "fan")
+            node.nodes.reset()
+            #expect(node.nodes.takeLostDevices(at: late).isEmpty)
+            #expect(throws: Refusal.self) { try node.send(.deviceData, 3, [temperature(1, at: 2)]) }
+            try answer(&node)
+            for turn in 0..<20 as Range<Int64> {
+                _ = node.nodes.takeRebirths(at: turn * SparkplugNodes.rebirthInterval)
+            }
+            let reports = node.nodes.takeLostDevices(at: late)
+            #expect(node.nodes.takeLostDevices(at: late).isEmpty)
+            return reports.map { "\($0.sender.parts.last ?? "") \($0.presence?.reason ?? "")" }
+        }
+        // The births of the node and the oven arrive, but not that of the fan.
+        let afterBirths = try lost { try $0.bear() }
+        #expect(afterBirths == ["fan nbirth"])
+        let afterBirth = try lost { try $0.send(.nodeBirth, 0, [.deathNumber(4)]) }
+        #expect(afterBirth == ["fan nbirth", "oven nbirth"])
+        let afterNothing = try lost { _ in }
+        #expect(afterNothing == ["fan no-answer", "oven no-answer"])
+        var deaths = 0
+        let afterDeath = try lost {
+            deaths = try $0.send(.nodeDeath, nil, [.deathNumber(4)], time: nil).translation.reports.count
+        }
+        #expect(deaths == 2)
+        #expect(afterDeath.isEmpty)
+    }
+
+    @Test("a node with metrics of its own that has died while messages were lost is lost")
+    func nodeDeathWhileAway() throws {
+        var node = try Node()
+        try node.send(
+            .nodeBirth, 0,
+            [.deathNumber(4), SparkplugMetric(name: "T", alias: 1, time: 1, kind: .double, value: .real(10))])
+        node.nodes.reset()
+        node.nodes.reset()
+        for turn in 0..<20 as Range<Int64> { _ = node.nodes.takeRebirths(at: turn * SparkplugNodes.rebirthInterval) }
+        let reports = node.nodes.takeLostDevices(at: 0)
+        #expect(reports.map(\.sender.description) == ["sparkplug/plant/line1"])
+        #expect(reports.map(\.presence) == [ForeignPresence(.lost, reason: "no-answer")])
+        #expect(node.nodes.count == 0)
+    }
+
     @Test("templates, data sets, arrays and values of another type are left out with a reason, the others are kept")
     func leftOut() throws {
         var node = try Node()
