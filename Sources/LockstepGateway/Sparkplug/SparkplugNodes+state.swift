@@ -53,7 +53,8 @@ extension SparkplugNodes {
             }
             guard let number else { return nil }
             defer { lastNumber = number }
-            guard let last = lastNumber else { return nil }
+            // The same number again is a repetition of the message.
+            guard let last = lastNumber, number != last else { return nil }
             let missing = Int(number &- last &- 1)
             guard missing > 0 else { return nil }
             needsBirth = true

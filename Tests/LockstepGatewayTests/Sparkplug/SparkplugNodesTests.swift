@@ -145,6 +145,9 @@ struct SparkplugNodesTests {
         #expect(node.nodes.takeRebirths(at: SparkplugNodes.rebirthInterval - 1).isEmpty)
         #expect(node.nodes.takeRebirths(at: SparkplugNodes.rebirthInterval) == [name])
         try node.bear()
+        // A repeated message.
+        try node.send(.deviceData, 2, [temperature(1, at: 2)])
+        #expect(try node.send(.deviceData, 2, [temperature(1, at: 2)]).finding == nil)
         #expect(node.nodes.takeRebirths(at: 10 * SparkplugNodes.rebirthInterval).isEmpty)
         for number in 2...600 {
             let outcome = try node.send(.deviceData, UInt8(number & 0xff), [temperature(1, at: Int64(number))])
