@@ -10,8 +10,11 @@ enum HTTPGet {
         var isTooLarge = false
     }
 
-    /// The longest time to connect and of the whole request, in s.
-    private static let timeouts = (connect: 3, total: 20)
+    /// The longest time to connect, and the longest time without progress, in s. The whole request has no limit: a
+    /// phone that was away for long sends megabytes.
+    private static let timeouts = (connect: 3, stall: 20)
+    /// An answer that is slower counts as no progress, in bytes per second.
+    private static let minimumSpeed = 100
 
     /// Libcurl must be initialised once in a process, before a second thread uses it.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
@@ -35,7 +38,8 @@ enum HTTPGet {
         _ = curl_set_long(handle, CURLOPT_NOSIGNAL, 1)
         _ = curl_set_long(handle, CURLOPT_FORBID_REUSE, 1)
         _ = curl_set_long(handle, CURLOPT_CONNECTTIMEOUT, timeouts.connect)
-        _ = curl_set_long(handle, CURLOPT_TIMEOUT, timeouts.total)
+        _ = curl_set_long(handle, CURLOPT_LOW_SPEED_LIMIT, minimumSpeed)
+        _ = curl_set_long(handle, CURLOPT_LOW_SPEED_TIME, timeouts.stall)
         _ = curl_set_writer(
             handle,
             { bytes, size, count, context in
