@@ -188,7 +188,9 @@ struct SparkplugNodes {
         var reports = node.devices.keys.sorted().map { device in
             lost(ForeignName(Self.formatName, [name.group, name.node, device]), reason: reason)
         }
-        if node.isPresent { reports.append(lost(ForeignName(Self.formatName, [name.group, name.node]), reason: reason)) }
+        if node.isPresent {
+            reports.append(lost(ForeignName(Self.formatName, [name.group, name.node]), reason: reason))
+        }
         return reports
     }
 
