@@ -29,3 +29,13 @@ static inline CURLcode curl_set_reader(
     CURLcode code = curl_easy_setopt(handle, CURLOPT_READFUNCTION, reader);
     return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_READDATA, context) : code;
 }
+
+static inline CURLcode curl_set_progress(
+    CURL *handle,
+    int (*progress)(
+        void *context, curl_off_t download_total, curl_off_t downloaded, curl_off_t upload_total, curl_off_t uploaded),
+    void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, progress);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFODATA, context);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L) : code;
+}

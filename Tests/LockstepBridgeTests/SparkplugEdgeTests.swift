@@ -107,6 +107,19 @@ struct SparkplugEdgeTests {
             ])
     }
 
+    @Test("a birth has the newest values, also after a live batch with older ones")
+    func newest() throws {
+        var edge = try Edge()
+        _ = edge.connect()
+        try edge.receive(pressure(2))
+        try edge.receive(pressure(1))
+        _ = edge.connect()
+        let (texts, payloads) = try edge.take()
+        let index = try #require(texts.firstIndex { $0.hasPrefix("DBIRTH") })
+        #expect(payloads[index].metrics.map(\.value) == [.real(1001)])
+        #expect(payloads[index].metrics.map(\.time) == [1_795_575_600_001])
+    }
+
     @Test("late batches are historical and do not become the values of a birth; numbers go from 255 to 0")
     func historical() throws {
         var edge = try Edge()

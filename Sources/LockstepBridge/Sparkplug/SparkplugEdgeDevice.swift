@@ -41,6 +41,8 @@ struct SparkplugEdgeDevice {
         guard isLive, let last = samples.times.indices.max(by: { samples.times[$0] < samples.times[$1] }),
             let index = entries.firstIndex(where: { $0.stream == samples.stream })
         else { return }
+        // Batches may arrive in another order than their samples were taken.
+        if let known = entries[index].last, samples.times[last] < known.time { return }
         entries[index].last = (samples.times[last], samples.values(at: last))
     }
 

@@ -89,26 +89,57 @@ struct PhyphoxInput: Equatable {
             }
     }
 
-    /// Returns the parameters that ask for all values after a time.
-    /// - Parameter last: the last experiment time as the phone has written it; nil for all values.
-    func query(after last: Double?) -> [String] {
+    /// How far an input has been read.
+    struct Progress: Equatable {
+        /// The maximum number of samples that are remembered. More with one time come again and are stored once.
+        private static let maxReadings = 100
+
+        /// The last experiment time as the phone has written it.
+        var time: Double
+        /// The samples at this time. The phone rounds times, so that there may be others with the same time later.
+        private(set) var readings: [Reading] = []
+
+        init(_ time: Double) { self.time = time }
+
+        /// Records a sample.
+        mutating func add(_ reading: Reading) {
+            if readings.count < Self.maxReadings { readings.append(reading) }
+        }
+
+        /// Adds the progress of another input with the same buffer of times.
+        mutating func merge(_ other: Progress) {
+            if other.time > time { self = other }
+            if other.time == time { for reading in other.readings where !readings.contains(reading) { add(reading) } }
+        }
+
+        /// The time to ask for. The phone writes eight digits, and raises the time by one of the last digit.
+        var threshold: Double {
+            var digit = 1e-7
+            while digit * 1e8 <= time { digit *= 10 }
+            return time - 2 * digit
+        }
+    }
+
+    /// Returns the parameters that ask for all values after the last ones, and some before.
+    /// - Parameter last: nil for all values.
+    func query(after last: Progress?) -> [String] {
         // The threshold applies to the buffer of times, so that all buffers have the same samples.
         let all = [time] + buffers.sorted { $0.key < $1.key }.map(\.value)
         return all.map { buffer in
-            guard let last else { return "\(buffer)=full" }
-            return buffer == time ? "\(buffer)=\(last)" : "\(buffer)=\(last)%7C\(time)"
+            guard let threshold = last?.threshold else { return "\(buffer)=full" }
+            return buffer == time ? "\(buffer)=\(threshold)" : "\(buffer)=\(threshold)%7C\(time)"
         }
     }
 
     /// Returns the samples of an answer.
     /// - Parameters:
     ///   - content: the object `buffer` of the answer to `/get`.
-    ///   - last: samples up to this experiment time are left out.
-    /// - Returns: the samples, and the experiment time of the last one.
+    ///   - last: samples before its time, and those that it contains, are left out.
+    /// - Returns: the new samples, and the new progress.
     /// - Throws: ``Refusal`` if the buffers do not match.
     func read(
-        _ content: JSONValue, times: PhyphoxTimes, after last: Double?
-    ) throws(Refusal) -> (readings: [Reading], last: Double?) {
+        _ content: JSONValue, times: PhyphoxTimes, after last: Progress?
+    ) throws(Refusal) -> (readings: [Reading], last: Progress?) {
         guard let sensor = Self.sensors[source], let clock = content[time]?["buffer"]?.array else {
             throw Refusal(.malformed, "the answer has no buffer '\(time)'")
         }
@@ -124,15 +155,18 @@ struct PhyphoxInput: Equatable {
         var newest = last
         for (index, value) in clock.enumerated() {
             guard let experiment = value.number, experiment.isFinite else { continue }
-            if let last, experiment <= last { continue }
-            newest = max(newest ?? experiment, experiment)
+            if let last, experiment < last.time { continue }
+            if experiment > newest?.time ?? -.infinity { newest = Progress(experiment) }
             guard let time = times.time(at: experiment) else { continue }
             var reading = Reading(sensor.stream, at: time)
             for (column, values) in columns {
                 guard let number = values[index].number, !(column.isUnknownBelowZero && number < 0) else { continue }
                 reading.set(column.column, number * column.factor)
             }
-            if !reading.values.isEmpty { readings.append(reading) }
+            guard !reading.values.isEmpty else { continue }
+            if experiment == last?.time, last?.readings.contains(reading) == true { continue }
+            readings.append(reading)
+            if experiment == newest?.time { newest?.add(reading) }
         }
         return (readings, newest)
     }

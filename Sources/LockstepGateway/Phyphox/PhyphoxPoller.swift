@@ -55,6 +55,7 @@ public final class PhyphoxPoller: Service {
                 if failures >= Self.failureLimit { logger.info("phone answers again", metadata: ["phone": "\(phone)"]) }
                 failures = 0
             } catch {
+                guard !isStopped.load(ordering: .acquiring) else { return }
                 failures += 1
                 delay = .seconds(min(Self.maxDelay, failures))
                 didFail("\(error)", count: failures, &recording)
@@ -114,6 +115,8 @@ public final class PhyphoxPoller: Service {
     }
 
     private func body(_ request: PhyphoxRecording.Request) throws -> [UInt8] {
-        try HTTPGet.body(of: phone.url + request.path, limit: Self.maxAnswer)
+        try HTTPGet.body(of: phone.url + request.path, limit: Self.maxAnswer) { [self] in
+            isStopped.load(ordering: .acquiring)
+        }
     }
 }

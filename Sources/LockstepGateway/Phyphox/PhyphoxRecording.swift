@@ -26,8 +26,8 @@ struct PhyphoxRecording {
     private var times: PhyphoxTimes?
     /// The session of the phone: another one has other buffers.
     private var session: String?
-    /// The last experiment time of each input, by its buffer of times.
-    private var last: [String: Double] = [:]
+    /// How far each input has been read, by its buffer of times.
+    private var last: [String: PhyphoxInput.Progress] = [:]
 
     init(_ phone: PhyphoxPhone) { self.phone = phone }
 
@@ -53,7 +53,7 @@ struct PhyphoxRecording {
         let content = try JSONParser.parse(bytes)
         for input in inputs ?? [] {
             guard let newest = content["buffer"]?[input.time]?["buffer"]?.array?.last?.number else { continue }
-            last[input.time] = newest
+            last[input.time] = PhyphoxInput.Progress(newest)
         }
     }
 
@@ -81,7 +81,7 @@ struct PhyphoxRecording {
     struct Content: Equatable {
         var report: ForeignReport
         /// The progress after the samples are stored.
-        fileprivate var last: [String: Double]
+        fileprivate var last: [String: PhyphoxInput.Progress]
     }
 
     /// Takes the answers of a poll. ``didStore(_:)`` must follow when the samples are on disk.
@@ -106,7 +106,7 @@ struct PhyphoxRecording {
             do throws(Refusal) {
                 let (readings, newest) = try input.read(buffer, times: newTimes, after: last[input.time])
                 result.report.readings += readings
-                if let newest { result.last[input.time] = max(newest, result.last[input.time] ?? newest) }
+                if let newest { result.last[input.time, default: newest].merge(newest) }
             } catch {
                 result.report.omissions.append(error.description)
             }

@@ -102,7 +102,7 @@ private final class SparkplugHostLoop {
         link.wait(until: .now + .milliseconds(500))
         for event in link.read(limit: 1000) { handle(event) }
         if link.isUp { check() }
-        guard deliver() else { return }
+        deliver()
         // This also sends the PUBACKs of the messages that the gateway has on disk.
         for event in link.write() { handle(event) }
     }
@@ -149,15 +149,16 @@ private final class SparkplugHostLoop {
     }
 
     /// Hands the messages of this turn over to the gateway.
-    /// - Returns: false if the gateway cannot store them. Then nodes see that this host application is offline, and keep
-    ///   their values if they can.
-    private func deliver() -> Bool {
-        guard !messages.isEmpty else { return true }
+    ///
+    /// If it cannot store them, the connection is closed. So nodes see that this host application is offline, and keep
+    /// their values if they can. Reports of lost devices are kept: no later message repeats them.
+    private func deliver() {
+        guard !messages.isEmpty else { return }
         let outcomes = gateway.accept(messages)
-        messages = []
-        guard outcomes.contains(.unavailable) else { return true }
-        if link.isUp { handle(link.abandon(MQTTError(.other, "the outbox cannot be written"))) }
-        return false
+        messages = zip(messages, outcomes).compactMap { $1 == .unavailable && $0.reportsLost ? $0 : nil }
+        if outcomes.contains(.unavailable), link.isUp {
+            handle(link.abandon(MQTTError(.other, "the outbox cannot be written")))
+        }
     }
 
     /// Publishes requests, and reports devices that are lost.
@@ -216,5 +217,13 @@ private final class SparkplugHostLoop {
                 "no connection for Sparkplug, retrying",
                 metadata: ["broker": "\(configuration.broker)", "error": "\(error)"])
         }
+    }
+}
+
+extension TranslatedMessage {
+    /// Whether it reports that a device is lost.
+    fileprivate var reportsLost: Bool {
+        guard case .success(let translation) = translation else { return false }
+        return translation.reports.contains { $0.presence?.phase == .lost }
     }
 }

@@ -12,7 +12,7 @@ extension SparkplugNodes {
 
     /// A node since its last birth message.
     struct Node {
-        /// The number that its death must have; nil before its birth message.
+        /// The number that its death must have; nil before its first birth message.
         var deathNumber: Int64?
         /// Whether its birth message was received.
         var isBorn = false
@@ -20,6 +20,8 @@ extension SparkplugNodes {
         var lastNumber: UInt8?
         /// Its own metrics.
         var own: SparkplugSource
+        /// Whether a birth message has made it a device of its own.
+        var isPresent = false
         var devices: [String: Device] = [:]
         /// Whether new birth messages must be requested.
         var needsBirth = false
@@ -32,6 +34,17 @@ extension SparkplugNodes {
 
         var metricCount: Int { own.count + devices.values.reduce(0) { $0 + $1.size } }
 
+        /// Returns the node before new birth messages: what it has shown as present must be born again or is lost.
+        func unborn(_ targets: SparkplugTargets) -> Node {
+            var result = Node(own: SparkplugSource(targets: targets), needsBirth: true)
+            result.deathNumber = deathNumber
+            result.isPresent = isPresent
+            result.devices = devices.mapValues { _ in
+                Device(source: SparkplugSource(targets: targets), isBorn: false)
+            }
+            return result
+        }
+
         /// Records the number of a message.
         mutating func note(_ number: UInt8?) -> Finding? {
             guard isBorn else {
@@ -40,7 +53,8 @@ extension SparkplugNodes {
             }
             guard let number else { return nil }
             defer { lastNumber = number }
-            guard let last = lastNumber else { return nil }
+            // The same number again is a repetition of the message.
+            guard let last = lastNumber, number != last else { return nil }
             let missing = Int(number &- last &- 1)
             guard missing > 0 else { return nil }
             needsBirth = true

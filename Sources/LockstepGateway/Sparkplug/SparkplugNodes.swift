@@ -19,6 +19,8 @@ struct SparkplugNodes {
     private var metricCount = 0
     /// The nodes that need new birth messages, or whose devices have a deadline.
     private var watched: Set<SparkplugNode> = []
+    /// The reports of nodes that were given up.
+    private var givenUp: [ForeignReport] = []
 
     /// The bounds of the memory that senders can fill.
     struct Limits {
@@ -43,12 +45,12 @@ struct SparkplugNodes {
     }
 
     /// Forgets the metrics of all nodes, and lets them all be born again, because messages may have been lost.
+    ///
+    /// Their devices are kept, so that those that have died meanwhile are reported as lost.
     mutating func reset() {
-        for name in nodes.keys {
-            nodes[name] = Node(own: SparkplugSource(targets: targets), needsBirth: true)
-            watched.insert(name)
-        }
-        metricCount = 0
+        nodes = nodes.mapValues { $0.unborn(targets) }
+        watched.formUnion(nodes.keys)
+        metricCount = nodes.values.reduce(0) { $0 + $1.metricCount }
     }
 
     /// Handles a message.
@@ -92,6 +94,7 @@ struct SparkplugNodes {
         let content = node.own.read(payload.metrics, fallback: payload.time ?? moment.milliseconds)
         // A node whose own metrics are not wanted is no device of its own.
         let isWanted = own.mappedCount > 0
+        if isWanted { node.isPresent = true }
         return Outcome(
             translation: translation(
                 topic, payload, content,
@@ -126,13 +129,14 @@ struct SparkplugNodes {
         let fallback = payload.time ?? moment.milliseconds
         let content: SparkplugSource.Content
         if let name = topic.device {
-            if var device = node.devices.removeValue(forKey: name) {
-                content = device.source.read(payload.metrics, fallback: fallback)
-                if !device.isBorn { node.needsBirth = true }
-                node.devices[name] = device
+            // After a birth of the node, the aliases of an earlier birth of the device have no meaning.
+            if node.devices[name]?.isBorn == true,
+                let read = node.devices[name]?.source.read(payload.metrics, fallback: fallback)
+            {
+                content = read
             } else {
                 content = SparkplugSource.Content(
-                    omissions: ["the device has sent no birth message"], needsBirth: true)
+                    omissions: ["the device has sent no birth message since that of its node"], needsBirth: true)
             }
         } else {
             content = node.own.read(payload.metrics, fallback: fallback)
@@ -159,15 +163,9 @@ struct SparkplugNodes {
             throw Refusal(.malformed, "the death message has no metric 'bdSeq'")
         }
         // The broker may publish the will of an earlier connection after the birth of a new one.
-        guard let node = nodes[topic.node], node.isBorn, node.deathNumber == number else { return Outcome() }
+        guard let node = nodes[topic.node], node.deathNumber == number else { return Outcome() }
         forget(topic.node)
-        var reports = node.devices.keys.sorted().map { name in
-            lost(ForeignName(Self.formatName, [topic.node.group, topic.node.node, name]), reason: "ndeath")
-        }
-        if node.own.mappedCount > 0 {
-            reports.append(lost(ForeignName(Self.formatName, [topic.node.group, topic.node.node]), reason: "ndeath"))
-        }
-        return Outcome(translation: Translation(reports))
+        return Outcome(translation: Translation(lost(node, topic.node, reason: "ndeath")))
     }
 
     private mutating func didLoseDevice(
@@ -185,16 +183,35 @@ struct SparkplugNodes {
         ForeignReport(sender: sender, presence: ForeignPresence(.lost, reason: reason))
     }
 
+    /// Returns the reports of all devices of a node, and of itself.
+    private func lost(_ node: Node, _ name: SparkplugNode, reason: String) -> [ForeignReport] {
+        var reports = node.devices.keys.sorted().map { device in
+            lost(ForeignName(Self.formatName, [name.group, name.node, device]), reason: reason)
+        }
+        if node.isPresent {
+            reports.append(lost(ForeignName(Self.formatName, [name.group, name.node]), reason: reason))
+        }
+        return reports
+    }
+
     // MARK: - Requests and deadlines
 
-    /// Returns the nodes whose birth messages must be requested now.
+    /// Returns the nodes whose birth messages must be requested now, and gives up those that never answer.
     mutating func takeRebirths(at boot: Int64) -> [SparkplugNode] {
         var result: [SparkplugNode] = []
         for name in watched.sorted() {
             guard var node = nodes[name], node.needsBirth else { continue }
             if let last = node.requestedAt, boot - last < Self.rebirthInterval { continue }
             guard node.requests < Self.maxRequests else {
-                forget(name)
+                if node.isBorn {
+                    // Its data can still be decoded. The next gap begins a new series of requests.
+                    node.needsBirth = false
+                    node.requests = 0
+                    save(node, name)
+                } else {
+                    forget(name)
+                    givenUp += lost(node, name, reason: "no-answer")
+                }
                 continue
             }
             node.requestedAt = boot
@@ -205,9 +222,10 @@ struct SparkplugNodes {
         return result
     }
 
-    /// Returns the reports of devices that were not born again after their node.
+    /// Returns the reports of devices that were not born again after their node, and of nodes that were given up.
     mutating func takeLostDevices(at boot: Int64) -> [ForeignReport] {
-        var reports: [ForeignReport] = []
+        var reports = givenUp
+        givenUp = []
         for name in watched.sorted() {
             guard var node = nodes[name], let deadline = node.deviceDeadline, boot >= deadline else { continue }
             node.deviceDeadline = nil

@@ -9,11 +9,18 @@ struct SparkplugSource {
         let kind: SparkplugKind?
         /// The column; nil for a metric that is ignored.
         let target: SparkplugTarget?
+    }
+
+    /// A column of a stream that a metric has.
+    private struct Column {
+        let name: String
         /// The last value that is not historical; nil if it is null or unknown.
         var last: Reading.Value?
     }
 
     private var members: [Member] = []
+    /// The columns by the names of their streams. A stream has few of them, however many metrics there are.
+    private var columns: [String: [Column]] = [:]
     private var indexes: [String: Int] = [:]
     private var aliases: [UInt64: Int] = [:]
 
@@ -28,7 +35,12 @@ struct SparkplugSource {
             guard let name = metric.name, indexes[name] == nil else { continue }
             if let alias = metric.alias { aliases[alias] = members.count }
             indexes[name] = members.count
-            members.append(Member(name: name, kind: metric.kind, target: targets.target(of: name), last: nil))
+            let target = targets.target(of: name)
+            members.append(Member(name: name, kind: metric.kind, target: target))
+            guard let target, columns[target.stream]?.contains(where: { $0.name == target.column }) != true else {
+                continue
+            }
+            columns[target.stream, default: []].append(Column(name: target.column))
         }
     }
 
@@ -48,7 +60,8 @@ struct SparkplugSource {
         let stream: String
         let time: Int64
         let isHistorical: Bool
-        var values: [(member: Int, value: Reading.Value?)] = []
+        /// At most one value of each column.
+        var values: [(column: String, value: Reading.Value?)] = []
     }
 
     /// Returns the samples of a message, and records its values.
@@ -77,15 +90,14 @@ struct SparkplugSource {
                 continue
             }
             let key = GroupKey(stream: target.stream, time: time, isHistorical: metric.isHistorical)
-            if let number = latest[key], !groups[number].values.contains(where: { column($0.member) == target.column })
-            {
-                groups[number].values.append((index, value))
+            if let number = latest[key], !groups[number].values.contains(where: { $0.column == target.column }) {
+                groups[number].values.append((target.column, value))
             } else {
                 latest[key] = groups.count
                 groups.append(
                     Group(
                         stream: target.stream, time: time, isHistorical: metric.isHistorical,
-                        values: [(index, value)]))
+                        values: [(target.column, value)]))
             }
         }
         // Of equal times, the order of the message decides.
@@ -101,27 +113,19 @@ struct SparkplugSource {
         let isHistorical: Bool
     }
 
-    private func column(_ member: Int) -> String? { members[member].target?.column }
-
     private mutating func add(_ group: Group, to content: inout Content) {
         var reading = Reading(group.stream, at: group.time)
         if group.isHistorical {
-            for (member, value) in group.values { set(value, of: member, in: &reading) }
+            reading.values = group.values.compactMap { column, value in value.map { (column, $0) } }
             if !reading.values.isEmpty { content.historical.append(reading) }
             return
         }
-        for (member, value) in group.values { members[member].last = value }
-        for index in members.indices where members[index].target?.stream == group.stream {
-            set(members[index].last, of: index, in: &reading)
+        for (column, value) in group.values {
+            guard let index = columns[group.stream]?.firstIndex(where: { $0.name == column }) else { continue }
+            columns[group.stream]?[index].last = value
         }
+        reading.values = (columns[group.stream] ?? []).compactMap { column in column.last.map { (column.name, $0) } }
         if !reading.values.isEmpty { content.current.append(reading) }
-    }
-
-    private func set(_ value: Reading.Value?, of member: Int, in reading: inout Reading) {
-        guard let value, let column = column(member), !reading.values.contains(where: { $0.column == column }) else {
-            return
-        }
-        reading.values.append((column, value))
     }
 
     private func member(of metric: SparkplugMetric) -> Int? {

@@ -100,7 +100,7 @@ nonisolated struct WireMetric: Sendable {
   /// Clears the value of `time`. Subsequent reads from it will return its default value.
   mutating func clearTime() {self._time = nil}
 
-  /// see MetricKind.swift
+  /// see SparkplugValue.swift
   var kind: UInt32 {
     get {_kind ?? 0}
     set {_kind = newValue}

@@ -53,7 +53,8 @@ extension SparkplugMetric {
     init(_ wire: WireMetric) {
         name = wire.hasName ? wire.name : nil
         alias = wire.hasAlias ? wire.alias : nil
-        time = wire.hasTime ? Int64(exactly: wire.time) : nil
+        // A time beyond the range must not be taken for no time.
+        time = wire.hasTime ? Int64(clamping: wire.time) : nil
         kind = wire.hasKind ? SparkplugKind(rawValue: wire.kind) : nil
         isHistorical = wire.isHistorical
         value =

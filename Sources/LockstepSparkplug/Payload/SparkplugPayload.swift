@@ -34,7 +34,8 @@ public struct SparkplugPayload: Sendable, Hashable {
         do { wire = try WirePayload(serializedBytes: bytes, options: options) } catch {
             throw SparkplugError("the payload is not Sparkplug B: \(error)")
         }
-        time = wire.hasSentAt ? Int64(exactly: wire.sentAt) : nil
+        // A time beyond the range must not be taken for no time.
+        time = wire.hasSentAt ? Int64(clamping: wire.sentAt) : nil
         if wire.hasNumber {
             guard let value = UInt8(exactly: wire.number) else {
                 throw SparkplugError("the number \(wire.number) of the message is above 255")

@@ -50,6 +50,23 @@ struct PhyphoxTests {
         #expect(try poll(&recording, phone)?.readings.isEmpty == true)
     }
 
+    @Test(
+        "in a long recording, samples whose times are rounded to the last one are read, and each comes once",
+        arguments: [0.0, 5, 9_999, 123_456])
+    func rounded(_ start: Double) throws {
+        var phone = FakePhone()
+        var recording = try makeRecording()
+        phone.measure(true, experiment: 0, system: 1_795_575_000)
+        var values: [Double] = []
+        for index in 0..<500 {
+            phone.append(start + Double(index) * 0.0021, 0, 0, Double(index))
+            let readings = try #require(try poll(&recording, phone)).readings
+            values += readings.compactMap { $0.number("z") }
+        }
+        #expect(values.count == 500)
+        #expect(Set(values).count == 500)
+    }
+
     @Test("a pause stops the experiment time, but not the clock")
     func pause() throws {
         var phone = FakePhone()
@@ -133,7 +150,7 @@ struct PhyphoxTests {
         #expect(recording.newestRequest.path == "/get?acc_time")
         try recording.skip(to: Array(try #require(phone.answer(recording.newestRequest.path)).utf8))
         phone.append(11, 0, 0, 0)
-        #expect(try poll(&recording, phone)?.readings.map(\.time) == [1_011_000_000])
+        #expect(try poll(&recording, phone)?.readings.map(\.time) == [1_010_000_000, 1_011_000_000])
     }
 
     @Test("answers that no phone gives are refused, or left out with a reason")

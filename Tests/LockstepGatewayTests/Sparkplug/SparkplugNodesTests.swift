@@ -145,6 +145,9 @@ struct SparkplugNodesTests {
         #expect(node.nodes.takeRebirths(at: SparkplugNodes.rebirthInterval - 1).isEmpty)
         #expect(node.nodes.takeRebirths(at: SparkplugNodes.rebirthInterval) == [name])
         try node.bear()
+        // A repeated message.
+        try node.send(.deviceData, 2, [temperature(1, at: 2)])
+        #expect(try node.send(.deviceData, 2, [temperature(1, at: 2)]).finding == nil)
         #expect(node.nodes.takeRebirths(at: 10 * SparkplugNodes.rebirthInterval).isEmpty)
         for number in 2...600 {
             let outcome = try node.send(.deviceData, UInt8(number & 0xff), [temperature(1, at: Int64(number))])
@@ -164,6 +167,25 @@ struct SparkplugNodesTests {
         #expect(node.nodes.count == 0)
     }
 
+    @Test("a node with a gap that never answers keeps its devices, and is asked again after the next gap")
+    func noAnswerAfterGap() throws {
+        var node = try Node()
+        try node.bear()
+        var number: UInt8 = 1
+        for series in 0..<2 as Range<Int64> {
+            number += 2
+            #expect(try node.send(.deviceData, number, [temperature(1, at: 2)]).finding == .missing(1))
+            var requests = 0
+            for turn in 0..<100 as Range<Int64> {
+                requests += node.nodes.takeRebirths(at: (series * 100 + turn) * SparkplugNodes.rebirthInterval).count
+            }
+            #expect(requests == SparkplugNodes.maxRequests)
+            number += 1
+            #expect(try node.send(.deviceData, number, [temperature(1, at: 3)]).readings.count == 1)
+            #expect(node.nodes.takeRebirths(at: (series + 1) * 100 * SparkplugNodes.rebirthInterval - 1).isEmpty)
+        }
+    }
+
     @Test("data without a birth is refused and asks for it; a birth of the device alone is used")
     func unknown() throws {
         var node = try Node()
@@ -180,6 +202,21 @@ struct SparkplugNodesTests {
             try node.send(.deviceData, 2, [SparkplugMetric(alias: 99, time: 1, value: .real(1))])
         }
         #expect(node.nodes.takeRebirths(at: SparkplugNodes.rebirthInterval).count == 1)
+    }
+
+    @Test("data of a device between the birth of its node and its own is refused, and asks for births")
+    func beforeDeviceBirth() throws {
+        var node = try Node()
+        try node.bear()
+        try node.send(.nodeBirth, 0, [.deathNumber(5)])
+        let refusal = #expect(throws: Refusal.self) { try node.send(.deviceData, 1, [temperature(1, at: 2)]) }
+        #expect(refusal?.kind == .unknownSender)
+        #expect(node.nodes.takeRebirths(at: 0).count == 1)
+        // The same alias has another meaning from then on.
+        try node.send(
+            .deviceBirth, 2, [SparkplugMetric(name: "H", alias: 1, time: 3, kind: .double, value: .real(10))])
+        let data = try node.send(.deviceData, 3, [temperature(20, at: 4)])
+        #expect(data.readings == [Reading("x/room", at: 4000, [("humidity", .number(20))])])
     }
 
     @Test("only the death of the current birth counts, and then all devices are lost")
@@ -212,6 +249,54 @@ struct SparkplugNodesTests {
         #expect(node.nodes.takeLostDevices(at: node.boot + SparkplugNodes.deviceBirthLimit).isEmpty)
     }
 
+    @Test("a device that has died while messages were lost is lost after the next birth of its node, or with its node")
+    func deathsWhileAway() throws {
+        let late = 1_000 * SparkplugNodes.rebirthInterval
+        func lost(after answer: (inout Node) throws -> Void) throws -> [String] {
+            var node = try Node()
+            try node.bear()
+            try node.send(.deviceBirth, 2, [], device: "fan")
+            node.nodes.reset()
+            #expect(node.nodes.takeLostDevices(at: late).isEmpty)
+            #expect(throws: Refusal.self) { try node.send(.deviceData, 3, [temperature(1, at: 2)]) }
+            try answer(&node)
+            for turn in 0..<20 as Range<Int64> {
+                _ = node.nodes.takeRebirths(at: turn * SparkplugNodes.rebirthInterval)
+            }
+            let reports = node.nodes.takeLostDevices(at: late)
+            #expect(node.nodes.takeLostDevices(at: late).isEmpty)
+            return reports.map { "\($0.sender.parts.last ?? "") \($0.presence?.reason ?? "")" }
+        }
+        // The births of the node and the oven arrive, but not that of the fan.
+        let afterBirths = try lost { try $0.bear() }
+        #expect(afterBirths == ["fan nbirth"])
+        let afterBirth = try lost { try $0.send(.nodeBirth, 0, [.deathNumber(4)]) }
+        #expect(afterBirth == ["fan nbirth", "oven nbirth"])
+        let afterNothing = try lost { _ in }
+        #expect(afterNothing == ["fan no-answer", "oven no-answer"])
+        var deaths = 0
+        let afterDeath = try lost {
+            deaths = try $0.send(.nodeDeath, nil, [.deathNumber(4)], time: nil).translation.reports.count
+        }
+        #expect(deaths == 2)
+        #expect(afterDeath.isEmpty)
+    }
+
+    @Test("a node with metrics of its own that has died while messages were lost is lost")
+    func nodeDeathWhileAway() throws {
+        var node = try Node()
+        try node.send(
+            .nodeBirth, 0,
+            [.deathNumber(4), SparkplugMetric(name: "T", alias: 1, time: 1, kind: .double, value: .real(10))])
+        node.nodes.reset()
+        node.nodes.reset()
+        for turn in 0..<20 as Range<Int64> { _ = node.nodes.takeRebirths(at: turn * SparkplugNodes.rebirthInterval) }
+        let reports = node.nodes.takeLostDevices(at: 0)
+        #expect(reports.map(\.sender.description) == ["sparkplug/plant/line1"])
+        #expect(reports.map(\.presence) == [ForeignPresence(.lost, reason: "no-answer")])
+        #expect(node.nodes.count == 0)
+    }
+
     @Test("templates, data sets, arrays and values of another type are left out with a reason, the others are kept")
     func leftOut() throws {
         var node = try Node()
@@ -231,6 +316,36 @@ struct SparkplugNodesTests {
         #expect(omissions.count == 5)
         for text in ["FloatArray", "not of its type Double", "out of range", "no data type", "without a name"] {
             #expect(omissions.contains { $0.contains(text) }, "\(text): \(omissions)")
+        }
+    }
+
+    @Test(
+        "the most metrics that a message can have, and as many times, take a time that does not grow with the square",
+        .timeLimit(.minutes(2)), arguments: [true, false])
+    func many(areMapped: Bool) {
+        let room = SparkplugTarget(stream: "x/room", column: "temperature")
+        let names = (0..<SparkplugPayload.maxMetrics - 1).map { "m\($0)" }
+        var entries = ["T": room]
+        if areMapped { for name in names { entries[name] = room } }
+        let birth = (["T"] + names).map { SparkplugMetric(name: $0, time: 0, kind: .double, value: .real(-1)) }
+        var source = SparkplugSource(birth, targets: SparkplugTargets(entries))
+        #expect(source.read(birth, fallback: 0).current.count == (areMapped ? birth.count : 1))
+        let data = birth.indices.map { SparkplugMetric(name: "T", time: Int64($0), value: .real(Double($0))) }
+        let content = source.read(data, fallback: 0)
+        #expect(content.current.count == data.count)
+        #expect(content.current.last == Reading("x/room", at: 49_999_000, [("temperature", .number(49_999))]))
+    }
+
+    @Test("of two metrics with the same column, the newer value counts")
+    func sameColumn() {
+        let room = SparkplugTarget(stream: "x/room", column: "temperature")
+        let birth = ["a", "b"].map { SparkplugMetric(name: $0, time: 1, kind: .double, value: .real(1)) }
+        var source = SparkplugSource(birth, targets: SparkplugTargets(["a": room, "b": room]))
+        _ = source.read(birth, fallback: 0)
+        for (index, name) in ["b", "a", "b"].enumerated() {
+            let value = Double(index + 2)
+            let data = source.read([SparkplugMetric(name: name, time: 2, value: .real(value))], fallback: 0)
+            #expect(data.current == [Reading("x/room", at: 2000, [("temperature", .number(value))])])
         }
     }
 

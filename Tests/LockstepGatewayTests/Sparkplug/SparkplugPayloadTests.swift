@@ -59,6 +59,15 @@ struct SparkplugPayloadTests {
         #expect(template.metrics == [SparkplugMetric(alias: 5, value: .opaque)])
     }
 
+    @Test("a time beyond the range is the largest one, which is no time of a sample")
+    func hugeTimes() throws {
+        let huge: [UInt8] = [UInt8](repeating: 0xff, count: 9) + [0x01]
+        let metric = [0x0a, 0x01, 0x61, 0x18] + huge
+        let payload = try SparkplugPayload(decoding: [0x08] + huge + [0x12, UInt8(metric.count)] + metric)
+        #expect(payload.time == .max)
+        #expect(payload.metrics.map(\.time) == [.max])
+    }
+
     @Test("an encoded payload is decoded as it was")
     func roundTrip() throws {
         let payload = SparkplugPayload(

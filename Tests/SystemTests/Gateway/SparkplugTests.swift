@@ -145,7 +145,9 @@ struct SparkplugTests {
                 #expect(await collector.waitForState("active", of: "default/plant-line1-oven"))
                 #expect(
                     try integer(system, "SELECT count(*) FROM x_oven WHERE temperature = 20.5 AND offset = -29") == 1)
-                #expect(try integer(system, "SELECT count(*) FROM x_sparkplug_door WHERE value = 1") == 1)
+                try await expectEventually(gateway.text) {
+                    try integer(system, "SELECT count(*) FROM x_sparkplug_door WHERE value = 1") == 1
+                }
                 let now = Int(Date().timeIntervalSince1970 * 1000)
                 for index in 0..<300 { try await again.command("temperature \(index) \(now - 1000 + index)") }
                 // A value of the other column that has not changed is not sent again.
@@ -199,6 +201,8 @@ struct SparkplugTests {
             #expect(await host.program.waitForOutput("host application started"), "\(host.program.text)")
             let gateway = try system.startGateway(["--accept", "any", "--sparkplug-out", "lockstep/gateway"])
             #expect(await gateway.waitForOutput("connected as Sparkplug edge node"))
+            // The birth of the node is sent after the subscriptions to the devices.
+            await expectEventually(host.program.text) { host.messages.contains { $0.type == "NBIRTH" } }
             let client = try await system.connect()
             let now = Int64(Date().timeIntervalSince1970) * 1_000_000
             #expect(
