@@ -26,12 +26,18 @@ public struct ClusterConfiguration: Sendable {
         configuration.groups = [share.group]
         configuration.share = share
         // The session belongs to the share, so that the next owner receives what this one leaves.
-        configuration.clientID = "lockstep-share-\(cluster)-\(share)"
+        configuration.clientID = clientID("share", share.description)
         if share.partitions > 1 {
             configuration.id = CollectorID(unchecked: "\(collector.id.rawValue.prefix(58)).\(share.partition)")
         }
         // Each device's request is answered once.
         configuration.answersClock = collector.answersClock && share.partition == 0
+        configuration.clockClientID = clientID("clock", share.description)
         return configuration
     }
+
+    /// Returns an MQTT client id of this cluster: `lockstep-KIND/ROOT/CLUSTER/NAME`. The broker closes a connection when
+    /// another has the same id, so the ids of different roots, clusters and names must differ. A cluster and a name
+    /// contain no slash.
+    func clientID(_ kind: String, _ name: String) -> String { "lockstep-\(kind)/\(collector.root)/\(cluster)/\(name)" }
 }

@@ -49,7 +49,7 @@ final class ClusterLoop {
         let will = MQTTMessage(topic: topics.member(collector.id), payload: [], isRetained: true)
         link = BrokerLink(wakeup: wakeup, version: collector.mqttVersion) { version in
             MQTTOptions(
-                address: collector.broker, clientID: "lockstep-member-\(configuration.cluster)-\(collector.id)",
+                address: collector.broker, clientID: configuration.clientID("member", collector.id.rawValue),
                 keepAlive: ClusterConfiguration.keepAlive, will: will, version: version, tls: collector.tls)
         }
     }

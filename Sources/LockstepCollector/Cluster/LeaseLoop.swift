@@ -35,7 +35,7 @@ final class LeaseLoop {
         link = BrokerLink(wakeup: lease.renewer, version: .three) { version in
             MQTTOptions(
                 address: configuration.collector.broker,
-                clientID: "lockstep-lease-\(configuration.cluster)-\(lease.share)",
+                clientID: configuration.clientID("lease", lease.share.description),
                 keepAlive: ClusterConfiguration.keepAlive, will: will, version: version,
                 tls: configuration.collector.tls)
         }
