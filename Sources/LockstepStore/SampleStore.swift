@@ -34,7 +34,8 @@ public protocol SampleStore: AnyObject {
     /// - Parameters:
     ///   - token: the token of this owner. All later writes carry it.
     ///   - owns: returns whether a device belongs to this owner.
-    /// - Throws: an error of the store, also if collectors cannot share this kind of store.
+    /// - Throws: an error of the store, also if collectors cannot share this kind of store, or if the token is not higher
+    ///   than those that the store holds, with ``StoreError/neededToken``.
     func takeOver(_ token: FencingToken, owning owns: (DeviceAddress) -> Bool) throws
 
     /// Sets the observer of the following transactions, or removes it.

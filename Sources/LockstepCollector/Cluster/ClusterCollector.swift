@@ -45,9 +45,9 @@ public final class ClusterCollector: Service {
             await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
                 DispatchQueue(label: "lockstep.cluster").async { [self] in
                     let loop = ClusterLoop(configuration, wakeup: wakeup, logger: logger, supervisor: supervisor) {
-                        [self] share in
+                        [self] share, floor in
                         ShareRun(
-                            share, configuration, logger: logger, transitions: continuation, makeStore: makeStore)
+                            share, floor: floor, configuration, logger: logger, transitions: continuation, makeStore: makeStore)
                     }
                     loop.run { isStopping.withLock { $0 } }
                     done.resume()

@@ -14,14 +14,14 @@ final class ClusterLoop {
 
     /// The ends of runs, from their threads.
     private final class Ends: Sendable {
-        let ended = Mutex<[(share: CollectorShare, problem: String?)]>([])
+        let ended = Mutex<[(share: CollectorShare, problem: ShareProblem?)]>([])
     }
 
     private let configuration: ClusterConfiguration
     private let logger: Logger
     private let supervisor: Supervisor
     private let wakeup: Wakeup
-    private let makeRun: (CollectorShare) -> ShareRun
+    private let makeRun: (CollectorShare, _ floor: FencingToken) -> ShareRun
     private let topics: ClusterTopics
     private let link: BrokerLink
     private let shares: [String: CollectorShare]
@@ -29,12 +29,14 @@ final class ClusterLoop {
     private var view: ClusterView
     private var runs: [CollectorShare: ShareRun] = [:]
     private var retryAt: [CollectorShare: Int64] = [:]
+    /// The lowest tokens that the store accepts, of shares whose last claim had a lower one.
+    private var floors: [CollectorShare: FencingToken] = [:]
     private var renewAt: Int64 = 0
     private var passedAt = Moment.now().boot
 
     init(
         _ configuration: ClusterConfiguration, wakeup: Wakeup, logger: Logger, supervisor: Supervisor,
-        makeRun: @escaping (CollectorShare) -> ShareRun
+        makeRun: @escaping (CollectorShare, _ floor: FencingToken) -> ShareRun
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -99,7 +101,7 @@ final class ClusterLoop {
         case .start(let share):
             guard now >= retryAt[share] ?? .min else { return }
             logger.info("claiming share", metadata: ["share": "\(share)"])
-            let run = makeRun(share)
+            let run = makeRun(share, floors[share] ?? FencingToken(rawValue: 0))
             runs[share] = run
             run.start { [ends, wakeup] problem in
                 ends.ended.withLock { $0.append((share, problem)) }
@@ -121,7 +123,8 @@ final class ClusterLoop {
                 continue
             }
             retryAt[share] = now + Self.retryDelay
-            logger.warning("share lost", metadata: ["share": "\(share)", "error": "\(problem)"])
+            if let needed = problem.neededToken { floors[share] = needed }
+            logger.warning("share lost", metadata: ["share": "\(share)", "error": "\(problem.description)"])
         }
     }
 

@@ -42,6 +42,8 @@ final class CollectorLoop {
     var hasReadEarly = false
     /// Why the share was lost.
     var problem: String?
+    /// The lowest token with which the share can be taken over, if the store has refused a lower one.
+    var neededToken: FencingToken?
     /// The devices whose states are published after a connect, in portions.
     var announcedDevices: [DeviceAddress] = []
 
