@@ -1,3 +1,4 @@
+import Dispatch
 import LockstepMQTT
 import LockstepModel
 import LockstepSupervision
@@ -9,12 +10,14 @@ import Synchronization
 final class ClusterLoop {
     /// The longest time between two passes after which the process counts as having been stopped, in µs.
     private static let maxGap: Int64 = 3_000_000
-    /// The time to wait before a share is claimed again after a problem, in µs.
+    /// The time to wait before a share is claimed, or the store is opened, again after a problem, in µs.
     private static let retryDelay: Int64 = 3_000_000
 
-    /// The ends of runs, from their threads.
-    private final class Ends: Sendable {
+    /// The results of other threads.
+    private final class Results: Sendable {
         let ended = Mutex<[(share: CollectorShare, problem: ShareProblem?)]>([])
+        /// Whether the store could be opened.
+        let storeCheck = Mutex<Bool?>(nil)
     }
 
     private let configuration: ClusterConfiguration
@@ -22,26 +25,34 @@ final class ClusterLoop {
     private let supervisor: Supervisor
     private let wakeup: Wakeup
     private let makeRun: (CollectorShare, _ floor: FencingToken) -> ShareRun
+    private let checkStore: @Sendable () -> Bool
     private let topics: ClusterTopics
     private let link: BrokerLink
     private let shares: [String: CollectorShare]
-    private let ends = Ends()
+    private let results = Results()
     private var view: ClusterView
     private var runs: [CollectorShare: ShareRun] = [:]
     private var retryAt: [CollectorShare: Int64] = [:]
     /// The lowest tokens that the store accepts, of shares whose last claim had a lower one.
     private var floors: [CollectorShare: FencingToken] = [:]
+    /// Whether the last attempt to open the store succeeded.
+    private var canOpenStore = true
+    /// The time of the next attempt to open the store; nil if none is due.
+    private var checkAt: Int64?
     private var renewAt: Int64 = 0
     private var passedAt = Moment.now().boot
 
+    /// - Parameter checkStore: opens the store and returns whether this succeeded. It is called on another thread.
     init(
         _ configuration: ClusterConfiguration, wakeup: Wakeup, logger: Logger, supervisor: Supervisor,
+        checkStore: @escaping @Sendable () -> Bool,
         makeRun: @escaping (CollectorShare, _ floor: FencingToken) -> ShareRun
     ) {
         self.configuration = configuration
         self.logger = logger
         self.supervisor = supervisor
         self.wakeup = wakeup
+        self.checkStore = checkStore
         self.makeRun = makeRun
         let collector = configuration.collector
         let topics = ClusterTopics(root: collector.root, cluster: configuration.cluster)
@@ -79,10 +90,11 @@ final class ClusterLoop {
                 supervisor.willStop()
                 publishMembership(isRunning: false)
             }
+            if !isDraining { updateAvailability(at: now) }
             for action in view.actions(running: Set(runs.keys), isDraining: isDraining, at: now) {
                 perform(action, at: now)
             }
-            if !isDraining, now >= renewAt { publishMembership(isRunning: true) }
+            if !isDraining, now >= renewAt { publishMembership(isRunning: view.isAvailable) }
             for event in link.write() { handle(event) }
         }
         link.stop(until: .now + .seconds(1))
@@ -93,7 +105,31 @@ final class ClusterLoop {
     private var summary: String {
         (link.isUp
             ? "connected to \(configuration.collector.broker)" : "no connection to \(configuration.collector.broker)")
-            + "; " + counted(runs.count, "share")
+            + "; " + counted(runs.count, "share") + (canOpenStore ? "" : "; the store cannot be opened")
+    }
+
+    /// Lets the others take over while this collector cannot collect, and returns when it can.
+    private func updateAvailability(at now: Int64) {
+        if let isOpened = results.storeCheck.withLock({ $0.take() }) {
+            canOpenStore = isOpened
+            checkAt = isOpened ? nil : now + Self.retryDelay
+        }
+        if !canOpenStore, let due = checkAt, now >= due {
+            checkAt = nil
+            DispatchQueue(label: "lockstep.cluster.store").async { [checkStore, results, wakeup] in
+                let isOpened = checkStore()
+                results.storeCheck.withLock { $0 = isOpened }
+                wakeup.signal()
+            }
+        }
+        guard canOpenStore != view.isAvailable else { return }
+        view.setAvailable(canOpenStore, at: now)
+        publishMembership(isRunning: canOpenStore)
+        if canOpenStore {
+            logger.info("available again")
+        } else {
+            logger.error("the store cannot be opened, leaving the shares to the other collectors")
+        }
     }
 
     private func perform(_ action: ClusterView.Action, at now: Int64) {
@@ -103,8 +139,8 @@ final class ClusterLoop {
             logger.info("claiming share", metadata: ["share": "\(share)"])
             let run = makeRun(share, floors[share] ?? FencingToken(rawValue: 0))
             runs[share] = run
-            run.start { [ends, wakeup] problem in
-                ends.ended.withLock { $0.append((share, problem)) }
+            run.start { [results, wakeup] problem in
+                results.ended.withLock { $0.append((share, problem)) }
                 wakeup.signal()
             }
         case .stop(let share): runs[share]?.stop()
@@ -112,7 +148,7 @@ final class ClusterLoop {
     }
 
     private func collectEnds(at now: Int64) {
-        let ended = ends.ended.withLock { ended in
+        let ended = results.ended.withLock { ended in
             defer { ended = [] }
             return ended
         }
@@ -123,6 +159,10 @@ final class ClusterLoop {
                 continue
             }
             retryAt[share] = now + Self.retryDelay
+            if problem.isStoreClosed, canOpenStore {
+                canOpenStore = false
+                checkAt = now + Self.retryDelay
+            }
             if let needed = problem.neededToken { floors[share] = needed }
             logger.warning("share lost", metadata: ["share": "\(share)", "error": "\(problem.description)"])
         }

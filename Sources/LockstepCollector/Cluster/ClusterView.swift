@@ -30,6 +30,8 @@ struct ClusterView {
     private var leases: [CollectorShare: Lease] = [:]
     /// The time since which the view is complete; nil without a connection.
     private var validSince: Int64?
+    /// Whether this collector can collect: its store can be opened, and none of its shares hangs.
+    private(set) var isAvailable = true
 
     init(me: CollectorID, shares: [CollectorShare]) {
         self.me = me
@@ -53,6 +55,13 @@ struct ClusterView {
     /// The connection was lost. Nothing is decided until the next one.
     mutating func disconnected() { validSince = nil }
 
+    /// This collector can collect, or cannot. Others, which see only its membership, then take its shares.
+    mutating func setAvailable(_ isAvailable: Bool, at now: Int64) {
+        // Others that became available at the same time are soon known.
+        if isAvailable, !self.isAvailable, validSince != nil { validSince = now + Self.settling }
+        self.isAvailable = isAvailable
+    }
+
     /// A member has shown that it runs, or that it ends.
     mutating func receivedMember(_ id: CollectorID, isRunning: Bool, at now: Int64) {
         members[id] = isRunning ? now : nil
@@ -74,7 +83,7 @@ struct ClusterView {
     ///   - running: the shares that this collector claims or owns.
     ///   - isDraining: whether this collector is about to end.
     func actions(running: Set<CollectorShare>, isDraining: Bool, at now: Int64) -> [Action] {
-        if isDraining { return running.map { .stop($0) } }
+        if isDraining || !isAvailable { return running.map { .stop($0) } }
         guard let validSince, now >= validSince else { return [] }
         var live = Set(members.filter { now - $0.value < Self.timeout }.keys)
         live.insert(me)
