@@ -81,7 +81,8 @@ final class ClusterLoop {
             supervisor.didTurn(summary)
             link.wait(until: .now + .milliseconds(500))
             let now = Moment.now().boot
-            if now - passedAt > Self.maxGap { view.resumed(at: now) }
+            let wasStopped = now - passedAt > Self.maxGap
+            if wasStopped { view.resumed(at: now) }
             passedAt = now
             for event in link.read() { handle(event) }
             collectEnds(at: now)
@@ -90,7 +91,8 @@ final class ClusterLoop {
                 supervisor.willStop()
                 publishMembership(isRunning: false)
             }
-            if !isDraining { updateAvailability(at: now) }
+            // After a stop of the process, all shares look as if they hang.
+            if !isDraining, !wasStopped { updateAvailability(at: now) }
             for action in view.actions(running: Set(runs.keys), isDraining: isDraining, at: now) {
                 perform(action, at: now)
             }
@@ -122,13 +124,16 @@ final class ClusterLoop {
                 wakeup.signal()
             }
         }
-        guard canOpenStore != view.isAvailable else { return }
-        view.setAvailable(canOpenStore, at: now)
-        publishMembership(isRunning: canOpenStore)
-        if canOpenStore {
+        let hanging = runs.filter { $0.value.isHanging(at: now) }.keys.map(\.description).sorted()
+        let isAvailable = canOpenStore && hanging.isEmpty
+        guard isAvailable != view.isAvailable else { return }
+        view.setAvailable(isAvailable, at: now)
+        publishMembership(isRunning: isAvailable)
+        if isAvailable {
             logger.info("available again")
         } else {
-            logger.error("the store cannot be opened, leaving the shares to the other collectors")
+            let reason = canOpenStore ? "hanging: \(hanging.joined(separator: ", "))" : "the store cannot be opened"
+            logger.error("leaving the shares to the other collectors", metadata: ["error": "\(reason)"])
         }
     }
 

@@ -110,6 +110,9 @@ final class LeaseLoop {
     private func renewIfDue() {
         guard let token = claim.token else { return }
         let now = Moment.now().boot
+        guard !lease.isHanging(at: now) else {
+            return lease.end("a turn of the collector took longer than \(Lease.maxTurn / 1_000_000) s")
+        }
         let isRequested = lease.takeRequest()
         guard isRequested || lease.token == nil || now >= renewAt else { return }
         publish(LeaseRecord(token: token, owner: owner))

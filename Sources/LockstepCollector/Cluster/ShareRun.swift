@@ -52,6 +52,9 @@ final class ShareRun: Sendable {
         }
     }
 
+    /// Returns whether the collection hangs.
+    func isHanging(at boot: Int64) -> Bool { lease.isHanging(at: boot) }
+
     /// Commits, releases the lease and ends.
     func stop() {
         isStopping.withLock { $0 = true }

@@ -113,6 +113,7 @@ final class CollectorLoop {
         writer.performMaintenance()
         while !isStopping(), !hasLostShare {
             supervisor.didTurn(summary)
+            lease?.beginTurn(at: Moment.now().boot)
             let isReadable = waitForWork()
             runTurn(startingWith: .wokeUp(isReadable: isReadable, hasUnsentData: link.wantsWrite))
         }
