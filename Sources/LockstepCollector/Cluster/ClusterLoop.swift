@@ -10,6 +10,9 @@ import Synchronization
 final class ClusterLoop {
     /// The longest time between two passes after which the process counts as having been stopped, in µs.
     private static let maxGap: Int64 = 3_000_000
+    /// The maximum number of shares of a collector. Each needs up to three threads, three connections to the broker and one to
+    /// the store.
+    static let maxShares = 32
     /// The time to wait before a share is claimed, or the store is opened, again after a problem, in µs.
     private static let retryDelay: Int64 = 3_000_000
 
@@ -39,6 +42,7 @@ final class ClusterLoop {
     private var canOpenStore = true
     /// The time of the next attempt to open the store; nil if none is due.
     private var checkAt: Int64?
+    private var hasReportedLimit = false
     private var renewAt: Int64 = 0
     private var passedAt = Moment.now().boot
 
@@ -141,6 +145,15 @@ final class ClusterLoop {
         switch action {
         case .start(let share):
             guard now >= retryAt[share] ?? .min else { return }
+            guard runs.count < Self.maxShares else {
+                if !hasReportedLimit {
+                    logger.error(
+                        "too many shares for this collector, the rest is not collected",
+                        metadata: ["maximum": "\(Self.maxShares)", "hint": "start more collectors of the cluster"])
+                }
+                hasReportedLimit = true
+                return
+            }
             logger.info("claiming share", metadata: ["share": "\(share)"])
             let run = makeRun(share, floors[share] ?? FencingToken(rawValue: 0))
             runs[share] = run
@@ -159,6 +172,7 @@ final class ClusterLoop {
         }
         for (share, problem) in ended {
             runs[share] = nil
+            hasReportedLimit = false
             guard let problem else {
                 logger.info("share released", metadata: ["share": "\(share)"])
                 continue
