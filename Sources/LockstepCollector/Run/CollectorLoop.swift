@@ -124,6 +124,8 @@ final class CollectorLoop {
         } else {
             runTurn(startingWith: .stopping)
             report.publish(.offline, counting: fleet, over: link, at: .now())
+            // A share that was released is not offline: its next owner reports under an id of its own.
+            if lease != nil { report.clear(over: link) }
         }
         link.stop(until: .now + .seconds(3))
         notifications.notifier?.stop()
