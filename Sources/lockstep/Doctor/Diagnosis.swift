@@ -94,7 +94,8 @@ struct Diagnosis {
     private func hasSuccessor(_ name: String) -> Bool {
         func place(_ name: String) -> [Substring] {
             let parts = name.split(separator: "/")
-            let partition = parts.last?.split(separator: ".").last.flatMap { Int($0) }
+            let levels = parts.last?.split(separator: ".") ?? []
+            let partition = levels.count > 1 ? levels.last.flatMap { Int($0) } : nil
             return [parts.first ?? "", partition.map { "\($0)" } ?? ""]
         }
         return observations.collectors.contains { other, health in
