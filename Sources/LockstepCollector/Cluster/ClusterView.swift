@@ -18,6 +18,10 @@ struct ClusterView {
     /// The time after a connect in which nothing is claimed, because members may not be known yet, in µs.
     static let settling: Int64 = 2_000_000
 
+    /// The maximum number of members that are known. Further ones are ignored: anyone who may write to the topics of the
+    /// cluster can name members.
+    static let maxMembers = 1000
+
     private struct Lease {
         var record: LeaseRecord
         var seenAt: Int64
@@ -32,6 +36,9 @@ struct ClusterView {
     private var validSince: Int64?
     /// Whether this collector can collect: its store can be opened, and none of its shares hangs.
     private(set) var isAvailable = true
+
+    /// The number of members that are known.
+    var memberCount: Int { members.count }
 
     init(me: CollectorID, shares: [CollectorShare]) {
         self.me = me
@@ -64,7 +71,15 @@ struct ClusterView {
 
     /// A member has shown that it runs, or that it ends.
     mutating func receivedMember(_ id: CollectorID, isRunning: Bool, at now: Int64) {
-        members[id] = isRunning ? now : nil
+        guard isRunning else {
+            members[id] = nil
+            return
+        }
+        if members[id] == nil, members.count >= Self.maxMembers {
+            members = members.filter { now - $0.value < Self.timeout }
+            guard members.count < Self.maxMembers else { return }
+        }
+        members[id] = now
     }
 
     /// A lease was claimed, renewed or released.
