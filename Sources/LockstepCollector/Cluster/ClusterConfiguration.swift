@@ -9,6 +9,9 @@ public struct ClusterConfiguration: Sendable {
     /// The configuration of the collector; its groups are ignored.
     public var collector: CollectorConfiguration
 
+    /// The maximum length of the id of a collector: the collector of a partition has the id `ID.PARTITION`.
+    public static let maxIDLength = 58
+
     /// The keep-alive interval of the connections that show that a collector runs, in s. The broker publishes the last
     /// will of a collector that hangs after 1.5 times this time.
     static let keepAlive = 8
@@ -28,7 +31,7 @@ public struct ClusterConfiguration: Sendable {
         // The session belongs to the share, so that the next owner receives what this one leaves.
         configuration.clientID = clientID("share", share.description)
         if share.partitions > 1 {
-            configuration.id = CollectorID(unchecked: "\(collector.id.rawValue.prefix(58)).\(share.partition)")
+            configuration.id = CollectorID(unchecked: "\(collector.id).\(share.partition)")
         }
         // Each device's request is answered once.
         configuration.answersClock = collector.answersClock && share.partition == 0

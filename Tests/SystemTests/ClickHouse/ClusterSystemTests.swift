@@ -72,6 +72,10 @@ struct ClusterSystemTests {
             (["--store", "clickhouse://localhost/x"], "use --group for each of them"),
             (["--store", "clickhouse://localhost/x", "--group", "a", "--group", "a:2"], "named twice"),
             (["--store", "clickhouse://localhost/x", "--group", "a:0"], "is not a share"),
+            (
+                ["--store", "clickhouse://localhost/x", "--group", "a", "--id", String(repeating: "i", count: 59)],
+                "use at most 58 characters"
+            ),
         ] {
             let result = try await RunningProgram.run(
                 Programs.built("lockstep-collector"), ["--broker", "mqtt://localhost", "--cluster", "one"] + arguments)
