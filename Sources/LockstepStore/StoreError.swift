@@ -24,6 +24,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case corrupt
         /// The server of the store does not answer. Data may have been written, and a later write may succeed.
         case unreachable
+        /// The server of the store reports an error. Data may have been written.
+        case server
         /// A ``QueryCancellation`` ended the query.
         case cancelled
         /// Any other error.

@@ -155,7 +155,7 @@ struct CollectorCommand: AsyncParsableCommand {
     /// so that this is tried again.
     private func check(_ openStore: () throws -> any SampleStore) async throws {
         for _ in 1...4 {
-            do { return try openStore().close() } catch let error as StoreError where error.code == .other {
+            do { return try openStore().close() } catch let error as StoreError where error.code == .server {
                 try await Task.sleep(for: .seconds(1))
             }
         }
