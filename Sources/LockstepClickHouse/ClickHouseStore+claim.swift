@@ -22,11 +22,13 @@ extension ClickHouseStore {
         transaction = Transaction()
         self.token = token
         lastVersion = Fence.start(of: token)
+        // The versions are read before the devices: of a new device, another collector first writes the state.
+        let versions = try readVersions()
         var others: Set<Int64> = []
         for record in try DeviceRecord.readAll(client) {
             if owns(record.address) { try register(record) } else { others.insert(record.id) }
         }
-        try check(token, except: others)
+        try check(token, versions.filter { !others.contains($0.key) }.values.max() ?? 0)
         var states = RowBinary()
         for record in devices {
             if let last = record.lifecycle.last { append(last, of: record.id, to: &states) }
@@ -35,20 +37,25 @@ extension ClickHouseStore {
         try write(devices)
     }
 
-    /// Checks that the token is higher than all that the store holds of devices other than `others`.
-    ///
-    /// Tokens of one share only rise, but those of two differ. A device is in another share after its group was divided
-    /// anew, and a broker that has lost its retained messages starts again with the time.
-    private func check(_ token: FencingToken, except others: Set<Int64>) throws(StoreError) {
-        var highest: UInt64 = 0
+    /// Returns the highest version of each device.
+    private func readVersions() throws(StoreError) -> [Int64: UInt64] {
+        var versions: [Int64: UInt64] = [:]
         for table in ["received_devices", "received_states"] {
             for row in try client.rows("SELECT device_id, max(version) FROM \(table) GROUP BY device_id") {
                 guard let device = row[0].flatMap({ Int64($0) }), let version = row[1].flatMap({ UInt64($0) }) else {
                     throw StoreError(.corrupt, "a row of \(table) is damaged: \(row.compactMap(\.self))")
                 }
-                if !others.contains(device) { highest = max(highest, version) }
+                versions[device] = max(versions[device] ?? 0, version)
             }
         }
+        return versions
+    }
+
+    /// Checks that the token is higher than that of the highest version of the owner's devices.
+    ///
+    /// Tokens of one share only rise, but those of two differ. A device is in another share after its group was divided
+    /// anew, and a broker that has lost its retained messages starts again with the time.
+    private func check(_ token: FencingToken, _ highest: UInt64) throws(StoreError) {
         guard let needed = Fence.next(after: highest) else {
             throw StoreError(
                 .other,
