@@ -322,7 +322,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "LockstepTestSupport", "LockstepAgent", "LockstepCommandLine", "LockstepModel", "LockstepSQLite",
+                "LockstepTestSupport", "LockstepAgent", "LockstepClickHouse", "LockstepCommandLine", "LockstepModel",
+                "LockstepSQLite",
                 "LockstepStore",
                 "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-gateway",
                 "lockstep-serve",

@@ -7,7 +7,8 @@ extension ClickHouseStore {
     /// Samples, batch numbers and dropped batches need no fencing: they are facts that stay true whoever stored them, and
     /// their tables only grow. The state of each device and its last transition are written again with the new token.
     /// From then on, rows with an earlier token are ignored from that transition on.
-    /// - Throws: ``/LockstepStore/StoreError``.
+    /// - Throws: ``/LockstepStore/StoreError``, also if the store holds this token or a higher one: what this owner writes
+    ///   would be ignored.
     public func takeOver(_ token: FencingToken, owning owns: (DeviceAddress) -> Bool) throws(StoreError) {
         devices = []
         deviceIndexes = [:]
@@ -21,13 +22,51 @@ extension ClickHouseStore {
         transaction = Transaction()
         self.token = token
         lastVersion = Fence.start(of: token)
-        for record in try DeviceRecord.readAll(client) where owns(record.address) { try register(record) }
+        // The versions are read before the devices: of a new device, another collector first writes the state.
+        let versions = try readVersions()
+        var others: Set<Int64> = []
+        for record in try DeviceRecord.readAll(client) {
+            if owns(record.address) { try register(record) } else { others.insert(record.id) }
+        }
+        try check(token, versions.filter { !others.contains($0.key) }.values.max() ?? 0)
         var states = RowBinary()
         for record in devices {
             if let last = record.lifecycle.last { append(last, of: record.id, to: &states) }
         }
         try insert(states, into: "received_states", StateColumns.names)
         try write(devices)
+    }
+
+    /// Returns the highest version of each device.
+    private func readVersions() throws(StoreError) -> [Int64: UInt64] {
+        var versions: [Int64: UInt64] = [:]
+        for table in ["received_devices", "received_states"] {
+            for row in try client.rows("SELECT device_id, max(version) FROM \(table) GROUP BY device_id") {
+                guard let device = row[0].flatMap({ Int64($0) }), let version = row[1].flatMap({ UInt64($0) }) else {
+                    throw StoreError(.corrupt, "a row of \(table) is damaged: \(row.compactMap(\.self))")
+                }
+                versions[device] = max(versions[device] ?? 0, version)
+            }
+        }
+        return versions
+    }
+
+    /// Checks that the token is higher than that of the highest version of the owner's devices.
+    ///
+    /// Tokens of one share only rise, but those of two differ. A device is in another share after its group was divided
+    /// anew, and a broker that has lost its retained messages starts again with the time.
+    private func check(_ token: FencingToken, _ highest: UInt64) throws(StoreError) {
+        guard let needed = Fence.next(after: highest) else {
+            throw StoreError(
+                .other,
+                "the store holds states with the highest token that exists, so that no collector can continue them: "
+                    + "copy the store to a new database")
+        }
+        guard token >= needed else {
+            throw StoreError(
+                .other, "the store needs the token \(needed) or a higher one, but the claim has \(token)",
+                neededToken: needed)
+        }
     }
 
     /// Appends a row for `received_states`.

@@ -103,7 +103,8 @@ public final class ClickHouseStore: SampleStore {
         let transaction = self.transaction
         self.transaction = Transaction()
         guard !transaction.isEmpty else { return IngestResult() }
-        waitForInterval()
+        waitForCommit()
+        lastCommit = .now
         let due: Set<Int>
         let areCountersDue = ContinuousClock.now - devicesWritten >= Self.deviceInterval
         let changed = Set(transaction.devices.keys)
@@ -225,12 +226,10 @@ public final class ClickHouseStore: SampleStore {
         return result
     }
 
-    private func waitForInterval() {
-        let clock = ContinuousClock()
-        if let lastCommit, clock.now < lastCommit + options.minInterval {
-            let rest = lastCommit + options.minInterval - clock.now
-            usleep(useconds_t(rest / .microseconds(1)))
-        }
-        lastCommit = clock.now
+    /// Waits until ``Options/minInterval`` has passed since the last commit.
+    public func waitForCommit() {
+        guard let lastCommit else { return }
+        let rest = lastCommit + options.minInterval - .now
+        if rest > .zero { usleep(useconds_t(rest / .microseconds(1))) }
     }
 }

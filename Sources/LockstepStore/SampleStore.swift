@@ -10,6 +10,9 @@ public protocol SampleStore: AnyObject {
     ///   usable, and the same groups may be added again.
     func add(_ group: IngestGroup) throws
 
+    /// Waits until the store accepts the next commit, if it limits their rate.
+    func waitForCommit()
+
     /// Commits all groups that were added since the last commit.
     /// - Throws: an error of the store. The groups are then discarded, and may be added again.
     func commit() throws -> IngestResult
@@ -34,7 +37,8 @@ public protocol SampleStore: AnyObject {
     /// - Parameters:
     ///   - token: the token of this owner. All later writes carry it.
     ///   - owns: returns whether a device belongs to this owner.
-    /// - Throws: an error of the store, also if collectors cannot share this kind of store.
+    /// - Throws: an error of the store, also if collectors cannot share this kind of store, or if the token is not higher
+    ///   than those that the store holds, with ``StoreError/neededToken``.
     func takeOver(_ token: FencingToken, owning owns: (DeviceAddress) -> Bool) throws
 
     /// Sets the observer of the following transactions, or removes it.
@@ -54,6 +58,9 @@ public protocol SampleStore: AnyObject {
 }
 
 extension SampleStore {
+    /// Returns at once by default.
+    public func waitForCommit() {}
+
     /// Throws by default: the store belongs to one collector.
     public func takeOver(_ token: FencingToken, owning owns: (DeviceAddress) -> Bool) throws {
         throw StoreError(.other, "collectors of a cluster cannot share this kind of store: use a ClickHouse store")

@@ -1,3 +1,5 @@
+public import LockstepModel
+
 /// An error thrown when opening, writing or reading a store.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The category of an error.
@@ -22,6 +24,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case corrupt
         /// The server of the store does not answer. Data may have been written, and a later write may succeed.
         case unreachable
+        /// The server of the store reports an error. Data may have been written.
+        case server
         /// A ``QueryCancellation`` ended the query.
         case cancelled
         /// Any other error.
@@ -34,12 +38,15 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
     /// The name of the declared stream that caused an error with the code ``Code/streams``.
     public let stream: String?
+    /// The lowest token with which the devices can be taken over, after a takeover with a lower one was refused.
+    public let neededToken: FencingToken?
 
     /// Creates an error with a description of what happened, where, and what to do.
-    public init(_ code: Code, _ description: String, stream: String? = nil) {
+    public init(_ code: Code, _ description: String, stream: String? = nil, neededToken: FencingToken? = nil) {
         self.code = code
         self.description = description
         self.stream = stream
+        self.neededToken = neededToken
     }
 
     /// Whether the disk is full. Nothing was written, and a later write may succeed.

@@ -14,8 +14,9 @@ extension CollectorCommand {
         case .clickHouse(var address):
             address.password = try StorePassword.read(storePasswordFile, settings)
             var options = try clickHouseOptions(settings)
-            // All shares together make at most ten inserts a second into a table.
-            options.minInterval = max(options.minInterval, .milliseconds(100 * shares))
+            // Up to ten shares together make at most ten inserts a second into a table. With more, the delay of the
+            // acknowledgements matters more.
+            options.minInterval = min(max(options.minInterval, .milliseconds(100 * shares)), .seconds(1))
             return { [address, options] in try ClickHouseStore(address, options: options, catalog: catalog) }
         case nil:
             throw CommandFailure("no store specified: use --store sqlite:PATH")

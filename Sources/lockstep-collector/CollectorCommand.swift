@@ -131,6 +131,11 @@ struct CollectorCommand: AsyncParsableCommand {
             }
         }
         if let shares {
+            guard configuration.id.rawValue.utf8.count <= ClusterConfiguration.maxIDLength else {
+                throw CommandFailure(
+                    "the id '\(configuration.id)' is too long for a collector of a cluster: use at most "
+                        + "\(ClusterConfiguration.maxIDLength) characters")
+            }
             // Wrong settings of the store are an error at the start, as without a cluster.
             try await check(openStore)
             let cluster = ClusterConfiguration(cluster: shares.cluster, shares: shares.shares, collector: configuration)
@@ -150,7 +155,7 @@ struct CollectorCommand: AsyncParsableCommand {
     /// so that this is tried again.
     private func check(_ openStore: () throws -> any SampleStore) async throws {
         for _ in 1...4 {
-            do { return try openStore().close() } catch let error as StoreError where error.code == .other {
+            do { return try openStore().close() } catch let error as StoreError where error.code == .server {
                 try await Task.sleep(for: .seconds(1))
             }
         }

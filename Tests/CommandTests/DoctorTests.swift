@@ -87,6 +87,23 @@ struct DiagnosisTests {
         }
     }
 
+    @Test("a collector that is offline is a warning while another collects its group and partition")
+    func successor() {
+        func level(_ offline: String, _ online: String) -> Finding.Level? {
+            let found = findings {
+                let health = $0.collectors.removeValue(forKey: "default/main")
+                $0.collectors[online] = health
+                $0.collectors[offline] = health
+                $0.collectors[offline]?.status = .offline
+            }
+            return found.first { $0.subject == "collector \(offline)" }?.level
+        }
+        #expect(level("west/a", "west/b") == .warning)
+        #expect(level("west/a", "east/b") == .failure)
+        #expect(level("west/a.1", "west/b.1") == .warning)
+        #expect(level("west/a.1", "west/b.0") == .failure)
+    }
+
     @Test("samples dropped by agents are counted, and unrestricted access to a local broker is not a warning")
     func mentioned() {
         let found = findings {

@@ -78,6 +78,50 @@ struct ClaimTests {
         }
     }
 
+    @Test("a takeover with a token that is not higher than those of its devices is refused, and says which is needed")
+    func lowToken() async throws {
+        try await withClickHouse { server in
+            let one = try open(server)
+            try one.takeOver(token(5)) { _ in true }
+            try one.write(group(seq: 1, state: .active, samples: [1]))
+            for number in [4, 5] as [UInt32] {
+                let other = try open(server)
+                #expect(needed { try other.takeOver(token(number)) { _ in true } } == token(6))
+            }
+            // The devices of others do not matter.
+            try open(server).takeOver(token(4)) { $0.group.rawValue != "lab" }
+            try one.write(group(seq: 2, state: .inactive, samples: [2]))
+            #expect(try await states(server) == ["1\tactive", "2\tinactive"])
+            let next = try open(server)
+            try next.takeOver(token(6)) { _ in true }
+            try next.write(group(seq: 3, state: .active, samples: [3]))
+            #expect(try await states(server) == ["1\tactive", "2\tinactive", "3\tactive"])
+            let last = try open(server)
+            try last.takeOver(FencingToken(rawValue: .max)) { _ in true }
+            let none = try open(server)
+            #expect(throws: StoreError.self) { try none.takeOver(FencingToken(rawValue: .max)) { _ in true } }
+        }
+    }
+
+    @Test("a token that is lower than the versions of a single collector is refused")
+    func earlyClock() async throws {
+        try await withClickHouse { server in
+            try open(server).write(group(seq: 1, state: .active, samples: [1]))
+            let store = try open(server)
+            let lowest = FencingToken(rawValue: 1 << 28)
+            #expect(needed { try store.takeOver(FencingToken(rawValue: 1000)) { _ in true } } == lowest)
+            try store.takeOver(lowest) { _ in true }
+            try store.write(group(seq: 2, state: .inactive, samples: [2]))
+            #expect(try await states(server) == ["1\tactive", "2\tinactive"])
+        }
+    }
+
+    /// Returns the token that a refused takeover needs.
+    private func needed(_ takeOver: () throws -> Void) -> FencingToken? {
+        do { try takeOver() } catch { return (error as? StoreError)?.neededToken }
+        return nil
+    }
+
     private func states(_ server: TestClickHouse) async throws -> [String] {
         try await server.execute("SELECT seq, state FROM states ORDER BY seq")
     }

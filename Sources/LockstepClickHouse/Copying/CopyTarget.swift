@@ -49,8 +49,11 @@ package final class CopyTarget {
         }
     }
 
-    /// Inserts batch numbers, states and counters. Call it when all samples are stored.
-    package func insert(_ devices: [StoredDevice], transitions: [DeviceTransition]) throws(StoreError) {
+    /// Inserts states, counters and batch numbers.
+    /// - Parameter withBatches: whether to insert batch numbers. Only do so when all samples are stored.
+    package func insert(
+        _ devices: [StoredDevice], transitions: [DeviceTransition], withBatches: Bool
+    ) throws(StoreError) {
         var (received, dropped, states, records) = (RowBinary(), RowBinary(), RowBinary(), RowBinary())
         for device in devices {
             let id = DeviceRecord.id(of: device.summary.address)
@@ -77,6 +80,7 @@ package final class CopyTarget {
         let ranges = ["device_id", "epoch", "first", "last"]
         try insert(states, into: "received_states", StateColumns.names)
         try insert(records, into: "received_devices", ClickHouseSchema.deviceColumns + ["version"])
+        guard withBatches else { return }
         try insert(dropped, into: "received_dropped", ranges)
         try insert(received, into: "received_batches", ranges)
     }

@@ -34,7 +34,7 @@ extension StoreError {
             self.init(.notAllowed, "the ClickHouse server \(address) refuses the statement: \(exception.text)")
         case 252:
             self.init(.busy, "the ClickHouse server \(address) cannot keep up with merging: \(exception.text)")
-        default: self.init(.other, "the ClickHouse server \(address) reports an error: \(exception.text)")
+        default: self.init(.server, "the ClickHouse server \(address) reports an error: \(exception.text)")
         }
     }
 }

@@ -12,6 +12,11 @@ enum Fence {
     /// The version that precedes all versions of a claim.
     static func start(of token: FencingToken) -> UInt64 { UInt64(token.rawValue) << 32 }
 
+    /// Returns the lowest token whose versions are all higher than `version`, or nil if there is none.
+    static func next(after version: UInt64) -> FencingToken? {
+        UInt32(exactly: max(version, lowest - 1) >> 32 + 1).map(FencingToken.init(rawValue:))
+    }
+
     /// Returns the SQL expression of the token in a version; 0 for a version that is a time.
     ///
     /// A transition counts only if no later claim has written about the device at the same or a lower number: a later

@@ -44,10 +44,13 @@ public final class ClusterCollector: Service {
         await withTaskCancellationOrGracefulShutdownHandler {
             await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
                 DispatchQueue(label: "lockstep.cluster").async { [self] in
-                    let loop = ClusterLoop(configuration, wakeup: wakeup, logger: logger, supervisor: supervisor) {
-                        [self] share in
+                    let loop = ClusterLoop(
+                        configuration, wakeup: wakeup, logger: logger, supervisor: supervisor,
+                        checkStore: { [makeStore] in (try? makeStore().close()) != nil }
+                    ) { [self] share, floor in
                         ShareRun(
-                            share, configuration, logger: logger, transitions: continuation, makeStore: makeStore)
+                            share, floor: floor, configuration, logger: logger, transitions: continuation,
+                            makeStore: makeStore)
                     }
                     loop.run { isStopping.withLock { $0 } }
                     done.resume()

@@ -1,3 +1,4 @@
+import Dispatch
 import LockstepMQTT
 import LockstepModel
 import LockstepSupervision
@@ -9,37 +10,53 @@ import Synchronization
 final class ClusterLoop {
     /// The longest time between two passes after which the process counts as having been stopped, in µs.
     private static let maxGap: Int64 = 3_000_000
-    /// The time to wait before a share is claimed again after a problem, in µs.
+    /// The maximum number of shares of a collector. Each needs up to three threads, three connections to the broker and one to
+    /// the store.
+    static let maxShares = 32
+    /// The time to wait before a share is claimed, or the store is opened, again after a problem, in µs.
     private static let retryDelay: Int64 = 3_000_000
 
-    /// The ends of runs, from their threads.
-    private final class Ends: Sendable {
-        let ended = Mutex<[(share: CollectorShare, problem: String?)]>([])
+    /// The results of other threads.
+    private final class Results: Sendable {
+        let ended = Mutex<[(share: CollectorShare, problem: ShareProblem?)]>([])
+        /// Whether the store could be opened.
+        let storeCheck = Mutex<Bool?>(nil)
     }
 
     private let configuration: ClusterConfiguration
     private let logger: Logger
     private let supervisor: Supervisor
     private let wakeup: Wakeup
-    private let makeRun: (CollectorShare) -> ShareRun
+    private let makeRun: (CollectorShare, _ floor: FencingToken) -> ShareRun
+    private let checkStore: @Sendable () -> Bool
     private let topics: ClusterTopics
     private let link: BrokerLink
     private let shares: [String: CollectorShare]
-    private let ends = Ends()
+    private let results = Results()
     private var view: ClusterView
     private var runs: [CollectorShare: ShareRun] = [:]
     private var retryAt: [CollectorShare: Int64] = [:]
+    /// The lowest tokens that the store accepts, of shares whose last claim had a lower one.
+    private var floors: [CollectorShare: FencingToken] = [:]
+    /// Whether the last attempt to open the store succeeded.
+    private var canOpenStore = true
+    /// The time of the next attempt to open the store; nil if none is due.
+    private var checkAt: Int64?
+    private var hasReportedLimit = false
     private var renewAt: Int64 = 0
     private var passedAt = Moment.now().boot
 
+    /// - Parameter checkStore: opens the store and returns whether this succeeded. It is called on another thread.
     init(
         _ configuration: ClusterConfiguration, wakeup: Wakeup, logger: Logger, supervisor: Supervisor,
-        makeRun: @escaping (CollectorShare) -> ShareRun
+        checkStore: @escaping @Sendable () -> Bool,
+        makeRun: @escaping (CollectorShare, _ floor: FencingToken) -> ShareRun
     ) {
         self.configuration = configuration
         self.logger = logger
         self.supervisor = supervisor
         self.wakeup = wakeup
+        self.checkStore = checkStore
         self.makeRun = makeRun
         let collector = configuration.collector
         let topics = ClusterTopics(root: collector.root, cluster: configuration.cluster)
@@ -49,7 +66,7 @@ final class ClusterLoop {
         let will = MQTTMessage(topic: topics.member(collector.id), payload: [], isRetained: true)
         link = BrokerLink(wakeup: wakeup, version: collector.mqttVersion) { version in
             MQTTOptions(
-                address: collector.broker, clientID: "lockstep-member-\(configuration.cluster)-\(collector.id)",
+                address: collector.broker, clientID: configuration.clientID("member", collector.id.rawValue),
                 keepAlive: ClusterConfiguration.keepAlive, will: will, version: version, tls: collector.tls)
         }
     }
@@ -68,7 +85,8 @@ final class ClusterLoop {
             supervisor.didTurn(summary)
             link.wait(until: .now + .milliseconds(500))
             let now = Moment.now().boot
-            if now - passedAt > Self.maxGap { view.resumed(at: now) }
+            let wasStopped = now - passedAt > Self.maxGap
+            if wasStopped { view.resumed(at: now) }
             passedAt = now
             for event in link.read() { handle(event) }
             collectEnds(at: now)
@@ -77,10 +95,12 @@ final class ClusterLoop {
                 supervisor.willStop()
                 publishMembership(isRunning: false)
             }
+            // After a stop of the process, all shares look as if they hang.
+            if !isDraining, !wasStopped { updateAvailability(at: now) }
             for action in view.actions(running: Set(runs.keys), isDraining: isDraining, at: now) {
                 perform(action, at: now)
             }
-            if !isDraining, now >= renewAt { publishMembership(isRunning: true) }
+            if !isDraining, now >= renewAt { publishMembership(isRunning: view.isAvailable) }
             for event in link.write() { handle(event) }
         }
         link.stop(until: .now + .seconds(1))
@@ -91,18 +111,54 @@ final class ClusterLoop {
     private var summary: String {
         (link.isUp
             ? "connected to \(configuration.collector.broker)" : "no connection to \(configuration.collector.broker)")
-            + "; " + counted(runs.count, "share")
+            + "; " + counted(runs.count, "share") + (canOpenStore ? "" : "; the store cannot be opened")
+    }
+
+    /// Lets the others take over while this collector cannot collect, and returns when it can.
+    private func updateAvailability(at now: Int64) {
+        if let isOpened = results.storeCheck.withLock({ $0.take() }) {
+            canOpenStore = isOpened
+            checkAt = isOpened ? nil : now + Self.retryDelay
+        }
+        if !canOpenStore, let due = checkAt, now >= due {
+            checkAt = nil
+            DispatchQueue(label: "lockstep.cluster.store").async { [checkStore, results, wakeup] in
+                let isOpened = checkStore()
+                results.storeCheck.withLock { $0 = isOpened }
+                wakeup.signal()
+            }
+        }
+        let hanging = runs.filter { $0.value.isHanging(at: now) }.keys.map(\.description).sorted()
+        let isAvailable = canOpenStore && hanging.isEmpty
+        guard isAvailable != view.isAvailable else { return }
+        view.setAvailable(isAvailable, at: now)
+        publishMembership(isRunning: isAvailable)
+        if isAvailable {
+            logger.info("available again")
+        } else {
+            let reason = canOpenStore ? "hanging: \(hanging.joined(separator: ", "))" : "the store cannot be opened"
+            logger.error("leaving the shares to the other collectors", metadata: ["error": "\(reason)"])
+        }
     }
 
     private func perform(_ action: ClusterView.Action, at now: Int64) {
         switch action {
         case .start(let share):
             guard now >= retryAt[share] ?? .min else { return }
+            guard runs.count < Self.maxShares else {
+                if !hasReportedLimit {
+                    logger.error(
+                        "too many shares for this collector, the rest is not collected",
+                        metadata: ["maximum": "\(Self.maxShares)", "hint": "start more collectors of the cluster"])
+                }
+                hasReportedLimit = true
+                return
+            }
             logger.info("claiming share", metadata: ["share": "\(share)"])
-            let run = makeRun(share)
+            let run = makeRun(share, floors[share] ?? FencingToken(rawValue: 0))
             runs[share] = run
-            run.start { [ends, wakeup] problem in
-                ends.ended.withLock { $0.append((share, problem)) }
+            run.start { [results, wakeup] problem in
+                results.ended.withLock { $0.append((share, problem)) }
                 wakeup.signal()
             }
         case .stop(let share): runs[share]?.stop()
@@ -110,18 +166,24 @@ final class ClusterLoop {
     }
 
     private func collectEnds(at now: Int64) {
-        let ended = ends.ended.withLock { ended in
+        let ended = results.ended.withLock { ended in
             defer { ended = [] }
             return ended
         }
         for (share, problem) in ended {
             runs[share] = nil
+            hasReportedLimit = false
             guard let problem else {
                 logger.info("share released", metadata: ["share": "\(share)"])
                 continue
             }
             retryAt[share] = now + Self.retryDelay
-            logger.warning("share lost", metadata: ["share": "\(share)", "error": "\(problem)"])
+            if problem.isStoreClosed, canOpenStore {
+                canOpenStore = false
+                checkAt = now + Self.retryDelay
+            }
+            if let needed = problem.neededToken { floors[share] = needed }
+            logger.warning("share lost", metadata: ["share": "\(share)", "error": "\(problem.description)"])
         }
     }
 

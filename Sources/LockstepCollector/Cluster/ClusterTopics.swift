@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepWire
 
-/// The topics of a cluster of collectors. They are beside the topic root, so that no other reader receives them.
+/// The topics of a cluster of collectors. They are next to the topic root, so that no other reader receives them.
 struct ClusterTopics {
     private let prefix: String
 

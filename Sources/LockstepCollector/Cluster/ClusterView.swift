@@ -18,6 +18,10 @@ struct ClusterView {
     /// The time after a connect in which nothing is claimed, because members may not be known yet, in µs.
     static let settling: Int64 = 2_000_000
 
+    /// The maximum number of members that are known. Further ones are ignored: anyone who may write to the topics of the
+    /// cluster can name members.
+    static let maxMembers = 1000
+
     private struct Lease {
         var record: LeaseRecord
         var seenAt: Int64
@@ -30,6 +34,11 @@ struct ClusterView {
     private var leases: [CollectorShare: Lease] = [:]
     /// The time since which the view is complete; nil without a connection.
     private var validSince: Int64?
+    /// Whether this collector can collect: its store can be opened, and none of its shares hangs.
+    private(set) var isAvailable = true
+
+    /// The number of members that are known.
+    var memberCount: Int { members.count }
 
     init(me: CollectorID, shares: [CollectorShare]) {
         self.me = me
@@ -53,9 +62,24 @@ struct ClusterView {
     /// The connection was lost. Nothing is decided until the next one.
     mutating func disconnected() { validSince = nil }
 
+    /// This collector can collect, or cannot. Others, which see only its membership, then take its shares.
+    mutating func setAvailable(_ isAvailable: Bool, at now: Int64) {
+        // Others that became available at the same time are soon known.
+        if isAvailable, !self.isAvailable, validSince != nil { validSince = now + Self.settling }
+        self.isAvailable = isAvailable
+    }
+
     /// A member has shown that it runs, or that it ends.
     mutating func receivedMember(_ id: CollectorID, isRunning: Bool, at now: Int64) {
-        members[id] = isRunning ? now : nil
+        guard isRunning else {
+            members[id] = nil
+            return
+        }
+        if members[id] == nil, members.count >= Self.maxMembers {
+            members = members.filter { now - $0.value < Self.timeout }
+            guard members.count < Self.maxMembers else { return }
+        }
+        members[id] = now
     }
 
     /// A lease was claimed, renewed or released.
@@ -74,7 +98,7 @@ struct ClusterView {
     ///   - running: the shares that this collector claims or owns.
     ///   - isDraining: whether this collector is about to end.
     func actions(running: Set<CollectorShare>, isDraining: Bool, at now: Int64) -> [Action] {
-        if isDraining { return running.map { .stop($0) } }
+        if isDraining || !isAvailable { return running.map { .stop($0) } }
         guard let validSince, now >= validSince else { return [] }
         var live = Set(members.filter { now - $0.value < Self.timeout }.keys)
         live.insert(me)

@@ -36,6 +36,7 @@ extension CollectorLoop {
             isAdmitted = true
             logger.info("share taken over", metadata: ["token": "\(token)", "devices": "\(registry.deviceCount)"])
         } catch {
+            neededToken = (error as? StoreError)?.neededToken
             problem = "\(error)"
         }
     }

@@ -7,6 +7,9 @@ final class Lease: Sendable {
     /// The time for which a confirmation is valid, in µs. It is shorter than the time after which others claim the lease.
     static let validity: Int64 = 10_000_000
 
+    /// The longest time that a turn may take, in µs. It is three times the time for which the store waits for its server.
+    static let maxTurn: Int64 = 60_000_000
+
     private struct Content {
         var token: FencingToken?
         /// The time at which the last confirmed record was sent, in µs of the boot clock.
@@ -14,6 +17,8 @@ final class Lease: Sendable {
         var wantsConfirmation = false
         var isReleasing = false
         var end: String?
+        /// The start of the current turn of the loop that collects, in µs of the boot clock; nil before it runs.
+        var turnStart: Int64?
     }
 
     let share: CollectorShare
@@ -36,6 +41,14 @@ final class Lease: Sendable {
     /// in any case.
     func isValid(at boot: Int64) -> Bool {
         content.withLock { $0.token != nil && $0.end == nil && boot - $0.confirmedAt < Self.validity }
+    }
+
+    /// The loop that collects begins a turn.
+    func beginTurn(at boot: Int64) { content.withLock { $0.turnStart = boot } }
+
+    /// Returns whether the loop that collects hangs. Its lease then has to end, though its connection lives.
+    func isHanging(at boot: Int64) -> Bool {
+        content.withLock { $0.turnStart.map { boot - $0 > Self.maxTurn } ?? false }
     }
 
     /// Asks for a confirmation.

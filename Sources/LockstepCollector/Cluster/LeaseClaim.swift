@@ -18,6 +18,8 @@ struct LeaseClaim {
         case held(FencingToken)
         /// Another collector has claimed the share.
         case lost
+        /// The last claim has the highest token that exists.
+        case exhausted
     }
 
     /// This claim.
@@ -25,7 +27,7 @@ struct LeaseClaim {
     private(set) var phase = Phase.starting
     /// The highest token that was received.
     private var highest: FencingToken
-    /// The lowest token to use, in case the broker has lost the record: the time in s since 1970.
+    /// The lowest token to use, in case the broker has lost the record: the time in s since 1970, or what the store needs.
     private let floor: UInt32
 
     init(_ owner: LeaseOwner, floor: UInt32) {
@@ -40,7 +42,7 @@ struct LeaseClaim {
     /// The token that was published, also if the claim does not hold yet.
     var published: FencingToken? {
         switch phase {
-        case .starting, .probing, .lost: nil
+        case .starting, .probing, .lost, .exhausted: nil
         case .claiming(let token), .held(let token): token
         }
     }
@@ -54,10 +56,14 @@ struct LeaseClaim {
     }
 
     /// The broker has returned the probe of a claim.
-    /// - Returns: the record to publish, or nil if the probe is of another claim.
+    /// - Returns: the record to publish, or nil if the probe is of another claim or no higher token exists.
     mutating func returned(_ owner: LeaseOwner) -> LeaseRecord? {
         guard phase == .probing, owner == self.owner else { return nil }
-        let token = FencingToken(rawValue: max(highest.rawValue == .max ? .max : highest.rawValue + 1, floor))
+        guard highest.rawValue < .max else {
+            phase = .exhausted
+            return nil
+        }
+        let token = FencingToken(rawValue: max(highest.rawValue + 1, floor))
         phase = .claiming(token)
         return LeaseRecord(token: token, owner: owner)
     }

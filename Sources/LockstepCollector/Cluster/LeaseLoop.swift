@@ -21,21 +21,22 @@ final class LeaseLoop {
     private var unconfirmed: [Int32: (record: LeaseRecord, sentAt: Int64)] = [:]
     private var renewAt = Int64.max
 
-    init(_ lease: Lease, _ configuration: ClusterConfiguration) {
+    /// - Parameter floor: the lowest token to claim.
+    init(_ lease: Lease, _ configuration: ClusterConfiguration, floor: FencingToken) {
         self.lease = lease
         let owner = LeaseOwner(collector: configuration.collector.id)
         let topics = ClusterTopics(root: configuration.collector.root, cluster: configuration.cluster)
         self.owner = owner
         self.topics = topics
         let now = Moment.now()
-        claim = LeaseClaim(owner, floor: UInt32(clamping: now.wall.microseconds / 1_000_000))
+        claim = LeaseClaim(owner, floor: max(floor.rawValue, UInt32(clamping: now.wall.microseconds / 1_000_000)))
         let will = MQTTMessage(topic: topics.lost(lease.share), payload: Array(owner.description.utf8))
         // With MQTT 3.1.1, a client receives the messages that it publishes itself. With MQTT 5, `BrokerLink` suppresses
         // them.
         link = BrokerLink(wakeup: lease.renewer, version: .three) { version in
             MQTTOptions(
                 address: configuration.collector.broker,
-                clientID: "lockstep-lease-\(configuration.cluster)-\(lease.share)",
+                clientID: configuration.clientID("lease", lease.share.description),
                 keepAlive: ClusterConfiguration.keepAlive, will: will, version: version,
                 tls: configuration.collector.tls)
         }
@@ -66,6 +67,11 @@ final class LeaseLoop {
             }
             inbox = []
             if claim.phase == .lost { lease.end("another collector has claimed the share") }
+            if claim.phase == .exhausted {
+                lease.end(
+                    "no token is higher than that of the last claim: delete the retained message "
+                        + "'\(topics.lease(lease.share))', which no collector has written")
+            }
             renewIfDue()
             for event in link.write() { handle(event) }
         }
@@ -104,6 +110,9 @@ final class LeaseLoop {
     private func renewIfDue() {
         guard let token = claim.token else { return }
         let now = Moment.now().boot
+        guard !lease.isHanging(at: now) else {
+            return lease.end("a turn of the collector took longer than \(Lease.maxTurn / 1_000_000) s")
+        }
         let isRequested = lease.takeRequest()
         guard isRequested || lease.token == nil || now >= renewAt else { return }
         publish(LeaseRecord(token: token, owner: owner))

@@ -13,6 +13,7 @@ final class ShareRun: Sendable {
     static let patience = Duration.seconds(10)
 
     let share: CollectorShare
+    private let floor: FencingToken
     private let configuration: ClusterConfiguration
     private let logger: Logger
     private let makeStore: @Sendable () throws -> sending any SampleStore
@@ -20,12 +21,14 @@ final class ShareRun: Sendable {
     private let isStopping = Mutex(false)
     private let lease: Lease
 
+    /// - Parameter floor: the lowest token to claim.
     init(
-        _ share: CollectorShare, _ configuration: ClusterConfiguration, logger: Logger,
+        _ share: CollectorShare, floor: FencingToken, _ configuration: ClusterConfiguration, logger: Logger,
         transitions: AsyncStream<DeviceTransition>.Continuation,
         makeStore: @escaping @Sendable () throws -> sending any SampleStore
     ) {
         self.share = share
+        self.floor = floor
         self.configuration = configuration
         var logger = logger
         logger[metadataKey: "share"] = "\(share)"
@@ -36,16 +39,21 @@ final class ShareRun: Sendable {
     }
 
     /// Starts, and calls `completion` at the end with the reason: an error, or nil if the run was stopped.
-    func start(_ completion: @escaping @Sendable (_ problem: String?) -> Void) {
+    func start(_ completion: @escaping @Sendable (_ problem: ShareProblem?) -> Void) {
         DispatchQueue(label: "lockstep.share").async { [self] in
             do {
                 try run()
                 completion(nil)
+            } catch let problem as ShareProblem {
+                completion(problem)
             } catch {
-                completion("\(error)")
+                completion(ShareProblem(description: "\(error)"))
             }
         }
     }
+
+    /// Returns whether the collection hangs.
+    func isHanging(at boot: Int64) -> Bool { lease.isHanging(at: boot) }
 
     /// Commits, releases the lease and ends.
     func stop() {
@@ -57,9 +65,9 @@ final class ShareRun: Sendable {
 
     private func run() throws {
         // Before the claim, so that a collector that cannot store anything does not take the share.
-        let store = try makeStore()
+        let store = try openStore()
         let renewal = DispatchQueue(label: "lockstep.lease")
-        renewal.async { [self] in LeaseLoop(lease, configuration).run() }
+        renewal.async { [self] in LeaseLoop(lease, configuration, floor: floor).run() }
         defer {
             lease.release()
             renewal.sync {}
@@ -79,8 +87,26 @@ final class ShareRun: Sendable {
         if own.answersClock { clock.start() }
         loop.run { [self] in isStopped }
         clock.stop()
-        if !isStopped { throw LeaseError(loop.problem ?? lease.end ?? "the connection ended") }
+        if !isStopped {
+            throw ShareProblem(
+                description: loop.problem ?? lease.end ?? "the connection ended", neededToken: loop.neededToken)
+        }
     }
+
+    private func openStore() throws(ShareProblem) -> sending any SampleStore {
+        do { return try makeStore() } catch {
+            throw ShareProblem(description: "\(error)", isStoreClosed: true)
+        }
+    }
+}
+
+/// Why a run has ended, and what the next one needs to know.
+struct ShareProblem: Error {
+    let description: String
+    /// Whether the store could not be opened.
+    var isStoreClosed = false
+    /// The lowest token with which the store lets the share be taken over, if the claim had a lower one.
+    var neededToken: FencingToken?
 }
 
 /// The reason why a share is no longer collected.

@@ -100,6 +100,13 @@ final class StoreWriter: Sendable {
         }
     }
 
+    /// Waits until all queued groups are written, and until the store accepts the next commit.
+    func waitForCommit() {
+        interruptMaintenance()
+        if !isIdle { finish() }
+        state.withLock { $0.store.waitForCommit() }
+    }
+
     /// Writes a last group on the owner's thread, and commits it together with all groups added since the last commit.
     func commit(adding group: IngestGroup) -> Result<IngestResult, any Error> {
         interruptMaintenance()

@@ -41,7 +41,8 @@ final class ClockResponder: Sendable {
         let configuration = configuration
         let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
             MQTTOptions(
-                address: configuration.broker, clientID: "lockstep-collector-\(configuration.id)-clock",
+                address: configuration.broker,
+                clientID: configuration.clockClientID ?? "lockstep-collector-\(configuration.id)-clock",
                 keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
         }
         let boot = BootIdentity.current()

@@ -23,6 +23,8 @@ public struct CollectorConfiguration: Sendable {
     var share: CollectorShare?
     /// The MQTT client id, which also names the session; nil for one made of the id.
     var clientID: String?
+    /// The MQTT client id of the connection that answers time requests; nil for one made of the id.
+    var clockClientID: String?
     /// The limits of a payload. A message that exceeds them is rejected.
     public var limits = PayloadLimits()
     /// The maximum number of devices. Messages of further devices are rejected.

@@ -31,6 +31,7 @@ extension CollectorLoop {
             pending.add(writtenGroup)
             // A collector that was stopped for a while notices it here. If it is stopped again before the rows arrive,
             // its token protects the store.
+            if lease != nil { writer.waitForCommit() }
             commitResult =
                 lease.map { $0.isValid(at: Moment.now().boot) } ?? true
                 ? writer.commit(adding: writtenGroup) : .failure(LeaseError("the lease was not renewed in time"))

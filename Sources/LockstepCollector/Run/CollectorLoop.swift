@@ -42,6 +42,8 @@ final class CollectorLoop {
     var hasReadEarly = false
     /// Why the share was lost.
     var problem: String?
+    /// The lowest token with which the share can be taken over, if the store has refused a lower one.
+    var neededToken: FencingToken?
     /// The devices whose states are published after a connect, in portions.
     var announcedDevices: [DeviceAddress] = []
 
@@ -111,6 +113,7 @@ final class CollectorLoop {
         writer.performMaintenance()
         while !isStopping(), !hasLostShare {
             supervisor.didTurn(summary)
+            lease?.beginTurn(at: Moment.now().boot)
             let isReadable = waitForWork()
             runTurn(startingWith: .wokeUp(isReadable: isReadable, hasUnsentData: link.wantsWrite))
         }
@@ -121,6 +124,8 @@ final class CollectorLoop {
         } else {
             runTurn(startingWith: .stopping)
             report.publish(.offline, counting: fleet, over: link, at: .now())
+            // A share that was released is not offline: its next owner reports under an id of its own.
+            if lease != nil { report.clear(over: link) }
         }
         link.stop(until: .now + .seconds(3))
         notifications.notifier?.stop()

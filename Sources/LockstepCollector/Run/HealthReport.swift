@@ -97,6 +97,14 @@ final class HealthReport {
         }
     }
 
+    /// Deletes the retained health.
+    func clear(over link: BrokerLink) {
+        let message = MQTTMessage(topic: topic, payload: [], isRetained: true)
+        do { try link.publish(message) } catch {
+            logger.error("publishing failed", metadata: ["channel": "health", "error": "\(error)"])
+        }
+    }
+
     private func log(_ message: RejectedMessage) {
         if message.at.microseconds - minuteStart >= 60_000_000 {
             if minuteRejections > Self.maxLoggedRejections {
@@ -117,9 +125,10 @@ final class HealthReport {
     }
 
     private func message(_ health: CollectorHealth) -> MQTTMessage {
-        MQTTMessage(
-            topic: configuration.root.topic(
-                group: configuration.groups.first ?? .standard, collector: configuration.id),
-            payload: health.encoded(), isRetained: true)
+        MQTTMessage(topic: topic, payload: health.encoded(), isRetained: true)
+    }
+
+    private var topic: String {
+        configuration.root.topic(group: configuration.groups.first ?? .standard, collector: configuration.id)
     }
 }

@@ -58,7 +58,8 @@ struct StoreCopy {
                 transitions.append(DeviceTransition(device: device, transition: change))
             }
         }
-        try target.insert(devices, transitions: transitions)
+        // With its number, a batch counts as received: an agent would not send its samples again.
+        try target.insert(devices, transitions: transitions, withBatches: report.isComplete)
         return report
     }
 

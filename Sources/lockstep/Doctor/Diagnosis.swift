@@ -63,6 +63,10 @@ struct Diagnosis {
         let subject = "collector \(name)"
         let age = health.at.age(at: now)
         switch health.status {
+        case .offline where hasSuccessor(name):
+            return Finding(
+                .warning, subject, "offline for \(age), but another collector is online in its group",
+                "nothing, if the other has taken over as a member of its cluster; else start it again")
         case .offline:
             return Finding(
                 .failure, subject, "offline for \(age)",
@@ -83,6 +87,19 @@ struct Diagnosis {
                     + "\(health.rejected) rejected"
                     + ((health.dropped ?? 0) > 0 ? ", \(health.dropped ?? 0) dropped by agents" : ""),
                 health.rejected > 0 ? "show the reasons: SELECT reason, topic FROM rejected in its store" : nil)
+        }
+    }
+
+    /// Returns whether another collector of the group is online, for the same partition if the name ends with one.
+    private func hasSuccessor(_ name: String) -> Bool {
+        func place(_ name: String) -> [Substring] {
+            let parts = name.split(separator: "/")
+            let levels = parts.last?.split(separator: ".") ?? []
+            let partition = levels.count > 1 ? levels.last.flatMap { Int($0) } : nil
+            return [parts.first ?? "", partition.map { "\($0)" } ?? ""]
+        }
+        return observations.collectors.contains { other, health in
+            health.status == .online && now - health.at <= Self.maxHealthAge && place(other) == place(name)
         }
     }
 

@@ -94,6 +94,33 @@ struct ClusterViewTests {
         #expect(Set(view.actions(running: [shares[3]], isDraining: true, at: 9_000_000)) == [.stop(shares[3])])
     }
 
+    @Test("a member that cannot collect releases everything, and claims again when it can")
+    func unavailable() {
+        var view = view(of: "a")
+        view.connected(at: 0)
+        view.setAvailable(false, at: 3_000_000)
+        #expect(actions(view, running: [shares[3]], at: 3_000_000) == [.stop(shares[3])])
+        #expect(actions(view, at: 9_000_000).isEmpty)
+        view.setAvailable(true, at: 10_000_000)
+        #expect(actions(view, at: 11_000_000).isEmpty, "others may become available at the same time")
+        #expect(actions(view, at: 12_000_000).count == shares.count)
+    }
+
+    @Test("the number of known members is limited, and those that have expired make room")
+    func limit() {
+        var view = view(of: "a")
+        view.connected(at: 0)
+        for number in 0..<ClusterView.maxMembers {
+            view.receivedMember(id("other\(number)"), isRunning: true, at: 0)
+        }
+        view.receivedMember(id("late"), isRunning: true, at: 11_999_999)
+        #expect(view.memberCount == ClusterView.maxMembers)
+        view.receivedMember(id("late"), isRunning: true, at: 12_000_000)
+        #expect(view.memberCount == 1)
+        view.receivedMember(id("late"), isRunning: false, at: 12_000_001)
+        #expect(view.memberCount == 0)
+    }
+
     @Test("a group that is divided has each device in one partition")
     func partitions() throws {
         let parts = try CollectorShare.shares("lab:4")

@@ -36,6 +36,15 @@ struct LeaseClaimTests {
         }
     }
 
+    @Test("nothing is published if no higher token exists")
+    func exhausted() throws {
+        var claim = LeaseClaim(mine, floor: 100)
+        _ = claim.subscribed()
+        claim.received(LeaseRecord(token: token(.max), owner: other))
+        expectNothing(claim.returned(mine))
+        #expect(claim.phase == .exhausted && claim.published == nil)
+    }
+
     @Test("a lease is lost when another collector claims it, but not by a renewal")
     func lost() throws {
         var claim = LeaseClaim(mine, floor: 100)
