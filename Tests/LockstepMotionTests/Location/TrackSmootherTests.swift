@@ -80,6 +80,40 @@ struct TrackSmootherTests {
         #expect(moved[..<149].allSatisfy { $0.coordinate.distance(to: truth(body, $0.time)) < 6 })
     }
 
+    @Test("an absurd speed hardly changes the track", arguments: 0..<5 as Range<UInt64>)
+    func absurdSpeed(seed: UInt64) throws {
+        let body = WalkingBody(seed: seed)
+        var fixes = (0..<300).compactMap { fix(body, $0) }
+        let normal = smoothed(fixes)
+        (fixes[100].speed, fixes[100].course) = (300, 90)
+        (fixes[200].speed, fixes[200].course) = (40, 200)
+        let absurd = smoothed(fixes)
+        #expect(absurd.map(\.isRejected) == normal.map(\.isRejected))
+        for (position, other) in zip(absurd, normal) {
+            #expect(position.coordinate.distance(to: other.coordinate) < 1)
+        }
+    }
+
+    @Test("a hard braking of a vehicle is followed")
+    func braking() {
+        var parameters = TrackSmootherParameters()
+        parameters.acceleration = 2
+        var smoother = TrackSmoother(parameters: parameters)
+        var positions: [SmoothedPosition] = []
+        for second in 0..<60 {
+            // From 20 m/s, with 5 m/s².
+            let time = min(max(0, Double(second) - 30.2), 4)
+            let north = 20 * min(Double(second), 30.2) + 20 * time - 2.5 * time * time
+            var fix = LocationFix(
+                coordinate: Coordinate(latitude: north / 110_574, longitude: 10),
+                time: Timestamp(microseconds: Int64(second) * 1_000_000))
+            (fix.horizontalAccuracy, fix.speed, fix.course) = (5, 20 - 5 * time, 0)
+            positions += smoother.append(fix)
+        }
+        positions += smoother.finish()
+        #expect(positions.count == 60 && positions.dropFirst(5).allSatisfy { !$0.isRejected })
+    }
+
     @Test("gaps are bridged by steps and heading, whatever the direction in which the device is held")
     func gaps() throws {
         var (withSteps, without): ([Double], [Double]) = ([], [])

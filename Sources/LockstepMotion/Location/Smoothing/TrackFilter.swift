@@ -57,11 +57,17 @@ struct TrackFilter: Sendable {
         }
     }
 
-    /// Returns the square of the distance of a position from the predicted one, in standard deviations.
-    func distance(east: Double, north: Double, deviation: Double) -> Double {
-        let (x, y) = (east - state[0], north - state[1])
+    /// A part of the state that has an east and a north component.
+    enum Quantity: Int { case position = 0, velocity = 2 }
+
+    /// Returns the square of the distance of a measurement from the predicted one, in standard deviations.
+    func distance(_ quantity: Quantity, east: Double, north: Double, deviation: Double) -> Double {
+        let (first, second) = (quantity.rawValue, quantity.rawValue + 1)
+        let (x, y) = (east - state[first], north - state[second])
         let variance = deviation * deviation
-        let (xx, yy, xy) = (covariance[0, 0] + variance, covariance[1, 1] + variance, covariance[0, 1])
+        let (xx, yy, xy) = (
+            covariance[first, first] + variance, covariance[second, second] + variance, covariance[first, second]
+        )
         let determinant = xx * yy - xy * xy
         return determinant > 0 ? (yy * x * x - 2 * xy * x * y + xx * y * y) / determinant : .infinity
     }

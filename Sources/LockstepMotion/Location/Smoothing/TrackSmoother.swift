@@ -14,7 +14,7 @@ public struct TrackSmoother: Sendable {
     /// The name and version of the method. The version changes whenever the results change.
     public static let method = "rts"
     /// See ``method``.
-    public static let version = 1
+    public static let version = 2
     /// The time before and after a position that influences it, in µs.
     public static let margin: Int64 = 600_000_000
 
@@ -83,7 +83,7 @@ public struct TrackSmoother: Sendable {
         let predicted = predict(&filter, to: time)
         position = plane.position(of: place)
         var isRejected = false
-        if filter.distance(east: position.east, north: position.north, deviation: deviation) > parameters.gate {
+        if filter.distance(.position, east: position.east, north: position.north, deviation: deviation) > parameters.gate {
             rejections += 1
             isRejected = rejections < parameters.confirmations
             if !isRejected {
@@ -151,13 +151,19 @@ public struct TrackSmoother: Sendable {
 
     private func correct(_ filter: inout TrackFilter, speed: Double?, course: Double?) {
         guard let speed else { return }
-        let deviation = parameters.velocityDeviation
+        var deviation = parameters.velocityDeviation
         // Without a course, a slow device is at rest.
         guard course != nil || speed < deviation else { return }
         let angle = (course ?? 0) * .pi / 180
         let known = course == nil ? 0 : speed
-        filter.correct([0, 0, 1, 0, 0, 0], known * sin(angle), deviation: deviation)
-        filter.correct([0, 0, 0, 1, 0, 0], known * cos(angle), deviation: deviation)
+        let (east, north) = (known * sin(angle), known * cos(angle))
+        if filter.distance(.velocity, east: east, north: north, deviation: deviation) > parameters.gate {
+            // An outlier counts less the further it is: an absurd speed hardly counts, and a hard braking is followed.
+            let (x, y) = (east - filter.state[2], north - filter.state[3])
+            deviation = max(deviation, ((x * x + y * y) / parameters.gate).squareRoot())
+        }
+        filter.correct([0, 0, 1, 0, 0, 0], east, deviation: deviation)
+        filter.correct([0, 0, 0, 1, 0, 0], north, deviation: deviation)
     }
 
     private mutating func add(_ event: Event) -> [SmoothedPosition] {
