@@ -94,6 +94,35 @@ struct TrackSmootherTests {
         }
     }
 
+    @Test("implausible accuracies and speeds do not spoil a track")
+    func implausible() {
+        let body = WalkingBody(seed: 3)
+        var fixes = (0..<100).compactMap { fix(body, $0) }
+        fixes[0].horizontalAccuracy = 1e200
+        fixes[20].horizontalAccuracy = .infinity
+        fixes[30].speed = 1e200
+        fixes[40].horizontalAccuracy = -1
+        fixes[45].horizontalAccuracy = .nan
+        fixes[50].speed = -.infinity
+        fixes[55].course = .infinity
+        fixes[60].horizontalAccuracy = 1e-200
+        var smoother = TrackSmoother()
+        var positions: [SmoothedPosition] = []
+        for fix in fixes {
+            positions += smoother.append(fix)
+            positions += smoother.append(
+                StepVelocity(time: fix.time.microseconds + 500_000, speed: 1e200, heading: 1e200))
+        }
+        positions += smoother.finish()
+        // Only the fixes that say nothing have no row.
+        let expected = fixes.indices.filter { ![0, 20].contains($0) }.map { fixes[$0].time.microseconds }
+        #expect(positions.map(\.time) == expected)
+        for position in positions {
+            #expect(position.coordinate.distance(to: truth(body, position.time)) < 6)
+            #expect(position.accuracy.isFinite && position.speed.isFinite)
+        }
+    }
+
     @Test("a hard braking of a vehicle is followed")
     func braking() {
         var parameters = TrackSmootherParameters()

@@ -25,6 +25,10 @@ public struct TrackSmoother: Sendable {
     private static let maxDistance = 100_000.0
     /// The shortest time between fixes that is a gap, in µs. Positions by steps alone are returned only in gaps.
     private static let minGap: Int64 = 3_000_000
+    /// Fixes of larger accuracy, in m, and speeds above the other limit, in m/s, are ignored: they say nothing, and their
+    /// squares may not be finite.
+    private static let maxAccuracy = 100_000.0
+    private static let maxSpeed = 1000.0
     /// 95 % of a two-dimensional normal distribution are within so many standard deviations.
     private static let confidence = 2.448
 
@@ -54,20 +58,24 @@ public struct TrackSmoother: Sendable {
     /// Creates a smoother.
     public init(parameters: TrackSmootherParameters = TrackSmootherParameters()) { self.parameters = parameters }
 
-    /// Adds a fix. Fixes that are not later than the previous event, that repeat the previous one, and those of unknown or
-    /// invalid position are ignored.
+    /// Adds a fix. Fixes that are not later than the previous event, that repeat the previous one, those of unknown or
+    /// invalid position, and those of an accuracy of more than 100 km are ignored. An accuracy that is not positive counts
+    /// as unknown, and so does a speed that is negative or above 1000 m/s.
     ///
     /// - Returns: the positions that are complete.
     public mutating func append(_ fix: LocationFix) -> [SmoothedPosition] {
         let (time, place) = (fix.time.microseconds, fix.coordinate)
         // Some receivers report latitude and longitude 0 without a fix.
         let isNullIsland = place.latitude == 0 && place.longitude == 0 && fix.horizontalAccuracy == nil
-        guard place.isValid, !isNullIsland, time > events.last?.time ?? .min else { return [] }
+        let known = fix.horizontalAccuracy.flatMap { $0 > 0 ? $0 : nil }
+        let accuracy = max(known ?? parameters.unknownAccuracy, 0.01)
+        guard place.isValid, !isNullIsland, accuracy <= Self.maxAccuracy, time > events.last?.time ?? .min else {
+            return []
+        }
         if let own = fix.fixTime?.microseconds {
             guard own != lastFixTime else { return [] }
             lastFixTime = own
         }
-        let accuracy = max(fix.horizontalAccuracy ?? parameters.unknownAccuracy, 0.01)
         let deviation = accuracy / Self.confidence
         var results: [SmoothedPosition] = []
         var position = plane.position(of: place)
@@ -107,12 +115,13 @@ public struct TrackSmoother: Sendable {
                     isRejected: isRejected))
     }
 
-    /// Adds a velocity by steps. It is ignored before the first fix, and if it is not later than the previous event.
+    /// Adds a velocity by steps. It is ignored before the first fix, if it is not later than the previous event, and above
+    /// 1000 m/s.
     ///
     /// - Returns: the positions that are complete.
     public mutating func append(_ velocity: StepVelocity) -> [SmoothedPosition] {
-        guard var filter, let last = events.last, velocity.time > last.time, velocity.speed.isFinite,
-            velocity.heading.isFinite
+        guard var filter, let last = events.last, velocity.time > last.time,
+            velocity.speed.magnitude <= Self.maxSpeed, velocity.heading.isFinite
         else { return [] }
         if velocity.time - last.time > parameters.maxGap { return finish() }
         let predicted = predict(&filter, to: velocity.time)
@@ -150,7 +159,7 @@ public struct TrackSmoother: Sendable {
     }
 
     private func correct(_ filter: inout TrackFilter, speed: Double?, course: Double?) {
-        guard let speed else { return }
+        guard let speed, (0...Self.maxSpeed).contains(speed), course?.isFinite ?? true else { return }
         var deviation = parameters.velocityDeviation
         // Without a course, a slow device is at rest.
         guard course != nil || speed < deviation else { return }
