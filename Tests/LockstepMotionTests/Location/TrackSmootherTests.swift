@@ -94,6 +94,32 @@ struct TrackSmootherTests {
         }
     }
 
+    @Test("outliers in different directions are not believed, and those of a fast vehicle are")
+    func directions() throws {
+        let body = WalkingBody(seed: 4)
+        var fixes = (0..<200).compactMap { fix(body, $0) }
+        for index in 100..<110 {
+            // 110 to 220 m away.
+            let angle = 2.4 * Double(index)
+            let distance = index.isMultiple(of: 2) ? 0.001 : 0.002
+            fixes[index].coordinate.latitude += distance * cos(angle)
+            fixes[index].coordinate.longitude += distance * sin(angle) / cos(fixes[index].coordinate.latitude / 57.3)
+        }
+        let positions = smoothed(fixes)
+        #expect(positions.indices.filter { positions[$0].isRejected && $0 >= 90 } == Array(100..<110))
+        for position in positions { #expect(position.coordinate.distance(to: truth(body, position.time)) < 6) }
+        // A train, without speed and course.
+        let train = smoothed(
+            (0..<60).map { second in
+                var fix = LocationFix(
+                    coordinate: Coordinate(latitude: 80 * Double(second) / 110_574, longitude: 10),
+                    time: Timestamp(microseconds: Int64(second) * 1_000_000))
+                fix.horizontalAccuracy = 5
+                return fix
+            })
+        #expect(train.count == 60 && train.dropFirst(5).allSatisfy { !$0.isRejected && abs($0.speed - 80) < 2 })
+    }
+
     @Test("implausible accuracies and speeds do not spoil a track")
     func implausible() {
         let body = WalkingBody(seed: 3)

@@ -6,7 +6,7 @@ import LockstepModel
 /// A Kalman filter (`TrackFilter`) runs forward over fixes, weighted by their accuracies, and the velocities by steps and
 /// heading between them. A pass backward then corrects each estimate with all later ones: H. E. Rauch, F. Tung, C. T.
 /// Striebel, "Maximum likelihood estimates of linear dynamic systems", AIAA Journal 3 (1965). A fix that is too far from
-/// where the earlier ones lead is an outlier, unless several in a row confirm it.
+/// where the earlier ones lead is an outlier, unless several in a row form a track of their own.
 ///
 /// The backward pass runs over pieces of a recording together with the events after them, beyond which later events hardly
 /// matter.
@@ -21,8 +21,10 @@ public struct TrackSmoother: Sendable {
     /// The number of events of a piece, and of those after it.
     private static let pieceEvents = 3600
     private static let lagEvents = 1200
-    /// The distance from the origin of the plane at which consecutive outliers begin a new part, in m.
+    /// The distance from the origin of the plane at which outliers that are believed begin a new part, in m.
     private static let maxDistance = 100_000.0
+    /// The standard deviation of the velocity with which a track of outliers may begin, in m/s: as of an aircraft.
+    private static let outlierSpeed = 100.0
     /// The shortest time between fixes that is a gap, in µs. Positions by steps alone are returned only in gaps.
     private static let minGap: Int64 = 3_000_000
     /// Fixes of larger accuracy, in m, and speeds above the other limit, in m/s, are ignored: they say nothing, and their
@@ -52,8 +54,8 @@ public struct TrackSmoother: Sendable {
     private var lastFix: Int64?
     /// The time of the last fix by the receiver's own clock, in µs.
     private var lastFixTime: Int64?
-    /// The number of consecutive outliers.
-    private var rejections = 0
+    /// The track of the latest consecutive outliers, and the number and the time of the last of them.
+    private var outliers: (filter: TrackFilter, count: Int, time: Int64)?
 
     /// Creates a smoother.
     public init(parameters: TrackSmootherParameters = TrackSmootherParameters()) { self.parameters = parameters }
@@ -78,33 +80,32 @@ public struct TrackSmoother: Sendable {
         }
         let deviation = accuracy / Self.confidence
         var results: [SmoothedPosition] = []
-        var position = plane.position(of: place)
-        if let last = events.last {
-            let distance = (position.east * position.east + position.north * position.north).squareRoot()
-            let isElsewhere = distance > Self.maxDistance && rejections + 1 >= parameters.confirmations
-            if time - last.time > parameters.maxGap || isElsewhere { results = finish() }
-        }
+        if let last = events.last, time - last.time > parameters.maxGap { results = finish() }
         guard var filter else {
             begin(time, place, deviation)
             return results
         }
         let predicted = predict(&filter, to: time)
-        position = plane.position(of: place)
+        let (east, north) = plane.position(of: place)
         var isRejected = false
-        if filter.distance(.position, east: position.east, north: position.north, deviation: deviation) > parameters.gate {
-            rejections += 1
-            isRejected = rejections < parameters.confirmations
+        if filter.distance(.position, east: east, north: north, deviation: deviation) > parameters.gate {
+            let track = outliers(with: east, north, deviation, time)
+            isRejected = track.count < parameters.confirmations
+            outliers = isRejected ? track : nil
             if !isRejected {
-                let (x, y) = (position.east - filter.state[0], position.north - filter.state[1])
-                filter.forget(distance: (x * x + y * y).squareRoot())
+                if (east * east + north * north).squareRoot() > Self.maxDistance {
+                    results = finish()
+                    begin(time, place, deviation)
+                    return results
+                }
+                filter.forget(for: track.filter)
             }
         }
         // What the filter forgot belongs to the prediction, for the pass backward.
         let start = isRejected ? predicted : (filter.state, filter.covariance)
         if !isRejected {
-            rejections = 0
-            filter.correct([1, 0, 0, 0, 0, 0], position.east, deviation: deviation)
-            filter.correct([0, 1, 0, 0, 0, 0], position.north, deviation: deviation)
+            outliers = nil
+            filter.correct(east: east, north: north, deviation: deviation)
             correct(&filter, speed: fix.speed, course: fix.course)
         }
         self.filter = filter
@@ -140,7 +141,7 @@ public struct TrackSmoother: Sendable {
         let results = smooth(first: events.count)
         filter = nil
         events = []
-        (lastFix, rejections) = (nil, 0)
+        (lastFix, outliers) = (nil, nil)
         return results
     }
 
@@ -156,6 +157,22 @@ public struct TrackSmoother: Sendable {
     private func predict(_ filter: inout TrackFilter, to time: Int64) -> ([Double], Matrix6) {
         filter.predict(Double(time - (events.last?.time ?? time)) / 1e6)
         return (filter.state, filter.covariance)
+    }
+
+    /// Returns the track of outliers with one more: a new track, if the outlier is not where the earlier ones lead.
+    private func outliers(
+        with east: Double, _ north: Double, _ deviation: Double, _ time: Int64
+    ) -> (filter: TrackFilter, count: Int, time: Int64) {
+        if var track = outliers {
+            track.filter.predict(Double(time - track.time) / 1e6)
+            if track.filter.distance(.position, east: east, north: north, deviation: deviation) <= parameters.gate {
+                track.filter.correct(east: east, north: north, deviation: deviation)
+                return (track.filter, track.count + 1, time)
+            }
+        }
+        let filter = TrackFilter(
+            east: east, north: north, deviation: deviation, maxSpeed: Self.outlierSpeed, parameters: parameters)
+        return (filter, 1, time)
     }
 
     private func correct(_ filter: inout TrackFilter, speed: Double?, course: Double?) {
