@@ -120,6 +120,27 @@ struct TrackSmootherTests {
         #expect(train.count == 60 && train.dropFirst(5).allSatisfy { !$0.isRejected && abs($0.speed - 80) < 2 })
     }
 
+    @Test("speed and course stay right on a long journey north")
+    func journey() throws {
+        // 600 km north with 100 m/s, and 30 m/s east.
+        var place = Coordinate(latitude: 45, longitude: 179)
+        let fixes = (0..<600).map { index -> LocationFix in
+            var fix = LocationFix(coordinate: place, time: Timestamp(microseconds: Int64(index) * 10_000_000))
+            fix.horizontalAccuracy = 5
+            let plane = LocalPlane(origin: place)
+            place = plane.place(east: 300, north: 1000)
+            return fix
+        }
+        var smoother = TrackSmoother()
+        let positions = fixes.flatMap { smoother.append($0) } + smoother.finish()
+        try #require(positions.count == fixes.count && smoother.parts == 1)
+        for (position, fix) in zip(positions, fixes).dropFirst(10) {
+            let course = try #require(position.course) * .pi / 180
+            #expect(abs(position.speed * sin(course) - 30) < 0.5 && abs(position.speed * cos(course) - 100) < 0.5)
+            #expect(position.coordinate.distance(to: fix.coordinate) < 5 && !position.isRejected)
+        }
+    }
+
     @Test("implausible accuracies and speeds do not spoil a track")
     func implausible() {
         let body = WalkingBody(seed: 3)

@@ -55,6 +55,15 @@ struct TrackFilter: Sendable {
         covariance = transition * covariance * transition.transposed + noise
     }
 
+    /// Converts the state to another plane. The scales of both differ so little that the covariance is kept.
+    mutating func move(from old: LocalPlane, to new: LocalPlane) {
+        let (east, north) = new.position(of: old.place(east: state[0], north: state[1]))
+        // At a pole, there is no scale of longitudes.
+        let scale = min(max(new.parallel / old.parallel, 0.5), 2)
+        state.replaceSubrange(
+            0..<4, with: [east, north, state[2] * scale, state[3] * new.meridian / old.meridian])
+    }
+
     /// Forgets position and velocity, because several fixes lead to a state that the filter did not expect.
     mutating func forget(for other: TrackFilter) {
         let difference = zip(state, other.state).map { $0 - $1 }

@@ -23,6 +23,9 @@ public struct TrackSmoother: Sendable {
     private static let lagEvents = 1200
     /// The distance from the origin of the plane at which outliers that are believed begin a new part, in m.
     private static let maxDistance = 100_000.0
+    /// The distance from the origin of the plane at which the plane is moved, in m. The scale of its east changes by less
+    /// than 1 % within it, up to 50° of latitude.
+    private static let maxOffset = 50_000.0
     /// The standard deviation of the velocity with which a track of outliers may begin, in m/s: as of an aircraft.
     private static let outlierSpeed = 100.0
     /// The shortest time between fixes that is a gap, in µs. Positions by steps alone are returned only in gaps.
@@ -36,6 +39,8 @@ public struct TrackSmoother: Sendable {
 
     private struct Event: Sendable {
         var time: Int64
+        /// The plane of both states.
+        var plane: LocalPlane
         var predicted: ([Double], Matrix6)
         var filtered: ([Double], Matrix6)
         var hasFix: Bool
@@ -85,6 +90,7 @@ public struct TrackSmoother: Sendable {
             begin(time, place, deviation)
             return results
         }
+        movePlane(&filter)
         let predicted = predict(&filter, to: time)
         let (east, north) = plane.position(of: place)
         var isRejected = false
@@ -112,7 +118,8 @@ public struct TrackSmoother: Sendable {
         return results
             + add(
                 Event(
-                    time: time, predicted: start, filtered: (filter.state, filter.covariance), hasFix: true,
+                    time: time, plane: plane, predicted: start, filtered: (filter.state, filter.covariance),
+                    hasFix: true,
                     isRejected: isRejected))
     }
 
@@ -125,12 +132,14 @@ public struct TrackSmoother: Sendable {
             velocity.speed.magnitude <= Self.maxSpeed, velocity.heading.isFinite
         else { return [] }
         if velocity.time - last.time > parameters.maxGap { return finish() }
+        movePlane(&filter)
         let predicted = predict(&filter, to: velocity.time)
         filter.correct(velocity)
         self.filter = filter
         return add(
             Event(
-                time: velocity.time, predicted: predicted, filtered: (filter.state, filter.covariance), hasFix: false,
+                time: velocity.time, plane: plane, predicted: predicted, filtered: (filter.state, filter.covariance),
+                hasFix: false,
                 isRejected: false))
     }
 
@@ -150,8 +159,21 @@ public struct TrackSmoother: Sendable {
         let filter = TrackFilter(east: 0, north: 0, deviation: deviation, parameters: parameters)
         self.filter = filter
         let estimate = (filter.state, filter.covariance)
-        events = [Event(time: time, predicted: estimate, filtered: estimate, hasFix: true, isRejected: false)]
+        events = [
+            Event(time: time, plane: plane, predicted: estimate, filtered: estimate, hasFix: true, isRejected: false)
+        ]
         parts += 1
+    }
+
+    /// Moves the origin of the plane to the position, if that is far from it. Events before keep their plane, because the
+    /// pass backward uses differences of states only.
+    private mutating func movePlane(_ filter: inout TrackFilter) {
+        let (east, north) = (filter.state[0], filter.state[1])
+        guard (east * east + north * north).squareRoot() > Self.maxOffset else { return }
+        let next = LocalPlane(origin: plane.place(east: east, north: north))
+        filter.move(from: plane, to: next)
+        outliers?.filter.move(from: plane, to: next)
+        plane = next
     }
 
     private func predict(_ filter: inout TrackFilter, to time: Int64) -> ([Double], Matrix6) {
@@ -239,7 +261,7 @@ public struct TrackSmoother: Sendable {
         let speedVariance = (covariance[2, 2] + covariance[3, 3]) / 2
         let course = atan2(state[2], state[3]) * 180 / .pi
         return SmoothedPosition(
-            time: event.time, coordinate: plane.place(east: state[0], north: state[1]),
+            time: event.time, coordinate: event.plane.place(east: state[0], north: state[1]),
             accuracy: Self.confidence * max(0, (covariance[0, 0] + covariance[1, 1]) / 2).squareRoot(), speed: speed,
             course: speed > max(0.2, 2 * max(0, speedVariance).squareRoot())
                 ? (course < 0 ? course + 360 : course) : nil,
