@@ -177,4 +177,36 @@ struct StepRefinerTests {
         }
         #expect(GaitAnalysis([]) == nil)
     }
+
+    @Test(
+        "the symmetry of short walks is hardly biased, and has the stated error",
+        arguments: [(20, 1, 0.06), (20, 40, 0.025), (400, 1, 0.015)])
+    func shortWalks(steps: Int, walks: Int, error: Double) throws {
+        var generator = TestGenerator(state: 5)
+        // A symmetric gait, and one with a slower foot; strides vary by 5 %.
+        for symmetry in [1, 0.9] {
+            var errors: [Double] = []
+            for _ in 0..<100 {
+                var found: [RefinedStep] = []
+                var time: Int64 = 0
+                for walk in 0..<walks {
+                    time += 10_000_000
+                    let start = time
+                    for index in 0...steps {
+                        let share = (index + walk) % 2 == 0 ? 1 / (1 + symmetry) : symmetry / (1 + symmetry)
+                        let duration = 1.1 * share * (1 + 0.05 * 2.0.squareRoot() * generator.normal())
+                        let end = time + Int64(duration * 1e6)
+                        found.append(RefinedStep(time: end, start: time, walk: start))
+                        time = end
+                    }
+                }
+                let gait = try #require(GaitAnalysis(found))
+                errors.append(try #require(gait.stepSymmetry) - symmetry)
+            }
+            let bias = errors.reduce(0, +) / Double(errors.count)
+            let largest = errors.map(abs).sorted()[94]
+            print("symmetry \(symmetry), \(walks) walks of \(steps) steps: bias \(bias), 95 % within \(largest)")
+            #expect(abs(bias) < 0.01 && largest < error)
+        }
+    }
 }
