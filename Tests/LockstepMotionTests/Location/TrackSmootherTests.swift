@@ -80,6 +80,116 @@ struct TrackSmootherTests {
         #expect(moved[..<149].allSatisfy { $0.coordinate.distance(to: truth(body, $0.time)) < 6 })
     }
 
+    @Test("an absurd speed hardly changes the track", arguments: 0..<5 as Range<UInt64>)
+    func absurdSpeed(seed: UInt64) throws {
+        let body = WalkingBody(seed: seed)
+        var fixes = (0..<300).compactMap { fix(body, $0) }
+        let normal = smoothed(fixes)
+        (fixes[100].speed, fixes[100].course) = (300, 90)
+        (fixes[200].speed, fixes[200].course) = (40, 200)
+        let absurd = smoothed(fixes)
+        #expect(absurd.map(\.isRejected) == normal.map(\.isRejected))
+        for (position, other) in zip(absurd, normal) {
+            #expect(position.coordinate.distance(to: other.coordinate) < 1)
+        }
+    }
+
+    @Test("outliers in different directions are not believed, and those of a fast vehicle are")
+    func directions() throws {
+        let body = WalkingBody(seed: 4)
+        var fixes = (0..<200).compactMap { fix(body, $0) }
+        for index in 100..<110 {
+            // 110 to 220 m away.
+            let angle = 2.4 * Double(index)
+            let distance = index.isMultiple(of: 2) ? 0.001 : 0.002
+            fixes[index].coordinate.latitude += distance * cos(angle)
+            fixes[index].coordinate.longitude += distance * sin(angle) / cos(fixes[index].coordinate.latitude / 57.3)
+        }
+        let positions = smoothed(fixes)
+        #expect(positions.indices.filter { positions[$0].isRejected && $0 >= 90 } == Array(100..<110))
+        for position in positions { #expect(position.coordinate.distance(to: truth(body, position.time)) < 6) }
+        // A train, without speed and course.
+        let train = smoothed(
+            (0..<60).map { second in
+                var fix = LocationFix(
+                    coordinate: Coordinate(latitude: 80 * Double(second) / 110_574, longitude: 10),
+                    time: Timestamp(microseconds: Int64(second) * 1_000_000))
+                fix.horizontalAccuracy = 5
+                return fix
+            })
+        #expect(train.count == 60 && train.dropFirst(5).allSatisfy { !$0.isRejected && abs($0.speed - 80) < 2 })
+    }
+
+    @Test("speed and course stay right on a long journey north")
+    func journey() throws {
+        // 600 km north with 100 m/s, and 30 m/s east.
+        var place = Coordinate(latitude: 45, longitude: 179)
+        let fixes = (0..<600).map { index -> LocationFix in
+            var fix = LocationFix(coordinate: place, time: Timestamp(microseconds: Int64(index) * 10_000_000))
+            fix.horizontalAccuracy = 5
+            let plane = LocalPlane(origin: place)
+            place = plane.place(east: 300, north: 1000)
+            return fix
+        }
+        var smoother = TrackSmoother()
+        let positions = fixes.flatMap { smoother.append($0) } + smoother.finish()
+        try #require(positions.count == fixes.count && smoother.parts == 1)
+        for (position, fix) in zip(positions, fixes).dropFirst(10) {
+            let course = try #require(position.course) * .pi / 180
+            #expect(abs(position.speed * sin(course) - 30) < 0.5 && abs(position.speed * cos(course) - 100) < 0.5)
+            #expect(position.coordinate.distance(to: fix.coordinate) < 5 && !position.isRejected)
+        }
+    }
+
+    @Test("implausible accuracies and speeds do not spoil a track")
+    func implausible() {
+        let body = WalkingBody(seed: 3)
+        var fixes = (0..<100).compactMap { fix(body, $0) }
+        fixes[0].horizontalAccuracy = 1e200
+        fixes[20].horizontalAccuracy = .infinity
+        fixes[30].speed = 1e200
+        fixes[40].horizontalAccuracy = -1
+        fixes[45].horizontalAccuracy = .nan
+        fixes[50].speed = -.infinity
+        fixes[55].course = .infinity
+        fixes[60].horizontalAccuracy = 1e-200
+        var smoother = TrackSmoother()
+        var positions: [SmoothedPosition] = []
+        for fix in fixes {
+            positions += smoother.append(fix)
+            positions += smoother.append(
+                StepVelocity(time: fix.time.microseconds + 500_000, speed: 1e200, heading: 1e200))
+        }
+        positions += smoother.finish()
+        // Only the fixes that say nothing have no row.
+        let expected = fixes.indices.filter { ![0, 20].contains($0) }.map { fixes[$0].time.microseconds }
+        #expect(positions.map(\.time) == expected)
+        for position in positions {
+            #expect(position.coordinate.distance(to: truth(body, position.time)) < 6)
+            #expect(position.accuracy.isFinite && position.speed.isFinite)
+        }
+    }
+
+    @Test("a hard braking of a vehicle is followed")
+    func braking() {
+        var parameters = TrackSmootherParameters()
+        parameters.acceleration = 2
+        var smoother = TrackSmoother(parameters: parameters)
+        var positions: [SmoothedPosition] = []
+        for second in 0..<60 {
+            // From 20 m/s, with 5 m/s².
+            let time = min(max(0, Double(second) - 30.2), 4)
+            let north = 20 * min(Double(second), 30.2) + 20 * time - 2.5 * time * time
+            var fix = LocationFix(
+                coordinate: Coordinate(latitude: north / 110_574, longitude: 10),
+                time: Timestamp(microseconds: Int64(second) * 1_000_000))
+            (fix.horizontalAccuracy, fix.speed, fix.course) = (5, 20 - 5 * time, 0)
+            positions += smoother.append(fix)
+        }
+        positions += smoother.finish()
+        #expect(positions.count == 60 && positions.dropFirst(5).allSatisfy { !$0.isRejected })
+    }
+
     @Test("gaps are bridged by steps and heading, whatever the direction in which the device is held")
     func gaps() throws {
         var (withSteps, without): ([Double], [Double]) = ([], [])

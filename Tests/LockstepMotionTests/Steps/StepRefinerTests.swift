@@ -117,6 +117,29 @@ struct StepRefinerTests {
         #expect(abs(returned + endless.finish().count - 2800) <= 2)
     }
 
+    @Test("where a walk without end is cut, the times of the steps are those without a cut")
+    func cut() throws {
+        var generator = TestGenerator(state: 23)
+        let values = (0..<63_000).map { index -> Double in
+            let phase = 0.08 * .pi * Double(index)
+            return 1 + 0.3 * cos(phase) + 0.1 * cos(phase / 2 + 0.5) + 0.02 * generator.normal()
+        }
+        func times(from first: Int) -> [Int64] {
+            var refiner = StepRefiner()
+            let found = (first..<values.count).flatMap { index in
+                refiner.update(time: Int64(index) * 20_000, x: 0, y: 0, z: values[index])
+            }
+            // Around the cut after 60,000 values.
+            return (found + refiner.finish()).map(\.time).filter { (1_180_000_000..<1_220_000_000).contains($0) }
+        }
+        // The other run is too short for a cut.
+        let (cut, whole) = (times(from: 0), times(from: 40_000))
+        try #require(cut.count == whole.count && cut.count == 80)
+        let largest = zip(cut, whole).map { abs($0 - $1) }.max() ?? 0
+        print("largest difference of the time of a step at a cut: \(largest) µs")
+        #expect(largest < 100)
+    }
+
     @Test("the gait of simulated strides is measured with the stated error")
     func gait() throws {
         for (variation, symmetry) in [(0.0, 1.0), (0.02, 0.95), (0.05, 0.9)] {
@@ -148,10 +171,42 @@ struct StepRefinerTests {
                 "gait: stride \(gait.strideTime) of \(mean) s, variation \(gait.strideVariation) of "
                     + "\(deviation / mean), symmetry \(gait.stepSymmetry ?? .nan) of \(symmetry)")
             #expect(abs(gait.strideTime / mean - 1) < 0.003)
-            #expect(abs(gait.cadence / (2 / mean) - 1) < 0.005)
-            #expect(abs(gait.strideVariation - deviation / mean) < 0.005)
-            #expect(abs(try #require(gait.stepSymmetry) - symmetry) < 0.025)
+            #expect(abs(gait.cadence / (2 / mean) - 1) < 0.003)
+            #expect(abs(gait.strideVariation - deviation / mean) < 0.003)
+            #expect(abs(try #require(gait.stepSymmetry) - symmetry) < 0.02)
         }
         #expect(GaitAnalysis([]) == nil)
+    }
+
+    @Test(
+        "the symmetry of short walks is hardly biased, and has the stated error",
+        arguments: [(20, 1, 0.06), (20, 40, 0.025), (400, 1, 0.015)])
+    func shortWalks(steps: Int, walks: Int, error: Double) throws {
+        var generator = TestGenerator(state: 5)
+        // A symmetric gait, and one with a slower foot; strides vary by 5 %.
+        for symmetry in [1, 0.9] {
+            var errors: [Double] = []
+            for _ in 0..<100 {
+                var found: [RefinedStep] = []
+                var time: Int64 = 0
+                for walk in 0..<walks {
+                    time += 10_000_000
+                    let start = time
+                    for index in 0...steps {
+                        let share = (index + walk) % 2 == 0 ? 1 / (1 + symmetry) : symmetry / (1 + symmetry)
+                        let duration = 1.1 * share * (1 + 0.05 * 2.0.squareRoot() * generator.normal())
+                        let end = time + Int64(duration * 1e6)
+                        found.append(RefinedStep(time: end, start: time, walk: start))
+                        time = end
+                    }
+                }
+                let gait = try #require(GaitAnalysis(found))
+                errors.append(try #require(gait.stepSymmetry) - symmetry)
+            }
+            let bias = errors.reduce(0, +) / Double(errors.count)
+            let largest = errors.map(abs).sorted()[94]
+            print("symmetry \(symmetry), \(walks) walks of \(steps) steps: bias \(bias), 95 % within \(largest)")
+            #expect(abs(bias) < 0.01 && largest < error)
+        }
     }
 }

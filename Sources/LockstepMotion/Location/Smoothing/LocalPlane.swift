@@ -4,8 +4,9 @@ import Glibc
 /// there. The conversion back is exact; far from the origin only the scale of distances changes.
 struct LocalPlane: Sendable {
     let origin: Coordinate
-    private let meridian: Double
-    private let parallel: Double
+    /// m per radian of latitude, and of longitude.
+    let meridian: Double
+    let parallel: Double
 
     init(origin: Coordinate) {
         self.origin = origin

@@ -46,7 +46,7 @@ public struct TrackSmootherParameters: Sendable, Hashable {
     /// The square of the distance, in standard deviations, from which a fix is an outlier: one in a thousand good fixes
     /// exceeds it (χ² with two degrees of freedom).
     public var gate = 13.8
-    /// The number of consecutive outliers that are believed.
+    /// The number of consecutive outliers that are believed, if they form a track.
     public var confirmations = 5
     /// The longest time without fix or step within a part, in µs.
     public var maxGap: Int64 = 600_000_000

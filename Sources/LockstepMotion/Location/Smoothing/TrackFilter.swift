@@ -17,10 +17,16 @@ struct TrackFilter: Sendable {
     private(set) var state: [Double]
     private(set) var covariance: Matrix6
 
-    init(east: Double, north: Double, deviation: Double, parameters: TrackSmootherParameters) {
+    /// Creates a filter at a position.
+    ///
+    /// - Parameter maxSpeed: a speed that is above that of most devices, in m/s; nil if the device probably does not fly.
+    init(
+        east: Double, north: Double, deviation: Double, maxSpeed: Double? = nil, parameters: TrackSmootherParameters
+    ) {
         self.parameters = parameters
         state = [east, north, 0, 0, 1, 0]
-        let (place, velocity) = (deviation * deviation, Self.initialVelocityVariance)
+        let place = deviation * deviation
+        let velocity = maxSpeed.map { $0 * $0 } ?? Self.initialVelocityVariance
         covariance = Matrix6(diagonal: [
             place, place, velocity, velocity, Self.initialAlignmentVariance, Self.initialAlignmentVariance,
         ])
@@ -49,21 +55,45 @@ struct TrackFilter: Sendable {
         covariance = transition * covariance * transition.transposed + noise
     }
 
-    /// Forgets position and velocity, because several fixes are at a place that the filter did not expect.
-    mutating func forget(distance: Double) {
+    /// Converts the state to another plane. The scales of both differ so little that the covariance is kept.
+    mutating func move(from old: LocalPlane, to new: LocalPlane) {
+        let (east, north) = new.position(of: old.place(east: state[0], north: state[1]))
+        // At a pole, there is no scale of longitudes.
+        let scale = min(max(new.parallel / old.parallel, 0.5), 2)
+        state.replaceSubrange(
+            0..<4, with: [east, north, state[2] * scale, state[3] * new.meridian / old.meridian])
+    }
+
+    /// Forgets position and velocity, because several fixes lead to a state that the filter did not expect.
+    mutating func forget(for other: TrackFilter) {
+        let difference = zip(state, other.state).map { $0 - $1 }
+        let distance = difference[0] * difference[0] + difference[1] * difference[1]
+        let velocity = difference[2] * difference[2] + difference[3] * difference[3]
         for axis in 0..<2 {
-            covariance[axis, axis] += distance * distance
-            covariance[axis + 2, axis + 2] += Self.initialVelocityVariance
+            covariance[axis, axis] += distance
+            covariance[axis + 2, axis + 2] += max(velocity, Self.initialVelocityVariance)
         }
     }
 
-    /// Returns the square of the distance of a position from the predicted one, in standard deviations.
-    func distance(east: Double, north: Double, deviation: Double) -> Double {
-        let (x, y) = (east - state[0], north - state[1])
+    /// A part of the state that has an east and a north component.
+    enum Quantity: Int { case position = 0, velocity = 2 }
+
+    /// Returns the square of the distance of a measurement from the predicted one, in standard deviations.
+    func distance(_ quantity: Quantity, east: Double, north: Double, deviation: Double) -> Double {
+        let (first, second) = (quantity.rawValue, quantity.rawValue + 1)
+        let (x, y) = (east - state[first], north - state[second])
         let variance = deviation * deviation
-        let (xx, yy, xy) = (covariance[0, 0] + variance, covariance[1, 1] + variance, covariance[0, 1])
+        let (xx, yy, xy) = (
+            covariance[first, first] + variance, covariance[second, second] + variance, covariance[first, second]
+        )
         let determinant = xx * yy - xy * xy
         return determinant > 0 ? (yy * x * x - 2 * xy * x * y + xx * y * y) / determinant : .infinity
+    }
+
+    /// Corrects the state with a position.
+    mutating func correct(east: Double, north: Double, deviation: Double) {
+        correct([1, 0, 0, 0, 0, 0], east, deviation: deviation)
+        correct([0, 1, 0, 0, 0, 0], north, deviation: deviation)
     }
 
     /// Corrects the state with the measurement `row` · state = `value`.

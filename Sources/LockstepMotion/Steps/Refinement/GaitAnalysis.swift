@@ -19,7 +19,7 @@ public struct GaitAnalysis: Sendable, Hashable {
     /// The standard deviation of the duration of a stride, in s.
     public var strideDeviation: Double
     /// The mean duration of the steps of the quicker foot relative to that of the other: 1 for a symmetric gait. nil if
-    /// no walk has enough regular steps.
+    /// no walk has enough regular steps. Of a walk, the error is within about 6 · ``strideVariation`` / √ ``strides`` (95 %).
     public var stepSymmetry: Double?
 
     /// The coefficient of variation of the duration of a stride: ``strideDeviation`` / ``strideTime``.
@@ -87,19 +87,29 @@ private struct StrideSums {
     var deviation: Double { count > 1 ? (squares / Double(count - 1)).squareRoot() : 0 }
 }
 
-/// Durations of the steps of both feet. Which foot is which is unknown, and changes from run to run, so the longer side of
-/// each run counts as the same.
+/// The difference between the durations of the steps of both feet. Which foot is which is unknown, and changes from run to
+/// run, so the squares of the runs' differences are averaged, without those that the variation of steps causes alone.
 private struct FootSums {
-    private var (quick, slow) = (0.0, 0.0)
+    /// The sum of the squares of the differences relative to the duration of a stride, and of their weights.
+    private var (squares, weight) = (0.0, 0.0)
 
     mutating func add(_ run: [Double]) {
-        // An even number of steps, so that both feet have as many.
-        let run = run.prefix(run.count / 2 * 2)
-        let first = stride(from: 0, to: run.count, by: 2).reduce(0) { $0 + run[$1] }
-        let second = stride(from: 1, to: run.count, by: 2).reduce(0) { $0 + run[$1] }
-        quick += min(first, second)
-        slow += max(first, second)
+        let pairs = stride(from: 0, to: run.count - 1, by: 2).map { (first: run[$0], second: run[$0 + 1]) }
+        let count = Double(pairs.count)
+        let duration = pairs.reduce(0) { $0 + $1.first + $1.second } / count
+        let mean = pairs.reduce(0) { $0 + $1.first - $1.second } / count
+        let deviations = pairs.reduce(0) { sum, pair in
+            let deviation = pair.first - pair.second - mean
+            return sum + deviation * deviation
+        }
+        let variance = deviations / (count - 1) / count
+        squares += count * (mean * mean - variance) / (duration * duration)
+        weight += count
     }
 
-    var symmetry: Double? { slow > 0 ? quick / slow : nil }
+    var symmetry: Double? {
+        guard weight > 0 else { return nil }
+        let difference = max(0, squares / weight).squareRoot()
+        return (1 - difference) / (1 + difference)
+    }
 }

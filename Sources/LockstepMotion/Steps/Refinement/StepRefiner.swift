@@ -13,7 +13,7 @@ public struct StepRefiner: Sendable {
     /// The name and version of the method. The version changes whenever the results change.
     public static let method = "two-sided-gait"
     /// See ``method``.
-    public static let version = 1
+    public static let version = 2
     /// The time before and after a step that influences it, in µs.
     public static let margin: Int64 = 60_000_000
 
@@ -21,6 +21,9 @@ public struct StepRefiner: Sendable {
     private static let maxValues = 30_000
     /// The number of values that are kept for steps that are recognised later: 30 s.
     private static let keptValues = 1500
+    /// The time before the end of the values in which steps wait for more values, in µs. Without those after them, their
+    /// times would be less accurate.
+    private static let heldBack: Int64 = 5_000_000
     /// The values in which a peak is looked for: in the detector's band relative to the detector's peak, which is delayed,
     /// and then in the wide band relative to that.
     private static let searched = -10...5
@@ -92,14 +95,19 @@ public struct StepRefiner: Sendable {
     }
 
     /// Returns the steps so far, and drops values that are no longer needed.
+    ///
+    /// - Parameter all: whether no values follow that belong to the same walk.
     private mutating func take(all: Bool) -> [RefinedStep] {
         let narrow = steps.isEmpty ? [] : zeroPhase(from: parameters.lowCutOff, to: parameters.highCutOff)
         let candidates = steps.map { step in
             StepSequence.Candidate(time: peak(near: step.time, Self.searched, in: narrow) ?? step.time)
         }
-        steps.removeAll(keepingCapacity: true)
+        let limit = all ? .max : start + Int64(values.count) * MagnitudeResampler.cell - Self.heldBack
+        steps = zip(steps, candidates).filter { $0.1.time > limit }.map(\.0)
         let wide = candidates.isEmpty ? [] : zeroPhase(from: Self.band.from, to: Self.band.to)
-        let times = sequence.selection(of: candidates).map { peak(near: $0, Self.searchedNearby, in: wide) ?? $0 }
+        let times = sequence.selection(of: candidates).filter { $0 <= limit }.map {
+            peak(near: $0, Self.searchedNearby, in: wide) ?? $0
+        }
         let dropped = values.count - (all ? 0 : Self.keptValues)
         if dropped > 0 {
             values.removeFirst(dropped)
