@@ -140,9 +140,16 @@ public enum EventAcknowledgementJSON {
 
     /// Encodes a confirmation. The device is part of the topic.
     public static func encode(_ confirmation: Confirmation) -> [UInt8] {
+        encode(confirmation, includesDevice: false)
+    }
+
+    /// Encodes a confirmation.
+    /// - Parameter includesDevice: whether `device` is a member. A message has it in its topic.
+    package static func encode(_ confirmation: Confirmation, includesDevice: Bool) -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("id", confirmation.id)
         object.member("rule", confirmation.key.rule)
+        if includesDevice { object.member("device", orNull: confirmation.key.device?.description) }
         object.member("t", confirmation.key.time.microseconds)
         object.member("acknowledged", confirmation.acknowledged.microseconds)
         return object.finish()

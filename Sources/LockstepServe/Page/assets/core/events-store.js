@@ -69,6 +69,8 @@ class EventStore extends EventTarget {
         this.#stream?.close();
         this.#stream = openEvents("/api/v1/events", {
             event: (event) => this.#tell({ events: [event] }),
+            // Of an event that the server no longer keeps.
+            acknowledged: (confirmation) => this.#tell({ acknowledged: confirmation }),
             // All of them: another tab may have begun to listen meanwhile.
             ready: () => this.#tell({ events: [...this.events.values()], loaded: true }),
         }, undefined, { whileHidden: Boolean(this.#channel) });
@@ -81,12 +83,13 @@ class EventStore extends EventTarget {
     }
 
     /** Takes a message of another tab, or of this one. */
-    #hear({ ask, events, loaded }) {
+    #hear({ ask, events = [], acknowledged, loaded }) {
         if (ask) {
             if (this.isLeader && this.hasLoaded) this.#channel?.postMessage({ events: [...this.events.values()], loaded: true });
             return;
         }
-        this.#add(events, loaded);
+        const known = acknowledged && this.events.get(keyOf(acknowledged));
+        this.#add(known ? [...events, { ...known, acknowledged: acknowledged.acknowledged }] : events, loaded);
     }
 
     /** @param {import("../pure/events.js").RuleEvent[]} events @param {boolean} [loaded] whether all events are there now */

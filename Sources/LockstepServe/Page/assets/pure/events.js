@@ -10,7 +10,7 @@
 /** An event that is older than this when it arrives was missed, for example because the server started later. */
 const NEWS = 60e6;
 
-/** What identifies an event: several collectors may use the same number. @param {RuleEvent} event */
+/** What identifies an event: several collectors may use the same number. @param {Pick<RuleEvent, "device"|"rule"|"t">} event */
 export function keyOf(event) {
     return `${event.device ?? ""} ${event.rule} ${event.t}`;
 }
