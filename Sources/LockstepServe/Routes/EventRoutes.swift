@@ -23,7 +23,9 @@ struct EventRoutes {
         ) { call in
             if Self.acceptsStream(call.request.headers[.accept]) { return try stream(call) }
             let filter = try EventFilter(call, now: Moment.now().wall)
-            guard hasStore else { return Response(json: filter.json(of: filter.events(of: feed.picture.events))) }
+            guard hasStore else {
+                return Response(json: filter.json(of: filter.events(of: feed.picture.numberedEvents)))
+            }
             let events = try await store.read { try filter.events(in: $0, $1) }
             return Response(json: filter.json(of: events))
         }
