@@ -48,8 +48,10 @@ class EventStore extends EventTarget {
 
     /** Acknowledges an event on the server. @param {import("../pure/events.js").RuleEvent} event */
     async acknowledge(event) {
-        const reply = await request(`/events/${event.id}/acknowledge`, { method: "POST", query: { device: event.device } });
-        this.#add([{ ...event, acknowledged: reply.acknowledged }]);
+        // The number alone may be that of another collector's event.
+        const { device, rule, t } = event;
+        const reply = await request(`/events/${event.id}/acknowledge`, { method: "POST", query: { device, rule, t } });
+        this.#tell({ acknowledged: { device, rule, t, acknowledged: reply.acknowledged } });
     }
 
     /** Loads older events from the store. Returns whether there are more. */
