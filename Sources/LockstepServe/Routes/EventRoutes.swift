@@ -35,12 +35,12 @@ struct EventRoutes {
                 parameters: ["device", "rule", "t"])
         ) { call in
             let key = try await event(call)
-            logger.info(
-                "event acknowledged",
-                metadata: ["rule": "\(key.rule)", "device": "\(key.device.map { "\($0)" } ?? "collector")"])
             do {
                 let confirmation = try await feed.acknowledgements.acknowledge(
                     key, collectors: feed.picture.read { Array($0.collectors.keys) })
+                logger.info(
+                    "event acknowledged",
+                    metadata: ["rule": "\(key.rule)", "device": "\(key.device.map { "\($0)" } ?? "collector")"])
                 var object = JSONObjectWriter()
                 object.member("id", confirmation.id)
                 object.member("acknowledged", confirmation.acknowledged.microseconds)
