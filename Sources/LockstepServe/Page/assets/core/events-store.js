@@ -3,12 +3,14 @@
  * tab receives the events, also while it is hidden, and passes them on.
  */
 
-import { isNews, keyOf, unacknowledged } from "../pure/events.js";
+import { excess, isNews, keyOf, unacknowledged } from "../pure/events.js";
 import { request } from "./api.js";
 import { now } from "./clock.js";
 import { openEvents } from "./event-stream.js";
 
 const NAME = "lockstep.events";
+/** A tab may be open for months: it keeps this number of events, and those that a person has loaded. */
+const KEPT = 2000;
 
 class EventStore extends EventTarget {
     /** @type {Map<string, import("../pure/events.js").RuleEvent>} */
@@ -16,6 +18,10 @@ class EventStore extends EventTarget {
     hasLoaded = false;
     /** Whether this tab receives the events from the server. */
     isLeader = false;
+    /** The maximum number of events. */
+    #limit = KEPT;
+    /** Where the server continues with older events. @type {number|undefined} */
+    #next;
     /** @type {BroadcastChannel|null} */
     #channel = null;
     /** @type {{close: () => void}|null} */
@@ -56,10 +62,16 @@ class EventStore extends EventTarget {
 
     /** Loads older events from the store. Returns whether there are more. */
     async loadOlder() {
-        const oldest = Math.min(...[...this.events.values()].map(({ id }) => id));
-        const { events, next } = await request("/events", { query: { limit: 200, before: Number.isFinite(oldest) ? oldest : undefined } });
-        this.#add(events);
-        return next !== null;
+        for (;;) {
+            const { events, next } = await request("/events", { query: { limit: 1000, before: this.#next } });
+            const unknown = events.filter((event) => !this.events.has(keyOf(event)));
+            this.#limit = Math.max(KEPT, this.events.size + unknown.length);
+            this.#add(events);
+            if (next === null) return false;
+            this.#next = next;
+            // The first pages have what the stream has sent.
+            if (unknown.length) return true;
+        }
     }
 
     #lead() {
@@ -104,6 +116,11 @@ class EventStore extends EventTarget {
             this.events.set(key, event);
             isChanged = true;
             if (!known && this.hasLoaded && isNews(event, now())) this.dispatchEvent(new CustomEvent("news", { detail: event }));
+        }
+        for (const event of excess(this.events.values(), this.#limit)) {
+            this.events.delete(keyOf(event));
+            // It can be loaded again.
+            this.#next = undefined;
         }
         if (loaded && !this.hasLoaded) {
             this.hasLoaded = true;

@@ -25,6 +25,12 @@ export function unacknowledged(events) {
     return [...events].filter(({ acknowledged }) => !acknowledged);
 }
 
+/** The oldest events beyond a number. @param {Iterable<RuleEvent>} events @param {number} limit */
+export function excess(events, limit) {
+    const all = [...events];
+    return all.length > limit ? newestFirst(all).slice(limit) : [];
+}
+
 /** Whether someone should be told about an event that has just arrived. @param {RuleEvent} event @param {number} now µs */
 export function isNews(event, now) {
     return !event.acknowledged && now - event.at < NEWS;
