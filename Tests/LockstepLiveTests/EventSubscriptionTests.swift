@@ -38,7 +38,7 @@ struct EventSubscriptionTests {
         #expect(try picture.subscribeToEvents(after: "run-6-4").waiting().map(\.name).count == 4)
     }
 
-    @Test("an acknowledgement is sent once, and only if its event is known")
+    @Test("an acknowledgement is sent once; that of an event that is not kept has no text")
     func acknowledged() throws {
         publish(1)
         let subscription = try picture.subscribeToEvents()
@@ -50,8 +50,11 @@ struct EventSubscriptionTests {
                 Message(left, "event/acknowledged", EventAcknowledgementJSON.encode(confirmation)), at: 0)
         }
         let changes = subscription.waiting()
-        #expect(changes.map(\.name) == ["event"])
+        #expect(changes.map(\.name) == ["event", "acknowledged"])
         #expect(changes[0].data.hasSuffix(#""late":false,"acknowledged":1700000009000000}"#))
+        #expect(
+            changes[1].data
+                == #"{"id":2,"rule":"hot","device":"lab/left","t":1700000002000000,"acknowledged":1700000009000000}"#)
         #expect(picture.events.map(\.acknowledged) == [moment(9).wall])
     }
 
@@ -64,6 +67,29 @@ struct EventSubscriptionTests {
         picture.seed([report(1), report(2, acknowledged: moment(9).wall), report(3), report(4)])
         #expect(subscription.waiting().map(\.id) == ["run-7-4"], "only the acknowledgement")
         #expect(picture.events.map(\.id) == [2, 3, 4])
+    }
+
+    @Test("after a clock was set back, new events replace those that arrived first")
+    func clock() throws {
+        for id: Int64 in [10, 11, 12] { publish(id) }
+        publish(3)
+        #expect(picture.events.map(\.id) == [3, 11, 12])
+        picture.seed([report(11), report(12), report(3), report(13)])
+        picture.seed([report(10), report(11), report(12), report(3), report(13)])
+        #expect(picture.events.map(\.id) == [3, 12, 13], "what was removed does not return")
+        #expect(picture.numberedEvents.map(\.number) == [3, 4, 5])
+        #expect(picture.numberedEvents.map(\.event.id) == [12, 3, 13])
+    }
+
+    @Test("an event that takes too much memory is refused")
+    func size() throws {
+        for (length, unreadable) in [(15_000, 0), (16_000, 1)] {
+            let text = String(repeating: "x", count: length)
+            picture.handle(
+                topic: "lockstep/lab/left/event", #"{"id":1,"rule":"hot","t":\#(length),"at":6,"text":"\#(text)"}"#)
+            #expect(picture.events.map(\.text.count) == [15_000])
+            #expect(picture.statistics.unreadable == unreadable)
+        }
     }
 
     @Test("events of a collector's machine have no device")

@@ -98,6 +98,32 @@ struct StateJSONTests {
     }
 }
 
+@Suite("Events of rules in JSON")
+struct EventJSONTests {
+    @Test("an event survives a round trip, up to the largest numbers", arguments: [1, (1 << 53) - 1] as [Int64])
+    func roundTrip(_ number: Int64) throws {
+        let time = Timestamp(microseconds: number)
+        let event = EventReport(
+            id: number, key: .init(rule: "hot", device: nil, time: time), at: time, value: 1.5, text: "a", isLate: true,
+            acknowledged: time)
+        #expect(try EventJSON.decode(Data(EventJSON.encode(event)), of: nil) == event)
+    }
+
+    @Test(
+        "numbers that a browser cannot use are rejected",
+        arguments: [
+            (0, 1, 1, 1, "'id' is 0"), (1 << 53, 1, 1, 1, "'id' is 9007199254740992"), (1, -1, 1, 1, "'t' is -1"),
+            (1, 1 << 53, 1, 1, "'t' is"), (1, 1, .max, 1, "'at' is"), (1, 1, 1, .min, "'acknowledged' is"),
+        ] as [(Int64, Int64, Int64, Int64, String)])
+    func rejected(_ id: Int64, _ t: Int64, _ at: Int64, _ acknowledged: Int64, _ reason: String) {
+        let payload = #"{"id":\#(id),"rule":"a","t":\#(t),"at":\#(at),"text":"a","acknowledged":\#(acknowledged)}"#
+        let error = #expect(throws: PayloadError.self) { try EventJSON.decode(data(payload), of: nil) }
+        #expect(error?.description.hasPrefix(reason) == true)
+        guard at == 1 else { return }
+        #expect(throws: PayloadError.self) { try EventAcknowledgementJSON.decodeConfirmation(data(payload), of: nil) }
+    }
+}
+
 @Suite("Collector health in JSON")
 struct CollectorHealthTests {
     @Test(

@@ -73,7 +73,7 @@ extension CollectorLoop {
 
     /// Publishes the notifications that wait for the broker.
     func publishEvents() {
-        guard notifications.hasUnpublished(at: moment.wall) else { return }
+        guard notifications.listeningSince != nil, notifications.hasUnpublished(at: moment.wall) else { return }
         notifications.publish { delivery, isRetained in
             try link.publish(
                 MQTTMessage(

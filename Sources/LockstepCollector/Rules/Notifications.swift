@@ -19,9 +19,15 @@ struct Notifications {
     static let maximumInFlight = 100
 
     /// The notifications by MQTT that are not published yet.
-    private(set) var unpublished: [EventDelivery] = []
+    var unpublished: [EventDelivery] { Array(queue[next...]) }
+    /// The notifications to publish, in their order.
+    private var queue: [EventDelivery] = []
+    /// The position in ``queue`` of the first notification that is not published.
+    private var next = 0
     /// The notifications that the broker refused. They are published again when they are due.
     private var refused: [EventDelivery] = []
+    /// The first and the last time at which one of ``refused`` is due.
+    private var refusedDue: ClosedRange<Timestamp>?
     /// The published notifications that the broker has not acknowledged, by the id of the packet.
     private var inFlight: [Int32: EventDelivery] = [:]
     /// The results that are not in a group yet.
@@ -33,7 +39,7 @@ struct Notifications {
     mutating func add(_ deliveries: [EventDelivery], at now: Timestamp = Moment.now().wall) {
         for delivery in deliveries {
             if case .mqtt = rules.ways[delivery.way] {
-                if Self.isDue(delivery, at: now) { unpublished.append(delivery) } else { refused.append(delivery) }
+                if Self.isDue(delivery.due, at: now) { queue.append(delivery) } else { refuse(delivery) }
             } else {
                 notifier?.add(delivery)
             }
@@ -60,13 +66,18 @@ struct Notifications {
 
     mutating func didDisconnect() {
         listeningSince = nil
-        unpublished = inFlight.values.sorted { $0.id < $1.id } + unpublished
+        queue = inFlight.values.sorted { $0.id < $1.id } + queue[next...]
+        next = 0
         inFlight.removeAll()
     }
 
     /// Returns whether ``publish(at:_:)`` has something to do.
     func hasUnpublished(at now: Timestamp) -> Bool {
-        (!unpublished.isEmpty && inFlight.count < Self.maximumInFlight) || refused.contains { Self.isDue($0, at: now) }
+        inFlight.count < Self.maximumInFlight && (next < queue.count || hasDueRefused(at: now))
+    }
+
+    private func hasDueRefused(at now: Timestamp) -> Bool {
+        refusedDue.map { Self.isDue($0.lowerBound, at: now) || Self.isDue($0.upperBound, at: now) } ?? false
     }
 
     /// Publishes what waits for the broker.
@@ -76,29 +87,40 @@ struct Notifications {
     mutating func publish(
         at now: Timestamp = Moment.now().wall, _ publish: (EventDelivery, _ isRetained: Bool) throws -> Int32?
     ) {
-        let waiting = unpublished + refused.filter { Self.isDue($0, at: now) }
-        refused.removeAll { Self.isDue($0, at: now) }
-        unpublished = []
-        for (index, delivery) in waiting.enumerated() {
-            guard inFlight.count < Self.maximumInFlight else {
-                unpublished += waiting[index...]
-                return
+        if hasDueRefused(at: now) {
+            let all = refused
+            refused = []
+            refusedDue = nil
+            for delivery in all {
+                if Self.isDue(delivery.due, at: now) { queue.append(delivery) } else { refuse(delivery) }
             }
+        }
+        defer { removePublished() }
+        while next < queue.count, inFlight.count < Self.maximumInFlight {
+            let delivery = queue[next]
             guard case .mqtt(let isRetained) = rules.ways[delivery.way] else {
                 // The rules have changed. The notifier knows the other ways.
+                next += 1
                 notifier?.add(delivery)
                 continue
             }
             do {
-                guard let id = try publish(delivery, isRetained) else {
-                    unpublished += waiting[index...]
-                    return
-                }
+                // A repeated one may be older than what was published meanwhile, and must not be retained in its place.
+                guard let id = try publish(delivery, isRetained && delivery.attempts == 0) else { return }
+                next += 1
                 inFlight[id] = delivery
             } catch {
+                next += 1
                 fail(delivery, "\(error)", at: now)
             }
         }
+    }
+
+    /// Removes published notifications from the queue, but not for each of them, because that moves the others.
+    private mutating func removePublished() {
+        guard next > queue.count / 2 else { return }
+        queue.removeFirst(next)
+        next = 0
     }
 
     mutating func didPublish(id: Int32, refusal: String?, at now: Timestamp = Moment.now().wall) {
@@ -116,11 +138,17 @@ struct Notifications {
         var next = delivery
         next.attempts = update.attempts
         next.due = update.due
-        refused.append(next)
+        refuse(next)
+    }
+
+    private mutating func refuse(_ delivery: EventDelivery) {
+        refused.append(delivery)
+        let due = refusedDue ?? delivery.due...delivery.due
+        refusedDue = min(due.lowerBound, delivery.due)...max(due.upperBound, delivery.due)
     }
 
     /// A time that is further away than any delay shows that the clock was set.
-    private static func isDue(_ delivery: EventDelivery, at now: Timestamp) -> Bool {
-        delivery.due <= now || delivery.due - now > RetrySchedule.longest
+    private static func isDue(_ due: Timestamp, at now: Timestamp) -> Bool {
+        due <= now || due - now > RetrySchedule.longest
     }
 }

@@ -36,7 +36,9 @@ extension CollectorLoop {
             logger.error(
                 "message refused by broker",
                 metadata: [
-                    "error": "\(refusal)", "hint": "allow this user to publish to the state, ack and $collector topics",
+                    "error": "\(refusal)",
+                    "hint":
+                        "allow this user to publish to the state, ack, event, event/acknowledged and $collector topics",
                 ])
         }
     }

@@ -96,7 +96,10 @@ public final class AcknowledgementClient: Sendable {
         finish { entries in
             var results: [(Int, CommandError)] = []
             for (id, entry) in entries {
-                if entry.deadline <= boot { results.append((id, .notConfirmed)) }
+                if entry.deadline <= boot {
+                    results.append((id, .notConfirmed))
+                    continue
+                }
                 guard !entry.isSent else { continue }
                 do {
                     var messages: [Int32] = []

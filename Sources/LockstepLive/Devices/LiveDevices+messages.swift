@@ -39,8 +39,11 @@ extension LiveDevices {
             case .presence(let index): return try handle(presence: Data(payload), at: index)
             case .reply(let address): return .reply(address)
             case .collector(let address): return try handle(health: Data(payload), of: address)
-            case .event(let address): return .event(try EventJSON.decode(Data(payload), of: address))
+            case .event(let address):
+                try checkSize(of: payload)
+                return .event(try EventJSON.decode(Data(payload), of: address))
             case .acknowledged(let address):
+                try checkSize(of: payload)
                 return .acknowledged(try EventAcknowledgementJSON.decodeConfirmation(Data(payload), of: address))
             case .gateway(let name):
                 gateways[name] = try GatewayHealth.decode(Data(payload))
@@ -49,6 +52,14 @@ extension LiveDevices {
             }
         } catch {
             return .unreadable(topic: topic, reason: "\(error)")
+        }
+    }
+
+    /// Refuses a message that takes too much memory, because the last events are kept.
+    private func checkSize(of payload: UnsafeRawBufferPointer) throws(LiveLimitError) {
+        guard payload.count <= LiveLimits.eventBytes else {
+            throw LiveLimitError(
+                "the message has \(payload.count) bytes: an event has at most \(LiveLimits.eventBytes)")
         }
     }
 

@@ -21,6 +21,9 @@ public struct LiveLimits: Sendable, Hashable {
     /// The maximum number of requests to agents that wait for a reply.
     public var requests: Int
 
+    /// The maximum size of the message of an event, in bytes. Larger ones are reported as unreadable.
+    public static let eventBytes = 16_000
+
     /// Creates limits. By default 20,000 devices, 64 MB of samples not older than 30 s, 1,000 subscribers with 1 MB each
     /// that may stand still for 10 s, 10,000 state changes, 1,000 events and 1,000
     /// requests.

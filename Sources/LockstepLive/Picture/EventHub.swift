@@ -5,6 +5,12 @@ import LockstepWire
 struct EventHub {
     private var log: ChangeLog
     private let capacity: Int
+    /// The keys of the last events, in the order of their arrival.
+    private var order = RingQueue<EventReport.Key>()
+    /// The number of events that have arrived.
+    private var arrived: Int64 = 0
+    /// The highest number of an event of the store.
+    private var lastSeed: Int64 = 0
     /// The last events, in no order.
     private var events: [EventReport.Key: EventReport] = [:]
     private var subscribers: [Int: Subscriber] = [:]
@@ -18,37 +24,74 @@ struct EventHub {
     /// The last events, oldest first.
     var recent: [EventReport] { events.values.sorted(by: Self.precedes) }
 
-    /// Adds an event. The same event again is ignored, unless it is now acknowledged.
+    /// The last events with the numbers of their arrival.
+    var numbered: [(number: Int64, event: EventReport)] {
+        (0..<order.count).compactMap { index in
+            events[order[index]].map { (arrived - Int64(order.count - 1 - index), $0) }
+        }
+    }
+
+    /// Adds events of the store. Those that were added by an earlier call are not added again, even if they are no longer
+    /// kept.
+    /// - Parameter touched: receives the subscribers to notify.
+    mutating func seed(_ stored: [EventReport], touched: inout [Subscriber]) {
+        let newest = stored.map(\.id).max() ?? 0
+        // Lower numbers are those of another store.
+        let seen = newest < lastSeed ? 0 : lastSeed
+        for event in stored {
+            if events[event.key] == nil {
+                guard event.id > seen else { continue }
+                // The first events of a store may be older than those of messages.
+                if seen == 0, events.count >= capacity, let oldest = events.values.min(by: Self.precedes),
+                    Self.precedes(event, oldest)
+                {
+                    continue
+                }
+            }
+            add(event, touched: &touched)
+        }
+        lastSeed = newest
+    }
+
+    /// Adds an event, in place of the one that arrived first if there are too many. The clock may have been set back, so
+    /// their times do not tell which one is the oldest. The same event again is ignored, unless it is now acknowledged.
     /// - Parameter touched: receives the subscribers to notify.
     mutating func add(_ event: EventReport, touched: inout [Subscriber]) {
         if let known = events[event.key] {
-            if let time = event.acknowledged, known.acknowledged == nil {
-                acknowledge(event.key, at: time, touched: &touched)
-            }
+            if let time = event.acknowledged { acknowledge(known, at: time, touched: &touched) }
             return
         }
-        if events.count >= capacity {
-            guard let oldest = events.values.min(by: Self.precedes), Self.precedes(oldest, event) else { return }
-            events[oldest.key] = nil
-        }
+        if order.count >= capacity, let first = order.removeFirst() { events[first] = nil }
+        order.append(event.key)
+        arrived += 1
         events[event.key] = event
-        distribute(event, touched: &touched)
+        distribute("event", EventJSON.encode(event), touched: &touched)
     }
 
     private static func precedes(_ left: EventReport, _ right: EventReport) -> Bool {
         (left.at, left.id) < (right.at, right.id)
     }
 
-    /// Records that an event is acknowledged.
-    mutating func acknowledge(_ key: EventReport.Key, at time: Timestamp, touched: inout [Subscriber]) {
-        guard var event = events[key], event.acknowledged == nil else { return }
-        event.acknowledged = time
-        events[key] = event
-        distribute(event, touched: &touched)
+    /// Records that an event is acknowledged. Of an event that is not kept, subscribers receive only the confirmation.
+    mutating func add(_ confirmation: EventAcknowledgementJSON.Confirmation, touched: inout [Subscriber]) {
+        if let known = events[confirmation.key] {
+            acknowledge(known, at: confirmation.acknowledged, touched: &touched)
+        } else {
+            distribute(
+                "acknowledged", EventAcknowledgementJSON.encode(confirmation, includesDevice: true), touched: &touched)
+        }
     }
 
-    private mutating func distribute(_ event: EventReport, touched: inout [Subscriber]) {
-        let bytes = log.add("event", EventJSON.encode(event))
+    private mutating func acknowledge(_ event: EventReport, at time: Timestamp, touched: inout [Subscriber]) {
+        guard event.acknowledged == nil else { return }
+        var event = event
+        event.acknowledged = time
+        events[event.key] = event
+        distribute("event", EventJSON.encode(event), touched: &touched)
+    }
+
+    private mutating func distribute(_ name: String, _ data: [UInt8], touched: inout [Subscriber]) {
+        let bytes = log.add(name, data)
         for subscriber in subscribers.values where subscriber.add(bytes) { touched.append(subscriber) }
     }
 

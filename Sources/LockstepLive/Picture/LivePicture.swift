@@ -62,13 +62,16 @@ public final class LivePicture: Sendable {
     /// Adds events that a store knows. It may be called again at any time.
     public func seed(_ events: [EventReport]) {
         state.withLock { state in
-            for event in events { state.distribute(.event(event), at: 0) }
+            state.events.seed(events, touched: &state.touched)
         }
         notify()
     }
 
     /// The last events of rules, oldest first.
     public var events: [EventReport] { state.withLock { $0.events.recent } }
+
+    /// The last events of rules by their arrival, with numbers that differ also between events of several collectors.
+    public var numberedEvents: [(number: Int64, event: EventReport)] { state.withLock { $0.events.numbered } }
 
     /// Counters of the picture since the program started.
     public struct Statistics: Sendable, Hashable {
@@ -158,7 +161,7 @@ extension LivePicture.State {
         case .state(let address, let transition): states.add(transition, of: address, touched: &touched)
         case .samples(let batch): samples.add(batch, at: boot)
         case .event(let event): events.add(event, touched: &touched)
-        case .acknowledged(let entry): events.acknowledge(entry.key, at: entry.acknowledged, touched: &touched)
+        case .acknowledged(let entry): events.add(entry, touched: &touched)
         case .unreadable: unreadable += 1
         case .presence, .collector, .reply: break
         }

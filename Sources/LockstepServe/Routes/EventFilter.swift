@@ -13,7 +13,7 @@ struct EventFilter: Hashable, Sendable {
     let from: Timestamp?
     let to: Timestamp?
     let limit: Int
-    /// Only events with a lower number.
+    /// Only events after the one with this number, which is that of the store or of the arrival.
     let before: Int64
     let group: GroupID?
     let device: DeviceAddress?
@@ -35,32 +35,43 @@ struct EventFilter: Hashable, Sendable {
     /// The highest number of an event that a JavaScript number represents exactly.
     static let maximumNumber = 9_007_199_254_740_991
 
+    /// An event, and the number from which a following page continues.
+    typealias Numbered = (number: Int64, event: EventReport)
+
     /// Returns the events of a store, newest first. There is one more than the limit if there are more.
-    func events(in reader: StoreReader, _ cancellation: QueryCancellation) throws -> [EventReport] {
+    func events(in reader: StoreReader, _ cancellation: QueryCancellation) throws -> [Numbered] {
         if let group, let device, device.group != group { return [] }
         return try reader.events(
             of: device, group: group, rule: rule, from: from, to: to, before: before, limit: limit + 1,
             cancellation: cancellation
-        ).reversed().map { EventReport($0) }
+        ).reversed().map { ($0.id, EventReport($0)) }
     }
 
-    /// Returns those of some events that the filter selects, by descending number. There is one more than the limit if
-    /// there are more.
-    func events(of events: [EventReport]) -> [EventReport] {
-        let selected = events.filter { event in
-            event.id < before && from.map { event.key.time >= $0 } ?? true && to.map { event.key.time < $0 } ?? true
+    /// Returns those of the events of several collectors that the filter selects, newest first. There is one more than the
+    /// limit if there are more.
+    /// - Parameter events: the events by their arrival. Their own numbers may be equal.
+    func events(of events: [Numbered]) -> [Numbered] {
+        let sorted = events.sorted {
+            ($0.event.at, $0.event.id, $0.number) > ($1.event.at, $1.event.id, $1.number)
+        }
+        let start = sorted.firstIndex { $0.number == before }.map { $0 + 1 } ?? 0
+        // Without that event, those that arrived before it are not kept either.
+        let isKept = start > 0 || before == .max
+        let selected = sorted[start...].filter { number, event in
+            (isKept || number < before) && from.map { event.key.time >= $0 } ?? true
+                && to.map { event.key.time < $0 } ?? true
                 && group.map { event.key.device?.group == $0 } ?? true
                 && device.map { event.key.device == $0 } ?? true && rule.map { event.key.rule == $0 } ?? true
         }
-        return Array(selected.sorted { ($0.id, $0.at) > ($1.id, $1.at) }.prefix(limit + 1))
+        return Array(selected.prefix(limit + 1))
     }
 
     /// Returns the document `{"events":[…],"next":…}`. `next` is the parameter `before` of the next events, or null.
-    func json(of found: [EventReport]) -> [UInt8] {
+    func json(of found: [Numbered]) -> [UInt8] {
         let events = found.prefix(limit)
         var object = JSONObjectWriter(reservingCapacity: 256 * events.count + 32)
-        object.member("events", events) { writer, event in writer.object { EventJSON.write(event, into: &$0) } }
-        object.member("next", orNull: found.count > limit ? events.last?.id : nil)
+        object.member("events", events) { writer, event in writer.object { EventJSON.write(event.event, into: &$0) } }
+        object.member("next", orNull: found.count > limit ? events.last?.number : nil)
         return object.finish()
     }
 }

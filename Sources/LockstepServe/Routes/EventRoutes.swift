@@ -23,20 +23,24 @@ struct EventRoutes {
         ) { call in
             if Self.acceptsStream(call.request.headers[.accept]) { return try stream(call) }
             let filter = try EventFilter(call, now: Moment.now().wall)
-            guard hasStore else { return Response(json: filter.json(of: filter.events(of: feed.picture.events))) }
+            guard hasStore else {
+                return Response(json: filter.json(of: filter.events(of: feed.picture.numberedEvents)))
+            }
             let events = try await store.read { try filter.events(in: $0, $1) }
             return Response(json: filter.json(of: events))
         }
         routes.add(
-            Route("POST", "/api/v1/events/{id}/acknowledge", right: .operate, parameters: ["device"])
+            Route(
+                "POST", "/api/v1/events/{id}/acknowledge", right: .operate,
+                parameters: ["device", "rule", "t"])
         ) { call in
             let key = try await event(call)
-            logger.info(
-                "event acknowledged",
-                metadata: ["rule": "\(key.rule)", "device": "\(key.device.map { "\($0)" } ?? "collector")"])
             do {
                 let confirmation = try await feed.acknowledgements.acknowledge(
                     key, collectors: feed.picture.read { Array($0.collectors.keys) })
+                logger.info(
+                    "event acknowledged",
+                    metadata: ["rule": "\(key.rule)", "device": "\(key.device.map { "\($0)" } ?? "collector")"])
                 var object = JSONObjectWriter()
                 object.member("id", confirmation.id)
                 object.member("acknowledged", confirmation.acknowledged.microseconds)
@@ -63,6 +67,8 @@ struct EventRoutes {
     }
 
     /// Returns the event in the path.
+    ///
+    /// Its number is unique in one store only. With `rule` and `t` the request identifies the event in every store.
     /// - Throws: ``Problem`` if there is none, or if several collectors use its number.
     private func event(_ call: APICall) async throws -> EventReport.Key {
         let text = call.path["id"] ?? ""
@@ -70,13 +76,21 @@ struct EventRoutes {
             throw Problem.badRequest("'\(text.prefix(80))' is not the number of an event: use its 'id'")
         }
         let device = try call.query.value("device") { try DeviceAddress.parse($0) }
+        let time = try call.query.number("t", in: 0...EventFilter.maximumNumber)
+        switch (call.query.all("rule").first, time) {
+        case (let rule?, let time?):
+            return EventReport.Key(rule: rule, device: device, time: Timestamp(microseconds: Int64(time)))
+        case (nil, nil): break
+        default: throw Problem.badRequest("'rule' and 't' identify an event together: give both, or neither")
+        }
+        // Messages of another collector may have the number of an event in the store.
         var keys = Set(
             feed.picture.events.filter { $0.id == id && $0.key.device == device ?? $0.key.device }.map(\.key))
-        if keys.isEmpty, hasStore {
+        if hasStore {
             let stored = try await store.read { reader, cancellation in
                 try reader.events(of: device, after: id - 1, before: id + 1, cancellation: cancellation)
             }
-            keys = Set(stored.map { EventReport($0).key })
+            keys.formUnion(stored.map { EventReport($0).key })
         }
         guard let key = keys.first else {
             throw Problem.notFound("there is no event \(id): GET /api/v1/events lists the events")
@@ -84,7 +98,9 @@ struct EventRoutes {
         guard keys.count == 1 else {
             throw Problem(
                 status: 409, title: "Ambiguous",
-                detail: "several collectors have an event \(id): add the parameter 'device' with GROUP/DEVICE")
+                detail:
+                    "several collectors have an event \(id): add the parameters 'rule', 't' and, unless it is null, 'device' "
+                    + "of the event")
         }
         return key
     }

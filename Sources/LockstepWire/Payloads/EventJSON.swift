@@ -80,10 +80,22 @@ public enum EventJSON {
     public static func decode(_ payload: Data, of device: DeviceAddress?) throws(PayloadError) -> EventReport {
         do {
             let wire = try JSONDecoder().decode(Wire.self, from: payload)
+            try check(id: wire.id, ("t", wire.t), ("at", wire.at), ("acknowledged", wire.acknowledged))
             return EventReport(
                 id: wire.id, key: .init(rule: wire.rule, device: device, time: wire.t), at: wire.at,
                 value: wire.value, text: wire.text, isLate: wire.late ?? false, acknowledged: wire.acknowledged)
         } catch { throw PayloadError(decoding: error) }
+    }
+
+    /// Rejects numbers that a JavaScript number does not represent exactly, and negative times.
+    fileprivate static func check(id: Int64, _ times: (name: String, value: Timestamp?)...) throws(PayloadError) {
+        guard (1..<1 << 53).contains(id) else {
+            throw PayloadError("'id' is \(id): it must be a number from 1 to 2^53 - 1")
+        }
+        for (name, value) in times {
+            guard let value, !(0..<1 << 53).contains(value.microseconds) else { continue }
+            throw PayloadError("'\(name)' is \(value.microseconds): it must be a time in µs since 1970")
+        }
     }
 
     private struct Wire: Decodable {
@@ -128,9 +140,16 @@ public enum EventAcknowledgementJSON {
 
     /// Encodes a confirmation. The device is part of the topic.
     public static func encode(_ confirmation: Confirmation) -> [UInt8] {
+        encode(confirmation, includesDevice: false)
+    }
+
+    /// Encodes a confirmation.
+    /// - Parameter includesDevice: whether `device` is a member. A message has it in its topic.
+    package static func encode(_ confirmation: Confirmation, includesDevice: Bool) -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("id", confirmation.id)
         object.member("rule", confirmation.key.rule)
+        if includesDevice { object.member("device", orNull: confirmation.key.device?.description) }
         object.member("t", confirmation.key.time.microseconds)
         object.member("acknowledged", confirmation.acknowledged.microseconds)
         return object.finish()
@@ -166,6 +185,7 @@ public enum EventAcknowledgementJSON {
         }
         do {
             let wire = try JSONDecoder().decode(Wire.self, from: payload)
+            try EventJSON.check(id: wire.id, ("t", wire.t), ("acknowledged", wire.acknowledged))
             return Confirmation(
                 id: wire.id, key: .init(rule: wire.rule, device: device, time: wire.t),
                 acknowledged: wire.acknowledged)

@@ -64,6 +64,49 @@ struct NotificationsTests {
         #expect(!notifications.hasUnpublished(at: time(90_000)))
     }
 
+    @Test("a repeated notification is not retained, because a newer one may be")
+    func retained() {
+        var notifications = Notifications()
+        notifications.rules.ways = ["broker": .mqtt(isRetained: true)]
+        notifications.add([delivery(1), delivery(2)])
+        let time = { (seconds: Int64) in Timestamp(microseconds: seconds * 1_000_000) }
+        var retained: [Bool] = []
+        let publish = { (delivery: EventDelivery, isRetained: Bool) -> Int32? in
+            retained.append(isRetained)
+            return Int32(delivery.id)
+        }
+        notifications.publish(at: time(10), publish)
+        notifications.didPublish(id: 1, refusal: "not authorized", at: time(10))
+        notifications.publish(at: time(11), publish)
+        #expect(retained == [true, true, false])
+    }
+
+    @Test("refused notifications do not exceed the limit either")
+    func manyRefused() {
+        var notifications = Notifications()
+        notifications.rules.ways = ["broker": .mqtt(isRetained: false)]
+        notifications.add((1...150).map { delivery($0) })
+        let time = { (seconds: Int64) in Timestamp(microseconds: seconds * 1_000_000) }
+        var published: [Int64] = []
+        let publish = { (delivery: EventDelivery, _: Bool) -> Int32? in
+            published.append(delivery.id)
+            return Int32(delivery.id)
+        }
+        notifications.publish(at: time(10), publish)
+        for id: Int32 in 1...100 { notifications.didPublish(id: id, refusal: "not authorized", at: time(10)) }
+        notifications.publish(at: time(10), publish)
+        #expect(published.suffix(50) == Array(101...150)[...])
+        #expect(!notifications.hasUnpublished(at: time(10)))
+        #expect(notifications.hasUnpublished(at: time(11)))
+        notifications.publish(at: time(11), publish)
+        #expect(published.suffix(50) == Array(1...50)[...])
+        #expect(!notifications.hasUnpublished(at: time(11)), "the limit is reached")
+        for id: Int32 in 101...150 { notifications.didPublish(id: id, refusal: nil, at: time(11)) }
+        #expect(notifications.hasUnpublished(at: time(11)))
+        notifications.publish(at: time(11), publish)
+        #expect(published.suffix(50) == Array(51...100)[...])
+    }
+
     @Test("after an outage, at most some notifications wait for the broker's acknowledgement")
     func many() {
         var notifications = Notifications()

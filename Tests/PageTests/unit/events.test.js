@@ -1,4 +1,4 @@
-import { badge, isNews, keyOf, newestFirst, unacknowledged } from "../../../Sources/LockstepServe/Page/assets/pure/events.js";
+import { badge, excess, isNews, keyOf, newestFirst, unacknowledged } from "../../../Sources/LockstepServe/Page/assets/pure/events.js";
 import { check, equal, test } from "./harness.js";
 
 const NOW = 1e15;
@@ -26,4 +26,10 @@ test("old and acknowledged events are no news", () => {
     check(!isNews(event({ acknowledged: NOW }), NOW));
     check(!isNews(event({ at: NOW - 61e6 }), NOW));
     check(isNews(event({ t: NOW - 3600e6, late: true }), NOW), "late samples are news when they arrive");
+});
+
+test("the oldest events beyond a number are removed", () => {
+    const events = [event({ id: 2, at: NOW }), event({ id: 1, at: NOW - 3e6 }), event({ id: 9, at: NOW - 2e6 })];
+    equal(excess(events, 3), []);
+    equal(excess(events, 1).map(({ id }) => id), [9, 1]);
 });

@@ -39,3 +39,9 @@ test("positions have hemispheres", () => {
 test("bytes have decimal units", () => {
     equal([0, 999, 1000, 28_450_816, 1.5e12].map(format.bytes), ["0 B", "999 B", "1.0 kB", "28.5 MB", "1.5 TB"]);
 });
+
+test("a time for machines is never an error", () => {
+    equal(format.isoTime(1_700_000_000_123_456), "2023-11-14T22:13:20.123Z");
+    equal(format.isoTime(9e18), "");
+    equal(format.isoTime(NaN), "");
+});

@@ -3,12 +3,14 @@
  * tab receives the events, also while it is hidden, and passes them on.
  */
 
-import { isNews, keyOf, unacknowledged } from "../pure/events.js";
+import { excess, isNews, keyOf, unacknowledged } from "../pure/events.js";
 import { request } from "./api.js";
 import { now } from "./clock.js";
 import { openEvents } from "./event-stream.js";
 
 const NAME = "lockstep.events";
+/** A tab may be open for months: it keeps this number of events, and those that a person has loaded. */
+const KEPT = 2000;
 
 class EventStore extends EventTarget {
     /** @type {Map<string, import("../pure/events.js").RuleEvent>} */
@@ -16,6 +18,10 @@ class EventStore extends EventTarget {
     hasLoaded = false;
     /** Whether this tab receives the events from the server. */
     isLeader = false;
+    /** The maximum number of events. */
+    #limit = KEPT;
+    /** Where the server continues with older events. @type {number|undefined} */
+    #next;
     /** @type {BroadcastChannel|null} */
     #channel = null;
     /** @type {{close: () => void}|null} */
@@ -48,16 +54,24 @@ class EventStore extends EventTarget {
 
     /** Acknowledges an event on the server. @param {import("../pure/events.js").RuleEvent} event */
     async acknowledge(event) {
-        const reply = await request(`/events/${event.id}/acknowledge`, { method: "POST", query: { device: event.device } });
-        this.#add([{ ...event, acknowledged: reply.acknowledged }]);
+        // The number alone may be that of another collector's event.
+        const { device, rule, t } = event;
+        const reply = await request(`/events/${event.id}/acknowledge`, { method: "POST", query: { device, rule, t } });
+        this.#tell({ acknowledged: { device, rule, t, acknowledged: reply.acknowledged } });
     }
 
     /** Loads older events from the store. Returns whether there are more. */
     async loadOlder() {
-        const oldest = Math.min(...[...this.events.values()].map(({ id }) => id));
-        const { events, next } = await request("/events", { query: { limit: 200, before: Number.isFinite(oldest) ? oldest : undefined } });
-        this.#add(events);
-        return next !== null;
+        for (;;) {
+            const { events, next } = await request("/events", { query: { limit: 1000, before: this.#next } });
+            const unknown = events.filter((event) => !this.events.has(keyOf(event)));
+            this.#limit = Math.max(KEPT, this.events.size + unknown.length);
+            this.#add(events);
+            if (next === null) return false;
+            this.#next = next;
+            // The first pages have what the stream has sent.
+            if (unknown.length) return true;
+        }
     }
 
     #lead() {
@@ -69,6 +83,8 @@ class EventStore extends EventTarget {
         this.#stream?.close();
         this.#stream = openEvents("/api/v1/events", {
             event: (event) => this.#tell({ events: [event] }),
+            // Of an event that the server no longer keeps.
+            acknowledged: (confirmation) => this.#tell({ acknowledged: confirmation }),
             // All of them: another tab may have begun to listen meanwhile.
             ready: () => this.#tell({ events: [...this.events.values()], loaded: true }),
         }, undefined, { whileHidden: Boolean(this.#channel) });
@@ -81,12 +97,13 @@ class EventStore extends EventTarget {
     }
 
     /** Takes a message of another tab, or of this one. */
-    #hear({ ask, events, loaded }) {
+    #hear({ ask, events = [], acknowledged, loaded }) {
         if (ask) {
             if (this.isLeader && this.hasLoaded) this.#channel?.postMessage({ events: [...this.events.values()], loaded: true });
             return;
         }
-        this.#add(events, loaded);
+        const known = acknowledged && this.events.get(keyOf(acknowledged));
+        this.#add(known ? [...events, { ...known, acknowledged: acknowledged.acknowledged }] : events, loaded);
     }
 
     /** @param {import("../pure/events.js").RuleEvent[]} events @param {boolean} [loaded] whether all events are there now */
@@ -99,6 +116,11 @@ class EventStore extends EventTarget {
             this.events.set(key, event);
             isChanged = true;
             if (!known && this.hasLoaded && isNews(event, now())) this.dispatchEvent(new CustomEvent("news", { detail: event }));
+        }
+        for (const event of excess(this.events.values(), this.#limit)) {
+            this.events.delete(keyOf(event));
+            // It can be loaded again.
+            this.#next = undefined;
         }
         if (loaded && !this.hasLoaded) {
             this.hasLoaded = true;

@@ -6,7 +6,7 @@ import { ruleEvents } from "../core/events-store.js";
 import { routeTo } from "../core/router.js";
 import { session } from "../core/session.js";
 import { announce } from "../core/shell.js";
-import { dateTime, nearTime } from "../pure/format.js";
+import { dateTime, isoTime, nearTime } from "../pure/format.js";
 
 /** @param {import("../pure/events.js").RuleEvent} event */
 export function eventRow(event) {
@@ -16,7 +16,7 @@ export function eventRow(event) {
             h("p", { class: "event-text" }, event.text),
             h("p", { class: "event-facts" }, deviceLink(event), h("span", { class: "event-rule" }, event.rule),
                 event.late && h("span", { class: "event-late", title: "The samples arrived late" }, "late"))),
-        h("time", { class: "event-time num", dateTime: new Date(event.t / 1000).toISOString(), title: dateTime(event.t) }, nearTime(event.t, now())),
+        h("time", { class: "event-time num", dateTime: isoTime(event.t), title: dateTime(event.t) }, nearTime(event.t, now())),
         h("div", { class: "event-act" }, action(event)));
     return element;
 }

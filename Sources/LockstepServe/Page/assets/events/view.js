@@ -84,11 +84,27 @@ export function show(main) {
         }
     }
 
+    // Many events may arrive together, for example after an outage.
+    let isDrawing = true;
+    let isDue = false;
+    function drawSoon() {
+        if (isDue) return;
+        isDue = true;
+        const run = () => {
+            isDue = false;
+            if (isDrawing) draw();
+        };
+        // A hidden page has no frames.
+        if (document.hidden) setTimeout(run, 100);
+        else requestAnimationFrame(run);
+    }
+
     draw();
-    ruleEvents.addEventListener("change", draw);
+    ruleEvents.addEventListener("change", drawSoon);
     session.addEventListener("system", draw);
     return { title: "Events", leave() {
-        ruleEvents.removeEventListener("change", draw);
+        isDrawing = false;
+        ruleEvents.removeEventListener("change", drawSoon);
         session.removeEventListener("system", draw);
         bell.close();
     } };

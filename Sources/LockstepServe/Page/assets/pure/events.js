@@ -10,7 +10,7 @@
 /** An event that is older than this when it arrives was missed, for example because the server started later. */
 const NEWS = 60e6;
 
-/** What identifies an event: several collectors may use the same number. @param {RuleEvent} event */
+/** What identifies an event: several collectors may use the same number. @param {Pick<RuleEvent, "device"|"rule"|"t">} event */
 export function keyOf(event) {
     return `${event.device ?? ""} ${event.rule} ${event.t}`;
 }
@@ -23,6 +23,12 @@ export function newestFirst(events) {
 /** @param {Iterable<RuleEvent>} events */
 export function unacknowledged(events) {
     return [...events].filter(({ acknowledged }) => !acknowledged);
+}
+
+/** The oldest events beyond a number. @param {Iterable<RuleEvent>} events @param {number} limit */
+export function excess(events, limit) {
+    const all = [...events];
+    return all.length > limit ? newestFirst(all).slice(limit) : [];
 }
 
 /** Whether someone should be told about an event that has just arrived. @param {RuleEvent} event @param {number} now µs */

@@ -110,6 +110,12 @@ export function dateTime(micros) {
     return `${day(micros)}, ${timeOfDay(micros)} ${zone(micros)}`;
 }
 
+/** Returns a time for machines: ISO 8601 in UTC. @param {number} micros µs since 1970 */
+export function isoTime(micros) {
+    const date = new Date(micros / 1000);
+    return Number.isNaN(date.getTime()) ? "" : date.toISOString();
+}
+
 /** Returns the local time, with the date if it is not today. @param {number} micros @param {number} now both in µs */
 export function nearTime(micros, now, { seconds = true } = {}) {
     const time = timeOfDay(micros, { seconds });
