@@ -59,7 +59,8 @@ struct ClusterSystemTests {
                 for (_, collector) in collectors { await collector.stop(SIGTERM) }
                 let journals = Self.devices.flatMap { ["--journal", "\($0)=\(outbox(of: $0, in: system))"] }
                 let verification = try await RunningProgram.run(
-                    Programs.built("lockstep"), ["verify", "--store", server.url()] + journals)
+                    Programs.built("lockstep"), ["verify", "--store", server.url()] + journals,
+                    within: .seconds(300))
                 #expect(verification.status == 0, "\(verification.text)")
                 try await expectSamplesOnce(server)
                 try await expectStatesOnce(client, server)
@@ -89,7 +90,7 @@ struct ClusterSystemTests {
 
     /// Waits until the last records of all leases name these collectors, each of them at least once.
     private func expectOwned(
-        _ shares: [String], by collectors: Set<String>, _ client: TestClient, within limit: Duration = .seconds(60)
+        _ shares: [String], by collectors: Set<String>, _ client: TestClient, within limit: Duration = .seconds(120)
     ) async throws {
         func owners() -> [String: String] {
             var owners: [String: String] = [:]
