@@ -235,7 +235,9 @@ let package = Package(
             exclude: ["Attitude/reference.py"]),
         .testTarget(
             name: "LockstepSensorsTests",
-            dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors", "SensorTestSupport"]),
+            dependencies: [
+                "LockstepModel", "LockstepMotion", "LockstepSensors", "LockstepTestSupport", "SensorTestSupport",
+            ]),
         .testTarget(
             name: "LockstepDeviceTests",
             dependencies: [

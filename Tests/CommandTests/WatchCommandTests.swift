@@ -76,11 +76,11 @@ struct WatchCommandTests {
                 Programs.built("lockstep"), ["watch", "--broker", system.broker.url])
             #expect(denied.status == 1)
             #expect(denied.text.contains("check user name, password and access rights"), "\(denied.text)")
-            let port = try freePort()
+            let port = try RefusingPort()
             let alone = try await RunningProgram.run(
-                Programs.built("lockstep"), ["watch", "--broker", "mqtt://127.0.0.1:\(port)", "--seconds", "3"])
+                Programs.built("lockstep"), ["watch", "--broker", "mqtt://127.0.0.1:\(port.number)", "--seconds", "3"])
             #expect(alone.status == 0)
-            #expect(alone.text == "mqtt://127.0.0.1:\(port): Connection refused; retrying\n")
+            #expect(alone.text == "mqtt://127.0.0.1:\(port.number): Connection refused; retrying\n")
         }
     }
 

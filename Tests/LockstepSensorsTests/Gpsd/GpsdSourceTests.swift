@@ -1,5 +1,6 @@
 import Glibc
 import LockstepModel
+import LockstepTestSupport
 import SensorTestSupport
 import Testing
 
@@ -74,16 +75,16 @@ struct GpsdSourceTests {
 
     @Test("without gpsd the source reports the address and the reason, and ends promptly when cancelled")
     func refused() async throws {
-        let port = try freePort()
+        let port = try RefusingPort()
         let clock = ContinuousClock()
         var cancelled = clock.now
-        let seen = try await withRunning(source(port)) { sink in
+        let seen = try await withRunning(source(port.number)) { sink in
             #expect(await sink.wait { !$0.statuses.isEmpty })
             cancelled = clock.now
             return sink.seen
         }
         #expect(clock.now - cancelled < Self.promptly)
-        #expect(seen.statuses == [.unavailable("gpsd at localhost:\(port): Connection refused")])
+        #expect(seen.statuses == [.unavailable("gpsd at localhost:\(port.number): Connection refused")])
         #expect(seen.blocks.isEmpty)
     }
 

@@ -1,6 +1,7 @@
 import LockstepModel
 import LockstepMotion
 import LockstepSensors
+import LockstepTestSupport
 import SensorTestSupport
 import Testing
 
@@ -23,13 +24,13 @@ struct LocationTests {
 
     @Test("without gpsd the error is a network error")
     func network() async throws {
-        let port = try freePort()
-        let source = GpsdSource(address: GpsdAddress(host: "localhost", port: port))
+        let port = try RefusingPort()
+        let source = GpsdSource(address: GpsdAddress(host: "localhost", port: port.number))
         let statuses = try await withRunning(source) { sink in
             #expect(await sink.wait { !$0.statuses.isEmpty })
             return sink.seen.statuses
         }
-        let text = "gpsd at localhost:\(port): Connection refused"
+        let text = "gpsd at localhost:\(port.number): Connection refused"
         #expect(statuses.first?.locationError == .network(text))
         #expect("\(LocationError.network(text))" == "location source not reachable, retrying: \(text)")
     }

@@ -116,6 +116,3 @@ struct SilentServer: ~Copyable {
         guard isClosed else { throw FileError(reason: "the client did not close the connection") }
     }
 }
-
-/// Returns a port that is currently free.
-func freePort() throws -> UInt16 { try SilentServer().port }

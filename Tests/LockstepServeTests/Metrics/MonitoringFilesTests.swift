@@ -53,9 +53,9 @@ struct MonitoringFilesTests {
 
     @Test("alerts match the labels of the metrics: those of a broken system become pending")
     func pending() async throws {
-        let unused = try freePort()
+        let unused = try RefusingPort()
         try await withMetrics(.broken) { target in
-            try await withPrometheus(scraping: [target, "127.0.0.1:\(unused)"], rules: alerts) { prometheus in
+            try await withPrometheus(scraping: [target, "127.0.0.1:\(unused.number)"], rules: alerts) { prometheus in
                 // These need a change of a counter, or exclude one of the others.
                 let excluded: Set = [
                     "LockstepMessagesRejected", "LockstepSamplesConflicting", "LockstepSamplesDropped",
