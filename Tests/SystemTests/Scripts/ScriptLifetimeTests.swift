@@ -121,7 +121,10 @@ private struct ScriptRun {
             """)
         // Stripping debug builds would take seconds.
         try write("bin/strip", "exit 0")
+        // Otherwise the script would install the reference packages.
         try write("cache/lockstep/reference/bin/python", "exit 0")
+        try FileManager.default.createDirectory(
+            atPath: folder + "/cache/lockstep/reference/sparkplug/pysparkplug", withIntermediateDirectories: true)
         // mktemp replaces the last letters of the name of the folder.
         try write(
             "scratch-bench/release/lockstep-bench",
@@ -146,8 +149,8 @@ private struct ScriptRun {
     var processes: [Int32: String] {
         var found: [Int32: String] = [:]
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
-            guard let id = Int32(name), let environment = contents("/proc/\(id)/environ"),
-                environment.split(separator: "\0").contains(Substring(mark)), !hasEnded(id)
+            guard let id = Int32(name), let environment = FileManager.default.contents(atPath: "/proc/\(id)/environ"),
+                environment.range(of: Data(mark.utf8)) != nil, !hasEnded(id)
             else { continue }
             found[id] = contents("/proc/\(id)/comm")?.trimmingCharacters(in: .newlines)
         }
