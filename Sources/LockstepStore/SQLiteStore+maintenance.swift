@@ -105,7 +105,7 @@ extension SQLiteStore {
         // A checkpoint that copied the whole log makes the next writer start it again.
         if database.logPages < pages { hasTriedCheckpoint = false }
         for device in merge?.lastMerged ?? [] {
-            for stream in index.devices[Int(device)]?.streams ?? [] {
+            for stream in index.devices[Int(device)]?.streams ?? [] where stream.table != ClockLog.table {
                 tables[stream.table].didMerge(stream.newest, device: device)
             }
         }

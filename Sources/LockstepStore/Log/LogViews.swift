@@ -44,7 +44,7 @@ extension SensorStream {
     }
 }
 
-/// The views of devices and batch numbers.
+/// The views of devices, batch numbers and clocks.
 let ledgerViews = [
     View(
         name: "devices",
@@ -86,6 +86,7 @@ let ledgerViews = [
             FROM merged_batches
             \(LogNumber.allCases.flatMap(recentBatches).map { "UNION ALL " + $0 }.joined(separator: "\n"))
             """),
+    ClockLog.view,
 ]
 
 private func recentFigures(_ log: LogNumber) -> [String] {
