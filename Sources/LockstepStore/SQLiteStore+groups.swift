@@ -24,7 +24,12 @@ extension SQLiteStore {
             changes[position].ledger.recordMessage(at: time.microseconds)
         }
         for entry in group.transitions {
-            try lifecycle.write(entry.transition, of: devices.id(of: entry.device, in: database))
+            let id = try devices.id(of: entry.device, in: database)
+            if entry.transition.seq == 1, group.lifecycles[entry.device]?.last == entry.transition {
+                changes[changes.position(of: id, entry.device)].firstTransition = entry.transition
+            } else {
+                try lifecycle.write(entry.transition, of: id)
+            }
         }
         // A device may be in both: its snapshot is newer.
         for entry in group.evidence {
@@ -117,6 +122,9 @@ extension SQLiteStore {
         let device = changes.id
         var ledger = changes.ledger
         if let snapshot = changes.snapshot {
+            // A later part of the transaction may have replaced it.
+            if let first = changes.firstTransition, first != snapshot.last { try lifecycle.write(first, of: device) }
+            if snapshot.last?.seq != 1 { try lifecycle.keepFirst(of: device) }
             // The row is rewritten anyway, so it gets the times of messages as well, and the log needs no change for them.
             try devices.write(snapshot, of: device, firstSeen: changes.firstSeen, lastSeen: ledger.lastSeen)
             ledger.lastSeen = nil

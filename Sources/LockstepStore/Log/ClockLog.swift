@@ -14,12 +14,8 @@ enum ClockLog {
     /// The columns of an estimate that are equal in the logs and in the table.
     private static let values = ["t", "segment", "offset", "skew", "bound", "skew_bound"]
 
-    /// Renames the table of schema 7, and creates the tables of the logs.
+    /// Creates the tables of the logs.
     static func addTables(to database: SQLiteDatabase) throws {
-        // Without this, renaming a table would also rename it in views.
-        try database.execute("PRAGMA legacy_alter_table = ON")
-        defer { try? database.execute("PRAGMA legacy_alter_table = OFF") }
-        try database.execute("ALTER TABLE clocks RENAME TO merged_clocks")
         for log in LogNumber.allCases {
             try database.execute(
                 """
@@ -38,8 +34,6 @@ enum ClockLog {
                 )
                 """)
         }
-        // A reader may look at the store before its views are updated.
-        try database.execute(view.create)
     }
 
     /// Returns the key of an estimate.

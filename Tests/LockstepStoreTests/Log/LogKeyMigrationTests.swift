@@ -166,6 +166,8 @@ struct LogKeyMigrationTests {
             DROP TABLE log1_clocks;
             DROP TABLE log2_clocks;
             ALTER TABLE merged_clocks RENAME TO clocks;
+            DROP VIEW states;
+            ALTER TABLE merged_states RENAME TO states;
             DROP VIEW accelerometer;
             CREATE VIEW accelerometer AS SELECT device_id, t, x, y, z FROM merged_accelerometer
                 UNION ALL \(selects.joined(separator: " UNION ALL "));

@@ -127,6 +127,8 @@ struct ClockTests {
                 DROP TABLE log2_clocks;
                 PRAGMA legacy_alter_table = ON;
                 ALTER TABLE merged_clocks RENAME TO clocks;
+                DROP VIEW states;
+                ALTER TABLE merged_states RENAME TO states;
                 CREATE VIEW mine AS SELECT count(*) AS n FROM clocks;
                 PRAGMA user_version = 7
                 """)

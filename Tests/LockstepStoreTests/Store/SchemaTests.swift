@@ -12,7 +12,7 @@ struct SchemaTests {
         let store = try newStore().store
         let tables = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
         let base = [
-            "merged_devices", "states", "merged_batches", "dropped", "conflicts", "rejected", "streams",
+            "merged_devices", "merged_states", "merged_batches", "dropped", "conflicts", "rejected", "streams",
             "merged_clocks", "events", "deliveries", "rule_states",
         ]
         let logs =
@@ -20,7 +20,8 @@ struct SchemaTests {
             + [1, 2].flatMap { log in ["narrow", "wide", "changes", "clocks", "spans"].map { "log\(log)_\($0)" } }
         #expect(tables.sorted() == (base + logs + SensorStream.builtIn.map { "merged_\($0.table)" }).sorted())
         let views = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'view'")
-        #expect(Set(views).isSuperset(of: SensorStream.builtIn.map(\.table) + ["devices", "batches", "clocks"]))
+        #expect(
+            Set(views).isSuperset(of: SensorStream.builtIn.map(\.table) + ["devices", "batches", "clocks", "states"]))
     }
 
     @Test("each stream has a table with its columns and types", arguments: SensorStream.builtIn)
