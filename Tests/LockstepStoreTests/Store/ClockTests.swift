@@ -152,6 +152,12 @@ struct ClockTests {
         }
         try store.write(estimates(1000))
         try store.mergeLogs()
+        // Each device has a page of older ones.
+        try store.database.execute(
+            """
+            INSERT INTO merged_clocks SELECT device_id, collector, epoch, turn + 1000, segment, offset, skew, bound, skew_bound
+            FROM merged_clocks CROSS JOIN log_turns WHERE turn <= 60
+            """)
         try store.database.checkpoint(truncate: true)
         try store.write(estimates(2000))
         // 500 rows of about 60 bytes.
