@@ -24,7 +24,12 @@ extension SQLiteStore {
             changes[position].ledger.recordMessage(at: time.microseconds)
         }
         for entry in group.transitions {
-            try lifecycle.write(entry.transition, of: devices.id(of: entry.device, in: database))
+            let id = try devices.id(of: entry.device, in: database)
+            if entry.transition.seq == 1, group.lifecycles[entry.device]?.last == entry.transition {
+                changes[changes.position(of: id, entry.device)].firstTransition = entry.transition
+            } else {
+                try lifecycle.write(entry.transition, of: id)
+            }
         }
         // A device may be in both: its snapshot is newer.
         for entry in group.evidence {
@@ -36,9 +41,7 @@ extension SQLiteStore {
             evidence[Int(id)] = snapshot.evidenceTime?.microseconds
             changes[changes.position(of: id, device)].snapshot = snapshot
         }
-        for clock in group.clocks {
-            try clocks.write(clock, of: devices.id(of: clock.device, in: database))
-        }
+        try write(group.clocks)
         try insertBatchNumbers(of: group, runs)
         try rejected.write(group.rejected)
         try observe(group)
@@ -117,14 +120,21 @@ extension SQLiteStore {
     /// Writes the changes that the current transaction made to a device.
     func write(_ changes: DeviceChanges) throws(SQLiteError) {
         let device = changes.id
-        if !devices.added.isEmpty, devices.added.contains(device), let time = changes.firstSeen {
+        var ledger = changes.ledger
+        if let snapshot = changes.snapshot {
+            // A later part of the transaction may have replaced it.
+            if let first = changes.firstTransition, first != snapshot.last { try lifecycle.write(first, of: device) }
+            if snapshot.last?.seq != 1 { try lifecycle.keepFirst(of: device) }
+            // The row is rewritten anyway, so it gets the times of messages as well, and the log needs no change for them.
+            try devices.write(snapshot, of: device, firstSeen: changes.firstSeen, lastSeen: ledger.lastSeen)
+            ledger.lastSeen = nil
+        } else if !devices.added.isEmpty, devices.added.contains(device), let time = changes.firstSeen {
             try devices.setFirstSeen(time, of: device)
         }
-        if let snapshot = changes.snapshot { try devices.write(snapshot, of: device) }
-        guard !changes.ledger.isEmpty else { return }
-        var change: LedgerChange? = changes.ledger
+        guard !ledger.isEmpty else { return }
+        var change: LedgerChange? = ledger
         var numbers: [Int] = []
-        for (epoch, batches) in changes.ledger.batches {
+        for (epoch, batches) in ledger.batches {
             let scope = scopes.scope(of: changes.device, device: device, epoch: epoch)
             numbers.append(scope.number)
             let epoch = try epochs.id(of: scope, in: database)
@@ -135,7 +145,7 @@ extension SQLiteStore {
         }
         if change != nil { try logs[activeLog].append(change, epoch: 0, batches: nil, device: device) }
         logs[activeLog].updateIndex(of: device) { content in
-            content.add(changes.ledger)
+            content.add(ledger)
             for number in numbers { content.add(scope: number) }
         }
     }

@@ -31,14 +31,14 @@ extension SQLiteStore {
         do { try mergeSlice() } catch { hasMergeFailed = true }
     }
 
-    /// Merges the logs unless they hold many rows. The store is not used afterwards.
+    /// Merges the logs unless they hold many rows, or rows of many devices. The store is not used afterwards.
     public func close() {
         guard !database.isInTransaction else { return }
         // If it fails, the rows stay in the log: the next collector merges them.
-        let mergingRows = merge == nil ? 0 : logs[activeLog.other].index.rows
-        if logs[activeLog].index.rows + mergingRows <= Self.maxRowsAtStop {
-            try? mergeLogs()
-        }
+        let indexes = LogNumber.allCases.map { logs[$0].index }
+        let rows = indexes.reduce(0) { $0 + $1.rows }
+        let devices = indexes.reduce(0) { $0 + $1.deviceCount }
+        if rows <= Self.maxRowsAtStop && devices <= Self.maxDevicesAtStop { try? mergeLogs() }
     }
 
     /// Merges all rows of both logs.
@@ -51,6 +51,8 @@ extension SQLiteStore {
 
     /// The maximum number of rows to merge at the stop. Merging more would delay the stop, and readers see all rows anyway.
     private static let maxRowsAtStop = 20_000
+    /// The maximum number of devices to merge at the stop. A merge rewrites at least a page for each of them.
+    private static let maxDevicesAtStop = 1000
 
     private var needsCheckpoint: Bool { database.logPages >= Self.checkpointLogPages && !hasTriedCheckpoint }
 
@@ -105,7 +107,7 @@ extension SQLiteStore {
         // A checkpoint that copied the whole log makes the next writer start it again.
         if database.logPages < pages { hasTriedCheckpoint = false }
         for device in merge?.lastMerged ?? [] {
-            for stream in index.devices[Int(device)]?.streams ?? [] {
+            for stream in index.devices[Int(device)]?.streams ?? [] where stream.table != ClockLog.table {
                 tables[stream.table].didMerge(stream.newest, device: device)
             }
         }

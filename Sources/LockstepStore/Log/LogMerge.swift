@@ -23,6 +23,7 @@ struct LogMerge {
     /// The statement that merges the rows of a device in one turn, by the index of the table.
     private let mergeRows: [SQLiteStatement?]
     private let streamIDs: [Int64]
+    private let mergeClocks: SQLiteStatement
     private let updateDevice: SQLiteStatement
     private let raiseFirstDevice: SQLiteStatement
 
@@ -48,6 +49,7 @@ struct LogMerge {
         }
         mergeRows = statements
         self.streamIDs = streamIDs
+        mergeClocks = try database.prepare(ClockLog.mergeSQL(log), persistent: true)
         updateDevice = try database.prepare(
             """
             UPDATE merged_devices SET
@@ -104,7 +106,7 @@ struct LogMerge {
             if next == devices.count { step = .clearing(0) }
         case .clearing(let position):
             lastMerged = []
-            let tables = LogShape.allCases.map { $0.table(of: log) } + [log.changesTable]
+            let tables = LogShape.allCases.map { $0.table(of: log) } + [log.clocksTable, log.changesTable]
             let isLast = position == tables.count - 1
             try database.transaction {
                 // Without a condition, SQLite frees the pages and does not read the rows.
@@ -120,9 +122,13 @@ struct LogMerge {
 
     private func merge(_ content: LogIndex.Device, of device: Int64, evidence: Int64?) throws(SQLiteError) {
         for stream in content.streams {
-            guard let statement = mergeRows[stream.table] else { continue }
+            let isClock = stream.table == ClockLog.table
+            guard let statement = isClock ? mergeClocks : mergeRows[stream.table] else { continue }
             for turn in stream.turns {
-                let keys = LogKey.range(turn: turn, stream: streamIDs[stream.table], device: device)
+                let keys =
+                    isClock
+                    ? ClockLog.keys(turn: turn, device: device)
+                    : LogKey.range(turn: turn, stream: streamIDs[stream.table], device: device)
                 try statement.bind(keys.lowerBound, at: 1)
                 try statement.bind(keys.upperBound, at: 2)
                 try statement.run()

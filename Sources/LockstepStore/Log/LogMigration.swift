@@ -23,6 +23,17 @@ enum LogMigration {
             """)
     }
 
+    /// Renames the tables of clocks and states of schema 7, because not all of their rows are in them from now on.
+    static func renameLedgers(in database: SQLiteDatabase) throws {
+        // Without this, renaming a table would also rename it in views.
+        try database.execute("PRAGMA legacy_alter_table = ON")
+        defer { try? database.execute("PRAGMA legacy_alter_table = OFF") }
+        for table in ["clocks", "states"] { try database.execute("ALTER TABLE \(table) RENAME TO merged_\(table)") }
+        try ClockLog.addTables(to: database)
+        // A reader may look at the store before its views are updated.
+        for view in [ClockLog.view, statesView] { try database.execute(view.create) }
+    }
+
     private static func replace(_ shape: LogShape, of log: LogNumber, in database: SQLiteDatabase) throws {
         let table = shape.table(of: log)
         let old = "old_\(table)"

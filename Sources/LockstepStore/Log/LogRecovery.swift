@@ -23,7 +23,7 @@ struct LogRecovery {
         isMerging = try database.integer("SELECT first_device FROM logs WHERE log = \(log.rawValue)") > 0
         let turns =
             LogShape.allCases.map { LogKey.lastTurnSQL(of: $0.table(of: log)) }
-            + ["(SELECT max(turn) FROM \(log.changesTable))"]
+            + [LogKey.lastTurnSQL(of: log.clocksTable), "(SELECT max(turn) FROM \(log.changesTable))"]
         for turn in turns { lastTurn = max(lastTurn, try database.integer("SELECT \(turn)")) }
         var epochs: [Int64: Scope] = [:]
         for (id, epoch) in lastTurn > 0 ? try EpochTable.epochs(in: database) : [:] {
@@ -33,6 +33,7 @@ struct LogRecovery {
         guard lastTurn > 0 else { return }
         for shape in LogShape.allCases { try readSamples(shape.table(of: log), log, tables, in: database) }
         try readChanges(log, in: database)
+        try readClocks(log, in: database)
         index.commit()
     }
 
@@ -97,6 +98,16 @@ struct LogRecovery {
                 if let scope { content.add(scope: scope.number) }
             }
             if let scope, let range = batchRange(select, at: 2) { insert(range, of: scope) }
+        }
+    }
+
+    private mutating func readClocks(_ log: LogNumber, in database: SQLiteDatabase) throws(SQLiteError) {
+        let select = try database.prepare(
+            "SELECT turn, device_id, t FROM \(log.clocksTable) WHERE \(log.isVisible()) ORDER BY id")
+        while try select.step() {
+            let time = select.int64(at: 2)
+            let segment = LogIndex.Segment(first: time, last: time, turn: select.int64(at: 0))
+            index.add(segment, count: 1, of: ClockLog.table, device: select.int64(at: 1))
         }
     }
 

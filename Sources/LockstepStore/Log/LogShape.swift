@@ -10,6 +10,9 @@ enum LogNumber: Int64, CaseIterable {
     /// The table of changes that are not rows: counters and batch numbers.
     var changesTable: String { "log\(rawValue)_changes" }
 
+    /// The table of estimates of devices' clocks.
+    var clocksTable: String { "log\(rawValue)_clocks" }
+
     /// The table of the times in each few turns.
     var spansTable: String { "log\(rawValue)_spans" }
 

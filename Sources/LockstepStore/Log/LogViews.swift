@@ -44,7 +44,7 @@ extension SensorStream {
     }
 }
 
-/// The views of devices and batch numbers.
+/// The views of devices, batch numbers, clocks and states.
 let ledgerViews = [
     View(
         name: "devices",
@@ -86,7 +86,29 @@ let ledgerViews = [
             FROM merged_batches
             \(LogNumber.allCases.flatMap(recentBatches).map { "UNION ALL " + $0 }.joined(separator: "\n"))
             """),
+    ClockLog.view,
+    statesView,
 ]
+
+/// The view of life-cycle transitions. The first one of a device is in its row of `merged_devices` until the second one
+/// replaces it there.
+let statesView = View(
+    name: "states",
+    select: """
+        -- One row per change of a device's life-cycle state. See also the view v_states.
+        SELECT device_id,
+            seq, -- number of the change, from 1
+            state, -- new state: active, inactive, background, resumed, terminated
+            since, -- time of the change, in µs since 1970-01-01 UTC
+            previous, -- previous state; NULL for the first change
+            reason -- foreground, background, connection-lost, silent, live-sample, settled, ...
+        FROM merged_states
+        UNION ALL
+        SELECT device_id, state_seq, state, since, previous, reason FROM merged_devices AS device
+        WHERE state_seq = 1 AND NOT EXISTS (
+            SELECT 1 FROM merged_states AS state WHERE state.device_id = device.device_id AND seq = 1
+        )
+        """)
 
 private func recentFigures(_ log: LogNumber) -> [String] {
     let samples = LogShape.allCases.map { shape in

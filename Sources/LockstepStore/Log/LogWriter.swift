@@ -22,6 +22,7 @@ struct LogWriter {
     private var spans: LogSpans
     private let inserts: LogShapeInserts
     private let insertChange: SQLiteStatement
+    private let insertClock: SQLiteStatement
 
     init(_ number: LogNumber, in database: SQLiteDatabase) throws(SQLiteError) {
         self.number = number
@@ -35,6 +36,7 @@ struct LogWriter {
                 (turn, device_id, epoch_id, first, last, seen, last_t, samples, duplicates, conflicts)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, persistent: true)
+        insertClock = try database.prepare(ClockLog.insertSQL(number), persistent: true)
     }
 
     /// Whether the log has no rows and no changes.
@@ -118,6 +120,22 @@ struct LogWriter {
         try insertChange.bind(change?.duplicates, at: 9)
         try insertChange.bind(change?.conflicts, at: 10)
         try insertChange.run()
+    }
+
+    /// Appends an estimate of a device's clock that no table or log contains.
+    /// - Parameter epoch: the id of its epoch.
+    mutating func append(_ point: ClockPoint, epoch: Int64, device: Int64) throws(SQLiteError) {
+        if rowsInTurn >= maxRowsInTurn { try startTurn() }
+        let turn = try beginTurn()
+        try insertClock.bind(ClockLog.key(turn: turn, device: device, row: rowsInTurn), at: 1)
+        try insertClock.bind(epoch, at: 2)
+        try insertClock.bind(point.collector.rawValue, at: 3)
+        try point.bind(to: insertClock, from: 4)
+        try insertClock.run()
+        rowsInTurn += 1
+        let time = point.time.microseconds
+        index.add(
+            LogIndex.Segment(first: time, last: time, turn: turn), count: 1, of: ClockLog.table, device: device)
     }
 
     /// Keeps the changes of the current transaction.

@@ -15,38 +15,77 @@ extension StoreReader {
     ) throws(StoreError) -> [ClockPoint] {
         try reading {
             guard let id = try id(of: device) else { return [] }
+            let recent = try recentClocks(of: id)
             let choice = try database.prepare(
-                "SELECT collector FROM clocks WHERE device_id = ? GROUP BY collector ORDER BY count(*) DESC, collector")
+                "SELECT collector, count(*) FROM merged_clocks WHERE device_id = ? GROUP BY collector")
             try choice.bind(id, at: 1)
-            guard try choice.step(), let collector = choice.text(at: 0) else { return [] }
+            var counts: [CollectorID: Int64] = [:]
+            while try choice.step() {
+                if let name = choice.text(at: 0) { counts[CollectorID(unchecked: name)] = choice.int64(at: 1) }
+            }
+            for point in recent { counts[point.collector, default: 0] += 1 }
+            // The first one of those with the most.
+            let chosen = counts.min { ($1.value, $0.key.rawValue) < ($0.value, $1.key.rawValue) }
+            guard let collector = chosen?.key else { return [] }
             let first = from.map { $0.microseconds - Self.clockMargin } ?? .min
             let last = to.map { $0.microseconds + Self.clockMargin } ?? .max
-            let select = try database.prepare(
-                """
-                SELECT collector, t, segment, offset, skew, bound, skew_bound FROM clocks
-                WHERE device_id = ?1 AND collector = ?2 AND (t BETWEEN ?3 AND ?4
-                    OR t = (SELECT max(t) FROM clocks WHERE device_id = ?1 AND collector = ?2 AND t < ?3)
-                    OR t = (SELECT min(t) FROM clocks WHERE device_id = ?1 AND collector = ?2 AND t > ?4))
-                ORDER BY t
-                """)
-            try select.bind(id, at: 1)
-            try select.bind(collector, at: 2)
-            try select.bind(first, at: 3)
-            try select.bind(last, at: 4)
-            var points: [ClockPoint] = []
-            while try select.step() { points.append(clockPoint(select, at: 0)) }
-            return points
+            let points =
+                try mergedClocks(of: id, collector, first, last) + recent.filter { $0.collector == collector }
+            let times = points.map(\.time.microseconds)
+            let before = times.filter { $0 < first }.max()
+            let after = times.filter { $0 > last }.min()
+            return points.filter { point in
+                let time = point.time.microseconds
+                return (time >= first && time <= last) || time == before || time == after
+            }.sorted { $0.time < $1.time }
         }
+    }
+
+    /// Returns the estimates of a device in the table in a time range, and the nearest ones before and after it.
+    private func mergedClocks(
+        of device: Int64, _ collector: CollectorID, _ first: Int64, _ last: Int64
+    ) throws(SQLiteError) -> [ClockPoint] {
+        let select = try database.prepare(
+            """
+            SELECT collector, t, segment, offset, skew, bound, skew_bound FROM merged_clocks
+            WHERE device_id = ?1 AND collector = ?2 AND (t BETWEEN ?3 AND ?4
+                OR t = (SELECT max(t) FROM merged_clocks WHERE device_id = ?1 AND collector = ?2 AND t < ?3)
+                OR t = (SELECT min(t) FROM merged_clocks WHERE device_id = ?1 AND collector = ?2 AND t > ?4))
+            """)
+        try select.bind(device, at: 1)
+        try select.bind(collector.rawValue, at: 2)
+        try select.bind(first, at: 3)
+        try select.bind(last, at: 4)
+        var points: [ClockPoint] = []
+        while try select.step() { points.append(clockPoint(select, at: 0)) }
+        return points
+    }
+
+    /// Returns the estimates of a device in the logs.
+    private func recentClocks(of device: Int64) throws(SQLiteError) -> [ClockPoint] {
+        let select = try database.prepare(ClockLog.selectSQL(ofDevice: true))
+        try select.bind(device, at: 1)
+        var points: [ClockPoint] = []
+        while try select.step() { points.append(clockPoint(select, at: 1)) }
+        return points
     }
 
     /// Returns the newest estimate of the clock of each device that has any, ordered by group and device.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func newestClocks() throws(StoreError) -> [(device: DeviceAddress, point: ClockPoint)] {
         try reading {
+            // One scan of the logs is faster than a search for each device.
+            var recent: [Int64: ClockPoint] = [:]
+            let scan = try database.prepare(ClockLog.selectSQL(ofDevice: false))
+            while try scan.step() {
+                let (id, point) = (scan.int64(at: 0), clockPoint(scan, at: 1))
+                recent[id] = newer(recent[id], point)
+            }
             let select = try newestClockStatement()
             var clocks: [(device: DeviceAddress, point: ClockPoint)] = []
             for device in try numberedDevices() {
-                if let point = try newestClock(select, of: device.id) { clocks.append((device.address, point)) }
+                let merged = try newestClock(select, of: device.id)
+                if let point = newer(merged, recent[device.id]) { clocks.append((device.address, point)) }
             }
             return clocks
         }
@@ -54,14 +93,14 @@ extension StoreReader {
 
     /// Returns the newest estimate of a device's clock, or nil if there is none.
     func newestClock(of device: Int64) throws(SQLiteError) -> ClockPoint? {
-        try newestClock(try newestClockStatement(), of: device)
+        try recentClocks(of: device).reduce(try newestClock(try newestClockStatement(), of: device)) { newer($0, $1) }
     }
 
     /// The newest one by the collector's clock, because the device's clock may have been set back.
     private func newestClockStatement() throws(SQLiteError) -> SQLiteStatement {
         try database.prepare(
             """
-            SELECT collector, t, segment, offset, skew, bound, skew_bound, max(t - offset) FROM clocks
+            SELECT collector, t, segment, offset, skew, bound, skew_bound, max(t - offset) FROM merged_clocks
             WHERE device_id = ?
             """)
     }
@@ -71,6 +110,12 @@ extension StoreReader {
         try select.bind(device, at: 1)
         return try select.step() && select.text(at: 0) != nil ? clockPoint(select, at: 0) : nil
     }
+}
+
+/// Returns the newer of two estimates by the collector's clock.
+private func newer(_ first: ClockPoint?, _ second: ClockPoint?) -> ClockPoint? {
+    guard let first, let second else { return first ?? second }
+    return second.time - second.offset > first.time - first.offset ? second : first
 }
 
 /// Reads an estimate from the columns `column` and following of the current row.

@@ -21,6 +21,7 @@ enum StoreSchema {
         { database in try database.execute(ClockTable.create) },
         { database in for table in eventTables { try database.execute(table) } },
         { database in try LogMigration.addKeys(to: database) },
+        { database in try LogMigration.renameLedgers(in: database) },
     ])
 
     /// Migrates schema 3, in which each row was written to the table of its stream at once.

@@ -1,8 +1,9 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table `clocks` of estimates of devices' clocks.
+/// The table `merged_clocks` of estimates of devices' clocks, and those in the logs.
 struct ClockTable {
+    /// The statement that creates the table, as of schema 5.
     static let create = """
         CREATE TABLE clocks (
             -- Estimates of devices' clocks, linear in between. See docs/clock.md and the view v_clocks.
@@ -20,27 +21,93 @@ struct ClockTable {
         """
 
     private let insert: SQLiteStatement
+    private let find: SQLiteStatement
+    private let findInLog: LogPair<SQLiteStatement>
 
     init(in database: SQLiteDatabase) throws(SQLiteError) {
         insert = try database.prepare(
             """
-            INSERT OR IGNORE INTO clocks (device_id, collector, epoch, t, segment, offset, skew, bound, skew_bound)
+            INSERT OR IGNORE INTO merged_clocks
+                (device_id, collector, epoch, t, segment, offset, skew, bound, skew_bound)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, persistent: true)
+        find = try database.prepare(
+            "SELECT 1 FROM merged_clocks WHERE device_id = ? AND collector = ? AND epoch = ? AND t = ?",
+            persistent: true)
+        let first = try database.prepare(ClockLog.findSQL(.first), persistent: true)
+        let second = try database.prepare(ClockLog.findSQL(.second), persistent: true)
+        findInLog = LogPair { $0 == .first ? first : second }
     }
 
-    /// Writes an estimate of the device with id `device`.
+    /// Writes an estimate of the device with id `device` to the table, unless the table contains it.
     func write(_ clock: DeviceClock, of device: Int64) throws(SQLiteError) {
-        let point = clock.point
         try insert.bind(device, at: 1)
-        try insert.bind(point.collector.rawValue, at: 2)
+        try insert.bind(clock.point.collector.rawValue, at: 2)
         try insert.bind(clock.epoch.rawValue, at: 3)
-        try insert.bind(point.time.microseconds, at: 4)
-        try insert.bind(point.segment.microseconds, at: 5)
-        try insert.bind(point.offset, at: 6)
-        try insert.bind(Double(point.skew) / 1000, at: 7)
-        try insert.bind(point.bound, at: 8)
-        try insert.bind(Double(point.skewBound) / 1000, at: 9)
+        try clock.point.bind(to: insert, from: 4)
         try insert.run()
+    }
+
+    /// Returns whether the table contains an estimate of the device with id `device`.
+    func contains(_ clock: DeviceClock, of device: Int64) throws(SQLiteError) -> Bool {
+        defer { find.reset() }
+        try find.bind(device, at: 1)
+        try find.bind(clock.point.collector.rawValue, at: 2)
+        try find.bind(clock.epoch.rawValue, at: 3)
+        try find.bind(clock.point.time.microseconds, at: 4)
+        return try find.step()
+    }
+
+    /// Returns whether a turn of a log contains an estimate of the device with id `device`.
+    /// - Parameter epoch: the id of its epoch.
+    func contains(
+        _ point: ClockPoint, epoch: Int64, of device: Int64, in log: LogNumber, turn: Int64
+    ) throws(SQLiteError) -> Bool {
+        let find = findInLog[log]
+        defer { find.reset() }
+        let keys = ClockLog.keys(turn: turn, device: device)
+        try find.bind(keys.lowerBound, at: 1)
+        try find.bind(keys.upperBound, at: 2)
+        try find.bind(epoch, at: 3)
+        try find.bind(point.collector.rawValue, at: 4)
+        try find.bind(point.time.microseconds, at: 5)
+        return try find.step()
+    }
+}
+
+extension ClockPoint {
+    /// Binds the columns of the estimate from `t` on to the parameters from `first` on.
+    func bind(to statement: SQLiteStatement, from first: Int) throws(SQLiteError) {
+        try statement.bind(time.microseconds, at: first)
+        try statement.bind(segment.microseconds, at: first + 1)
+        try statement.bind(offset, at: first + 2)
+        try statement.bind(Double(skew) / 1000, at: first + 3)
+        try statement.bind(bound, at: first + 4)
+        try statement.bind(Double(skewBound) / 1000, at: first + 5)
+    }
+}
+
+extension SQLiteStore {
+    /// Appends the estimates that are not stored yet to the log.
+    func write(_ estimates: [DeviceClock]) throws(SQLiteError) {
+        var resolved: [(device: Int64, index: Int)] = []
+        for (index, clock) in estimates.enumerated() {
+            resolved.append((try devices.id(of: clock.device, in: database), index))
+        }
+        // In the order of their keys, so that SQLite appends them.
+        resolved.sort { $0 < $1 }
+        for (device, index) in resolved { try write(estimates[index], of: device) }
+    }
+
+    private func write(_ clock: DeviceClock, of device: Int64) throws(SQLiteError) {
+        guard device <= LogKey.maxDevice else { return try clocks.write(clock, of: device) }
+        // A retained presence is received again after each connect.
+        guard try !clocks.contains(clock, of: device) else { return }
+        let scope = scopes.scope(of: clock.device, device: device, epoch: clock.epoch)
+        let epoch = try epochs.id(of: scope, in: database)
+        let time = clock.point.time.microseconds
+        for (log, turn) in turns(time...time, of: ClockLog.table, device: device)
+        where try clocks.contains(clock.point, epoch: epoch, of: device, in: log, turn: turn) { return }
+        try logs[activeLog].append(clock.point, epoch: epoch, device: device)
     }
 }

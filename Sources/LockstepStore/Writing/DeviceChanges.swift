@@ -13,6 +13,8 @@ struct DeviceChanges {
     var ledger = LedgerChange()
     /// The new life-cycle snapshot, or nil if it did not change in more than its evidence time.
     var snapshot: LifecycleSnapshot?
+    /// The first transition of the device, if it is to be written with a snapshot only.
+    var firstTransition: LifecycleTransition?
 
     init(_ device: DeviceAddress, id: Int64) {
         self.device = device

@@ -26,7 +26,8 @@ struct DeviceTable {
         updateState = try database.prepare(
             """
             UPDATE merged_devices SET state = ?2, since = ?3, previous = ?4, reason = ?5, state_seq = ?6, session = ?7,
-                phase = ?8, rests_on = ?9, session_epoch = ?10
+                phase = ?8, rests_on = ?9, session_epoch = ?10,
+                first_seen = ifnull(first_seen, ?11), last_seen = ifnull(max(last_seen, ?12), ifnull(last_seen, ?12))
             WHERE device_id = ?1
             """, persistent: true)
         setFirstSeen = try database.prepare(
@@ -55,9 +56,16 @@ struct DeviceTable {
     }
 
     /// Writes the life-cycle snapshot of the device with id `device`.
-    func write(_ snapshot: LifecycleSnapshot, of device: Int64) throws(SQLiteError) {
+    /// - Parameters:
+    ///   - firstSeen: the time of the first message of the transaction, for a device without an earlier message.
+    ///   - lastSeen: the time of the last message in µs since 1970, or nil to keep the stored time.
+    func write(
+        _ snapshot: LifecycleSnapshot, of device: Int64, firstSeen: Timestamp?, lastSeen: Int64?
+    ) throws(SQLiteError) {
         try updateState.bind(device, at: 1)
         try bind(snapshot, to: updateState, from: 2)
+        try updateState.bind(firstSeen?.microseconds, at: 11)
+        try updateState.bind(lastSeen, at: 12)
         try updateState.run()
     }
 

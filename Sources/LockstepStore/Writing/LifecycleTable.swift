@@ -1,18 +1,27 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table `states` of life-cycle transitions, and the life-cycle snapshots in `merged_devices`.
+/// The table `merged_states` of life-cycle transitions, and the life-cycle snapshots in `merged_devices`.
+///
+/// The first transition of a device is only in its snapshot. So a new device has one row less.
 struct LifecycleTable {
     private let insert: SQLiteStatement
+    private let insertFirst: SQLiteStatement
     private let select: SQLiteStatement
 
     init(in database: SQLiteDatabase) throws(SQLiteError) {
         // A transition is written again if it is unknown whether the first commit succeeded.
         insert = try database.prepare(
             """
-            INSERT INTO states (device_id, seq, state, since, previous, reason) VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO merged_states (device_id, seq, state, since, previous, reason) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET state = excluded.state, since = excluded.since, previous = excluded.previous,
                 reason = excluded.reason
+            """, persistent: true)
+        insertFirst = try database.prepare(
+            """
+            INSERT OR IGNORE INTO merged_states (device_id, seq, state, since, previous, reason)
+            SELECT device_id, state_seq, state, since, previous, reason FROM merged_devices
+            WHERE device_id = ? AND state_seq = 1
             """, persistent: true)
         select = try database.prepare(
             """
@@ -31,6 +40,13 @@ struct LifecycleTable {
         try insert.bind(transition.from?.rawValue, at: 5)
         try insert.bind(transition.reason, at: 6)
         try insert.run()
+    }
+
+    /// Writes the first transition of the device with id `device`, if it is only in its snapshot. Call it before another
+    /// transition replaces it there.
+    func keepFirst(of device: Int64) throws(SQLiteError) {
+        try insertFirst.bind(device, at: 1)
+        try insertFirst.run()
     }
 
     /// Returns the snapshots of all devices.

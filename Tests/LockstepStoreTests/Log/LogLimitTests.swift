@@ -138,7 +138,7 @@ struct LogLimitTests {
             store.performMaintenance()
             slices += 1
         }
-        #expect(slices == 4)
+        #expect(slices == 5)
         #expect(try store.database.rows("SELECT first_seen - \(start), last_seen - \(start) FROM devices") == ["1|2"])
         // Neither log contains anything: merging them does nothing.
         try store.mergeLogs()

@@ -36,7 +36,7 @@ struct MergeReaderTests {
             }
             #expect(try old.content(of: MergeWorkload.streams).difference(from: before) == nil, "slice \(slices)")
         }
-        #expect(slices == MergeWorkload.deviceCount + 3)
+        #expect(slices == MergeWorkload.deviceCount + 4)
         try work.store.database.checkpoint()
         #expect(try old.content(of: MergeWorkload.streams).difference(from: before) == nil)
         while try open.step() { rows += 1 }

@@ -21,8 +21,8 @@ struct MergeWorkload {
         get throws { try store.database.content(of: Self.streams).difference(from: model.content) }
     }
 
-    /// Returns a group with new samples of every device, a repeated batch, a conflict, a report of dropped batches and a
-    /// heartbeat.
+    /// Returns a group with new samples of every device, a repeated batch, a conflict, a report of dropped batches, a
+    /// heartbeat, and estimates of clocks of which one is repeated in the next group.
     static func group(_ number: Int64) -> IngestGroup {
         var group = IngestGroup()
         for index in 0..<deviceCount {
@@ -39,6 +39,12 @@ struct MergeWorkload {
             DroppedBatches(device: device("d0"), epoch: epoch("e"), ranges: [number * 10 + 7...number * 10 + 7])
         ]
         group.seen = [device("d3"): time(2_000_000 + number)]
+        group.clocks = [("d3", number), ("d1", number), ("d3", max(0, number - 1))].map { name, number in
+            let point = ClockPoint(
+                collector: CollectorID(unchecked: "main"), time: time(number), segment: time(0), offset: number,
+                skew: -1234, bound: 56, skewBound: 789)
+            return DeviceClock(device: device(name), epoch: epoch("e"), point: point)
+        }
         return group
     }
 

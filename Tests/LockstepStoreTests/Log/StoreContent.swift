@@ -13,6 +13,8 @@ struct StoreContent: Equatable {
     var batches: [String: SequenceSet] = [:]
     /// The lines `device|stream|t|received`, ordered.
     var conflicts = ""
+    /// The lines `device|t|offset|skew` of estimates of clocks, ordered.
+    var clocks = ""
 
     /// Returns a description of the first difference from the expected content, or nil if there is none.
     func difference(from expected: StoreContent) -> String? {
@@ -21,6 +23,7 @@ struct StoreContent: Equatable {
         }
         if let difference = Self.difference(devices, expected.devices) { return "devices: \(difference)" }
         if let difference = Self.difference(conflicts, expected.conflicts) { return "conflicts: \(difference)" }
+        if let difference = Self.difference(clocks, expected.clocks) { return "clocks: \(difference)" }
         guard batches != expected.batches else { return nil }
         let keys = Set(batches.keys).union(expected.batches.keys).sorted()
         let key = keys.first { batches[$0] != expected.batches[$0] } ?? ""
@@ -60,6 +63,11 @@ extension SQLiteDatabase {
             """
             SELECT device || '|' || stream || '|' || (t - \(start)) || '|' || received AS line
             FROM conflicts JOIN merged_devices USING (device_id) ORDER BY line
+            """)
+        content.clocks = try lines(
+            """
+            SELECT device || '|' || (t - \(start)) || '|' || offset || '|' || skew AS line
+            FROM clocks JOIN merged_devices USING (device_id) ORDER BY line
             """)
         let select = try prepare("SELECT device, epoch, first, last FROM batches JOIN merged_devices USING (device_id)")
         while try select.step() {

@@ -26,6 +26,7 @@ struct StoreModel {
     private var samples: [Series: [Int64: [Double]]] = [:]
     private var conflicts: Set<Conflict> = []
     private var devices: [String: Figures] = [:]
+    private var clocks: Set<DeviceClock> = []
     private var received: [DeviceEpoch: SequenceSet] = [:]
     private var dropped: [DeviceEpoch: SequenceSet] = [:]
     /// The lines of each series. Formatting is slow in debug builds, so only changed series are formatted again.
@@ -48,6 +49,7 @@ struct StoreModel {
             recordMessage(from: device, at: time)
             result.devices[device, default: .init()] += .init()
         }
+        clocks.formUnion(group.clocks)
         for entry in group.dropped {
             let key = DeviceEpoch(device: entry.device, epoch: entry.epoch)
             dropped[key, default: []].formUnion(entry.ranges)
@@ -74,6 +76,10 @@ struct StoreModel {
         }.joined(separator: "\n")
         content.conflicts = conflicts.map { "\($0.device)|\($0.stream)|\($0.time - start)|\($0.values)" }.sorted()
             .joined(separator: "\n")
+        content.clocks = clocks.map { clock in
+            "\(clock.device.device)|\(clock.point.time.microseconds - start)|\(clock.point.offset)"
+                + "|\(Double(clock.point.skew) / 1000)"
+        }.sorted().joined(separator: "\n")
         for (key, numbers) in received where !numbers.isEmpty {
             content.batches["\(key.device.device) \(key.epoch)"] = numbers
         }

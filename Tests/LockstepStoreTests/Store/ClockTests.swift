@@ -71,4 +71,96 @@ struct ClockTests {
         try store.write(group([point(10_000, offset: 9000), point(2000, offset: 500)]))
         #expect(try StoreReader(path: path).newestClocks().map(\.point.offset) == [500])
     }
+
+    @Test("are shown once while they are in both logs and the table")
+    func merging() throws {
+        var options = SQLiteStore.Options()
+        options.survivesPowerLoss = false
+        let store = try SQLiteStore(path: path, options: options)
+        let points = (1...6).map { point($0 * 1000, offset: $0, collector: $0 % 2 == 0 ? "a" : "b") }
+        func check(_ count: Int) throws {
+            let reader = try StoreReader(path: path)
+            let expected = points.prefix(count)
+            #expect(try reader.database.integer("SELECT count(*) FROM clocks") == Int64(count))
+            // Those of "b" if there are more of them, and otherwise those of "a".
+            let collector = count % 2 == 0 ? "a" : "b"
+            let chosen = expected.filter { $0.collector.rawValue == collector }
+            #expect(try reader.clockPoints(of: device("one")) == chosen)
+            // The nearest ones before and after a range, which may be in different tables.
+            #expect(
+                try reader.clockPoints(
+                    of: device("one"), from: Timestamp(microseconds: -4_000_000_000),
+                    to: Timestamp(microseconds: -4_000_000_000)) == Array(chosen.prefix(1)))
+            #expect(try reader.newestClocks().map(\.point) == Array(expected.suffix(1)))
+            #expect(try reader.newestClock(of: 1) == expected.last)
+        }
+        for count in 1...6 {
+            try store.write(group(Array(points.prefix(count))))
+            try check(count)
+            // All in a log; then in the table; then in the table and in one log, and in two logs.
+            if count == 2 { try store.mergeLogs() }
+            if count == 4 {
+                try store.startMerge(of: store.activeLog)
+                try store.mergeSlice(maxDuration: .zero)
+            }
+            try check(count)
+            try store.write(group(Array(points.prefix(count))))
+            try check(count)
+        }
+        try store.mergeLogs()
+        try check(6)
+        #expect(try store.database.integer("SELECT count(*) FROM merged_clocks") == 6)
+        let rest = "(SELECT count(*) FROM log1_clocks) + (SELECT count(*) FROM log2_clocks)"
+        #expect(try store.database.integer("SELECT \(rest)") == 0)
+    }
+
+    @Test("of a store with schema 7 are kept, and are not stored again")
+    func migration() throws {
+        do {
+            let store = try SQLiteStore(path: path)
+            try store.write(group([point(1000, offset: 1), point(2000, offset: 2)]))
+            try store.mergeLogs()
+            try store.database.execute(
+                """
+                DROP VIEW clocks;
+                DROP TABLE log1_clocks;
+                DROP TABLE log2_clocks;
+                PRAGMA legacy_alter_table = ON;
+                ALTER TABLE merged_clocks RENAME TO clocks;
+                DROP VIEW states;
+                ALTER TABLE merged_states RENAME TO states;
+                CREATE VIEW mine AS SELECT count(*) AS n FROM clocks;
+                PRAGMA user_version = 7
+                """)
+        }
+        let store = try SQLiteStore(path: path)
+        try store.write(group([point(2000, offset: 2), point(3000, offset: 3)]))
+        #expect(try StoreReader(path: path).clockPoints(of: device("one")).map(\.offset) == [1, 2, 3])
+        #expect(try store.database.integer("SELECT n FROM mine") == 3)
+        #expect(try store.database.integer("PRAGMA legacy_alter_table") == 0)
+    }
+
+    @Test("many estimates of a commit change few pages")
+    func pages() throws {
+        var options = SQLiteStore.Options()
+        options.survivesPowerLoss = false
+        let store = try SQLiteStore(path: path, options: options)
+        func estimates(_ time: Int64) -> IngestGroup {
+            var group = IngestGroup()
+            for index in 0..<500 { group.clocks += self.group([point(time, offset: 1)], of: "d\(index)").clocks }
+            return group
+        }
+        try store.write(estimates(1000))
+        try store.mergeLogs()
+        // Each device has a page of older ones.
+        try store.database.execute(
+            """
+            INSERT INTO merged_clocks SELECT device_id, collector, epoch, turn + 1000, segment, offset, skew, bound, skew_bound
+            FROM merged_clocks CROSS JOIN log_turns WHERE turn <= 60
+            """)
+        try store.database.checkpoint(truncate: true)
+        try store.write(estimates(2000))
+        // 500 rows of about 60 bytes.
+        #expect(store.database.logPages < 20)
+    }
 }

@@ -57,4 +57,60 @@ struct LifecycleTests {
             try store.database.rows("SELECT seq, previous, state, reason FROM v_states")
                 == ["1|-|active|foreground", "2|active|terminated|terminated"])
     }
+
+    private static let changes = [
+        LifecycleTransition(from: nil, to: .active, since: time(1), reason: "foreground", seq: 1),
+        LifecycleTransition(from: .active, to: .background, since: time(2), reason: "silent", seq: 2),
+        LifecycleTransition(from: .background, to: .resumed, since: time(3), reason: "live-sample", seq: 3),
+    ]
+
+    /// Returns a group with transitions and the snapshot after the last one.
+    private static func group(_ changes: some Sequence<LifecycleTransition>) -> IngestGroup {
+        var group = IngestGroup(
+            transitions: changes.map { DeviceTransition(device: device("one"), transition: $0) })
+        for change in changes { group.lifecycles[device("one")] = LifecycleSnapshot(last: change) }
+        return group
+    }
+
+    @Test(
+        "transitions are shown once, however they are divided into groups and transactions",
+        arguments: [
+            [[1], [1], [1]], [[1], [2]], [[2], [1]], [[1, 1], [1]], [[1], [1, 1]], [[1, 1, 1]], [[2, 1]], [[1, 2]],
+            [[3]],
+        ])
+    func divided(transactions: [[Int]]) throws {
+        let store = try newStore().store
+        var next = 0
+        for groups in transactions {
+            // The second time, it was unknown whether the first commit succeeded.
+            for attempt in 1...3 {
+                var end = next
+                for count in groups {
+                    try store.add(Self.group(Self.changes[end..<end + count]))
+                    end += count
+                }
+                guard attempt > 1 else {
+                    store.rollBack()
+                    continue
+                }
+                _ = try store.commit()
+                let stored = try StoreReader(path: store.path).transitions(of: device("one"))
+                #expect(stored == Array(Self.changes.prefix(end)))
+            }
+            next += groups.reduce(0, +)
+        }
+        #expect(try store.lifecycles()[device("one")]?.last == Self.changes.last)
+    }
+
+    @Test("the first transition of a device is in its row only, and a changed one replaces it")
+    func first() throws {
+        let store = try newStore().store
+        _ = try store.write(Self.group(Self.changes.prefix(1)))
+        let other = LifecycleTransition(from: nil, to: .terminated, since: time(4), reason: "end", seq: 1)
+        _ = try store.write(Self.group([other]))
+        #expect(try store.database.integer("SELECT count(*) FROM merged_states") == 0)
+        #expect(try StoreReader(path: store.path).transitions(of: device("one")) == [other])
+        _ = try store.write(IngestGroup(lifecycles: [device("one"): LifecycleSnapshot(session: 8)]))
+        #expect(try StoreReader(path: store.path).transitions(of: device("one")) == [other])
+    }
 }

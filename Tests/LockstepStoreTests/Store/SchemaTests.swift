@@ -12,16 +12,16 @@ struct SchemaTests {
         let store = try newStore().store
         let tables = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
         let base = [
-            "merged_devices", "states", "merged_batches", "dropped", "conflicts", "rejected", "streams", "clocks",
-            "events",
-            "deliveries", "rule_states",
+            "merged_devices", "merged_states", "merged_batches", "dropped", "conflicts", "rejected", "streams",
+            "merged_clocks", "events", "deliveries", "rule_states",
         ]
         let logs =
             ["logs", "log_turns", "log_streams", "log_epochs"]
-            + [1, 2].flatMap { log in ["narrow", "wide", "changes", "spans"].map { "log\(log)_\($0)" } }
+            + [1, 2].flatMap { log in ["narrow", "wide", "changes", "clocks", "spans"].map { "log\(log)_\($0)" } }
         #expect(tables.sorted() == (base + logs + SensorStream.builtIn.map { "merged_\($0.table)" }).sorted())
         let views = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'view'")
-        #expect(Set(views).isSuperset(of: SensorStream.builtIn.map(\.table) + ["devices", "batches"]))
+        #expect(
+            Set(views).isSuperset(of: SensorStream.builtIn.map(\.table) + ["devices", "batches", "clocks", "states"]))
     }
 
     @Test("each stream has a table with its columns and types", arguments: SensorStream.builtIn)

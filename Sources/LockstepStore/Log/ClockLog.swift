@@ -1,0 +1,120 @@
+import LockstepModel
+import LockstepSQLite
+
+/// The tables of the logs for estimates of devices' clocks.
+///
+/// Each device sends an estimate every 30 s. In the table keyed by (device, collector, epoch, time), each of them would
+/// rewrite a page of its own. They are appended to a log and merged with the samples.
+enum ClockLog {
+    /// The number by which a ``LogIndex`` knows the estimates. It is not the index of a stream's table.
+    static let table = -1
+    /// The stream in the keys of the estimates. They have tables of their own, so the streams of samples do not matter.
+    private static let stream: Int64 = 0
+
+    /// The columns of an estimate that are equal in the logs and in the table.
+    private static let values = ["t", "segment", "offset", "skew", "bound", "skew_bound"]
+
+    /// Creates the tables of the logs.
+    static func addTables(to database: SQLiteDatabase) throws {
+        for log in LogNumber.allCases {
+            try database.execute(
+                """
+                CREATE TABLE \(log.clocksTable) (
+                    -- Estimates of devices' clocks in order of commit. See the view clocks.
+                    id INTEGER PRIMARY KEY, -- turn, device and a number, so that rows are only appended
+                    \(LogKey.columnsSQL)
+                    epoch_id INTEGER NOT NULL,
+                    collector TEXT NOT NULL,
+                    t INTEGER NOT NULL,
+                    segment INTEGER NOT NULL,
+                    offset INTEGER NOT NULL,
+                    skew REAL NOT NULL,
+                    bound INTEGER NOT NULL,
+                    skew_bound REAL NOT NULL
+                )
+                """)
+        }
+    }
+
+    /// Returns the key of an estimate.
+    static func key(turn: Int64, device: Int64, row: Int) -> Int64 {
+        LogKey.first(turn: turn, stream: stream, device: device) + Int64(row)
+    }
+
+    /// Returns the keys that the estimates of a device in a turn can have.
+    static func keys(turn: Int64, device: Int64) -> ClosedRange<Int64> {
+        LogKey.range(turn: turn, stream: stream, device: device)
+    }
+
+    /// The statement that adds an estimate to a log: key, epoch, collector, and the other columns.
+    static func insertSQL(_ log: LogNumber) -> String {
+        """
+        INSERT INTO \(log.clocksTable) (id, epoch_id, collector, \(values.joined(separator: ", ")))
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    }
+
+    /// The statement that finds an estimate in a log, from its keys, epoch, collector and time.
+    static func findSQL(_ log: LogNumber) -> String {
+        "SELECT 1 FROM \(log.clocksTable) WHERE id BETWEEN ? AND ? AND epoch_id = ? AND collector = ? AND t = ?"
+    }
+
+    /// The statement that merges the estimates of a device in one turn, from their keys.
+    static func mergeSQL(_ log: LogNumber) -> String {
+        let columns = values.joined(separator: ", ")
+        return """
+            INSERT INTO merged_clocks (device_id, collector, epoch, \(columns))
+            SELECT clock.device_id, collector, epoch, \(columns)
+            FROM \(log.clocksTable) AS clock CROSS JOIN log_epochs USING (epoch_id) WHERE id BETWEEN ? AND ?
+            ON CONFLICT DO NOTHING
+            """
+    }
+
+    /// Returns a SELECT of the columns `device_id`, `collector`, `t`, `segment`, `offset`, `skew`, `bound` and
+    /// `skew_bound` of the estimates in the logs, of device `?1` or of all devices.
+    static func selectSQL(ofDevice: Bool) -> String {
+        LogNumber.allCases.map { log in
+            let columns = "clock.device_id, collector, \(values.joined(separator: ", "))"
+            guard ofDevice else {
+                return "SELECT \(columns) FROM \(log.clocksTable) AS clock WHERE \(log.isVisible())"
+            }
+            let keys = LogKey.rangeSQL(turn: "log_turns.turn", stream: "\(stream)", device: "?1")
+            return """
+                SELECT \(columns) FROM log_turns CROSS JOIN \(log.clocksTable) AS clock ON clock.id BETWEEN \(keys)
+                WHERE log_turns.turn <= \(LogKey.lastTurnSQL(of: log.clocksTable)) AND \(log.isVisible("?1"))
+                """
+        }.joined(separator: "\nUNION ALL\n")
+    }
+
+    /// The view with the documented name.
+    static var view: View {
+        let logs = LogNumber.allCases.map { log in
+            // As in the views of samples: the second range is used if a condition of the query sets the device.
+            let ofDevice = LogKey.rangeSQL(turn: "log_turns.turn", stream: "\(stream)", device: "clock.device_id")
+            return """
+                UNION ALL SELECT clock.device_id, collector, epoch, \(values.joined(separator: ", "))
+                FROM log_turns CROSS JOIN \(log.clocksTable) AS clock NOT INDEXED
+                    ON clock.id BETWEEN \(LogKey.rangeOfAllSQL(turn: "log_turns.turn", stream: stream))
+                    AND clock.id BETWEEN \(ofDevice) AND \(log.isVisible("+clock.device_id"))
+                CROSS JOIN log_epochs USING (epoch_id)
+                WHERE log_turns.turn <= \(LogKey.lastTurnSQL(of: log.clocksTable))
+                """
+        }
+        return View(
+            name: "clocks",
+            select: """
+                -- Estimates of devices' clocks, linear in between. See docs/clock.md and the view v_clocks.
+                SELECT device_id,
+                    collector, -- id of the collector whose clock is the reference
+                    epoch, -- epoch of the agent's outbox
+                    t, -- time of the estimate on the device's time line, in µs since 1970-01-01 UTC
+                    segment, -- time of the first estimate since a clock was stepped or a machine suspended
+                    offset, -- device's time minus collector's time, in µs
+                    skew, -- change of the offset, in ppm
+                    bound, -- largest possible error of the offset, in µs
+                    skew_bound -- largest possible error of the skew, in ppm
+                FROM merged_clocks
+                \(logs.joined(separator: "\n"))
+                """)
+    }
+}
