@@ -6,6 +6,8 @@ import LockstepSparkplug
 struct SparkplugNodes {
     /// The name of the format, which begins the foreign names.
     static let formatName = "sparkplug"
+    /// A node reports only changes, and the broker tells of its death. Only a death during a restart is not seen.
+    static let silence = SilenceLimits(sinceStart: 300_000_000)
     /// The minimum interval between two requests for the birth messages of a node, in µs.
     static let rebirthInterval: Int64 = 10_000_000
     /// The maximum number of requests that a node leaves without an answer.
