@@ -69,13 +69,14 @@ extension LivePicture {
         group: GroupID? = nil, every interval: Int64 = 1_000_000, at moment: Moment = .now()
     ) throws(SubscriptionError) -> LiveSubscription {
         let interval = max(1_000_000, interval)
-        let (subscriber, event) = try state.withLock { state throws(SubscriptionError) in
+        let snapshot = snapshots.snapshot(of: group, at: moment) { read { copy $0 } }
+        let subscriber = try state.withLock { state throws(SubscriptionError) in
             let subscriber = try state.addSubscriber(limits, .unlimited)
-            let event = state.fleet.add(
-                subscriber, group: group, interval: interval, devices: state.devices, at: moment)
-            return (subscriber, event)
+            // What changes meanwhile is part of the next event.
+            state.fleet.add(subscriber, group: group, interval: interval, revision: snapshot.revision, at: moment)
+            return subscriber
         }
-        subscriber.open([event])
+        subscriber.open([snapshot.event])
         return subscription(subscriber)
     }
 

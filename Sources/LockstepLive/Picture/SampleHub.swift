@@ -33,18 +33,38 @@ struct SampleHub {
         }
     }
 
-    /// Adds the events that are due to the queues of their subscribers.
-    /// - Parameter touched: receives the subscribers to notify.
-    mutating func advance(to boot: Int64, touched: inout [Subscriber]) {
+    /// Removes and returns the samples that are due. They are encoded and delivered without the lock of the hub.
+    mutating func takeDue(at boot: Int64) -> [Delivery] {
+        var deliveries: [Delivery] = []
         while let output = coalescer.removeFirst(at: boot) {
             guard let audience = audiences[output.channel.stream],
                 let subscribers = audience.members.first(where: { $0.rate == output.channel.rate })?.subscribers
             else { continue }
-            if output.dropped > 0 { for subscriber in subscribers { subscriber.drop(output.dropped) } }
-            guard let samples = output.samples else { continue }
-            for start in stride(from: 0, to: samples.count, by: Self.maxSamples) {
-                let part = samples[start..<min(samples.count, start + Self.maxSamples)]
-                let event = EventBytes.event("samples", data: SampleJSON.encode(part, of: audience.address))
+            deliveries.append(
+                Delivery(
+                    address: audience.address, subscribers: subscribers, samples: output.samples,
+                    dropped: output.dropped))
+        }
+        return deliveries
+    }
+
+    /// Samples that are due, with their subscribers at that time.
+    struct Delivery {
+        let address: DeviceAddress
+        let subscribers: [Subscriber]
+        /// The samples; nil if all were dropped.
+        let samples: SampleBlock?
+        /// The number of samples that were dropped because too many were collected.
+        let dropped: Int64
+
+        /// Encodes the samples, and adds the events to the queues of the subscribers.
+        /// - Parameter touched: receives the subscribers to notify.
+        func deliver(touched: inout [Subscriber]) {
+            if dropped > 0 { for subscriber in subscribers { subscriber.drop(dropped) } }
+            guard let samples else { return }
+            for start in stride(from: 0, to: samples.count, by: SampleHub.maxSamples) {
+                let part = samples[start..<min(samples.count, start + SampleHub.maxSamples)]
+                let event = EventBytes.event("samples", data: SampleJSON.encode(part, of: address))
                 for subscriber in subscribers where subscriber.add(event, samples: part.count) {
                     touched.append(subscriber)
                 }
