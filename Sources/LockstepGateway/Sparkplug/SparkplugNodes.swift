@@ -39,6 +39,8 @@ struct SparkplugNodes {
 
     /// The number of nodes.
     var count: Int { nodes.count }
+    /// The number of devices of all nodes.
+    var deviceCount: Int { nodes.values.reduce(0) { $0 + $1.devices.count } }
 
     /// The result of a message.
     struct Outcome {
