@@ -51,7 +51,7 @@ def join_page(gateway, browser, out):
     for screen, (width, *_) in SCREENS.items():
         for theme in ("light", "dark"):
             with Phone(browser, f"http://127.0.0.1:{gateway.gateway_port}", width=width, dark=theme == "dark") as page:
-                page.open(f"{gateway.join}#device=phone-{screen}-{theme}&token={TOKEN}")
+                page.open(f"{gateway.join}#device=my-phone&token={TOKEN}")
                 page.expect("document.getElementById('form')?.hidden === false", 30, "the form is shown")
                 page.screenshot(out / f"join-{screen}-{theme}.png")
                 print(out / f"join-{screen}-{theme}.png", flush=True)
