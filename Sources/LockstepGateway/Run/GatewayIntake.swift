@@ -16,7 +16,7 @@ struct GatewayIntake {
     private let fitter: SampleFitter
     private var samples: [Int: DeviceSamples] = [:]
     private var sequences = MessageSequences()
-    private var friends = FriendBook()
+    private var friends = FriendTable()
     /// The lost and repeated messages since the last call of ``takeFindings()``.
     private var findings: [(device: DeviceAddress, finding: MessageSequences.Finding)] = []
     /// The devices from which messages arrived since the last commit.

@@ -126,7 +126,7 @@ public final class LivePicture: Sendable {
             var devices: DeviceDeliveries?
             if moment.boot >= state.nextSecond {
                 state.nextSecond = moment.boot + 1_000_000
-                devices = state.advanceSecond(to: moment, patience: limits.patience)
+                devices = state.advanceSecond(to: moment, stallTimeout: limits.stallTimeout)
             }
             return (min(state.nextSecond, state.samples.nextDeadline ?? .max), samples, devices)
         }
@@ -182,7 +182,7 @@ extension LivePicture.State {
 
     /// Does what is done once a second.
     /// - Returns: the devices that subscribers must receive, or nil if there are none.
-    mutating func advanceSecond(to moment: Moment, patience: Int64) -> DeviceDeliveries? {
+    mutating func advanceSecond(to moment: Moment, stallTimeout: Int64) -> DeviceDeliveries? {
         var deliveries: DeviceDeliveries?
         devices.removeExcess(at: moment.boot)
         if !fleet.isEmpty {
@@ -192,7 +192,7 @@ extension LivePicture.State {
         let keepsAlive = moment.boot >= nextKeepAlive ?? .max
         if keepsAlive || nextKeepAlive == nil { nextKeepAlive = moment.boot + LivePicture.keepAliveInterval }
         for (id, subscriber) in subscribers {
-            if subscriber.check(at: moment.boot, patience: patience) {
+            if subscriber.check(at: moment.boot, stallTimeout: stallTimeout) {
                 remove(id)
             } else if keepsAlive, subscriber.isIdle, subscriber.add(EventBytes.keepAlive) {
                 touched.append(subscriber)

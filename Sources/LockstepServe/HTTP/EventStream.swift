@@ -8,7 +8,7 @@ import NIOCore
 /// Sends a subscription as Server-Sent Events.
 enum EventStream {
     /// The time in which the last event must be sent.
-    private static let farewell = Duration.seconds(2)
+    private static let lastEventTimeout = Duration.seconds(2)
 
     /// The answer to `HEAD`: that of `GET` without its body. It subscribes to nothing.
     static var head: Response {
@@ -53,7 +53,7 @@ enum EventStream {
     /// Closes the connection after the end of the subscription: a client that does not read would keep it open.
     private static func close(_ channel: any Channel, after subscription: LiveSubscription) async {
         _ = await subscription.ended()
-        try? await Task.sleep(for: farewell)
+        try? await Task.sleep(for: lastEventTimeout)
         if !Task.isCancelled { channel.close(promise: nil) }
     }
 }
