@@ -32,12 +32,13 @@ extension LivePicture {
     /// - Parameter id: the id of the last event that the subscriber has received before, or nil.
     /// - Throws: ``SubscriptionError`` if there are too many subscribers.
     public func subscribeToStates(after id: String? = nil) throws(SubscriptionError) -> LiveSubscription {
-        let (subscriber, events) = try state.withLock { state throws(SubscriptionError) in
+        let (subscriber, prologue) = try state.withLock { state throws(SubscriptionError) in
             let subscriber = try state.addSubscriber(limits, .ends)
             state.states.add(subscriber)
             return (subscriber, state.states.prologue(after: id, devices: state.devices))
         }
-        subscriber.open(events)
+        // Changes that arrive meanwhile wait in the subscriber's queue.
+        subscriber.open(prologue.events())
         return subscription(subscriber)
     }
 
