@@ -55,7 +55,7 @@ lay_out_page() {
     [[ -d $page ]] || return 0
     while IFS= read -r file; do
         install -D -m 644 -- "$page/$file" "$2/$file"
-    done < <(cd -- "$page" && find . -type f -printf '%P\n')
+    done < <(cd -- "$page" && find -L . -type f -printf '%P\n')
 }
 
 # lay_out_shared FOLDER: copies the page of lockstep-serve and the files for Prometheus and Grafana.

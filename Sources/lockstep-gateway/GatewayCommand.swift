@@ -91,6 +91,13 @@ struct GatewayCommand: AsyncParsableCommand {
     @Option(help: "Maximum rate of backlog of each device in bytes a second (default: 256K).")
     var backlogRate: String?
 
+    @Option(
+        help: """
+            Time without messages after which a device counts as lost: FORMAT=TIME, such as join=30s, for the formats \
+            owntracks, sensorlogger, senml, json, join and phyphox. May be repeated.
+            """)
+    var silence: [String] = []
+
     @Flag(help: "Answer OwnTracks devices by HTTP with the positions and cards of the others of their group.")
     var friends = false
 
@@ -105,7 +112,7 @@ struct GatewayCommand: AsyncParsableCommand {
         + HomeAssistantOptions.names + SparkplugOptions.names + PhyphoxOptions.names + [
             "outbox", "outbox-size", "id", "accept", "group", "join-group", "root", "encoding", "max-payload",
             "max-devices", "max-user-devices",
-            "max-future", "backlog-rate", "friends", "streams",
+            "max-future", "silence", "backlog-rate", "friends", "streams",
         ]
 
     func run() async throws {
@@ -181,11 +188,25 @@ struct GatewayCommand: AsyncParsableCommand {
         if let future = try settings.value("max-future", maxFuture, parse: parseDuration) {
             configuration.maximumFuture = future
         }
+        for (format, limit) in try settings.values("silence", silence, parse: Self.silence) {
+            configuration.silence[format] = SilenceLimits(all: limit)
+        }
         configuration.sharesFriends = try settings.value("friends", friends ? "true" : nil, parse: truth) ?? false
         if let rate = try settings.value("backlog-rate", backlogRate, parse: byteCount) {
             configuration.backlogRate = rate
         }
         return configuration
+    }
+
+    private static func silence(_ text: String) throws -> (format: String, limit: Int64) {
+        let formats = ["owntracks", "sensorlogger", "senml", "json", "join", "phyphox"]
+        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        guard parts.count == 2, formats.contains(parts[0]) else {
+            throw CommandFailure("'\(text)' is not FORMAT=TIME with one of \(formats.joined(separator: ", "))")
+        }
+        let limit = try parseDuration(parts[1])
+        guard limit > 0 else { throw CommandFailure("the limit of \(parts[0]) must be more than 0") }
+        return (parts[0], limit)
     }
 
     private func truth(_ text: String) throws -> Bool {

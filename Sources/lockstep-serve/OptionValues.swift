@@ -33,3 +33,11 @@ func tilesAddress(_ text: String) throws -> String {
     }
     return text
 }
+
+/// Parses the address of a gateway.
+func joinAddress(_ text: String) throws -> String {
+    guard let address = ServeConfiguration.joinURL(text) else {
+        throw CommandFailure("'\(text)' is not the address of a gateway: use https://HOST:PORT, without a token")
+    }
+    return address
+}

@@ -72,6 +72,13 @@ struct ServeCommand: AsyncParsableCommand {
             """)
     var tiles: String?
 
+    @Option(
+        help: """
+            Address of a gateway, such as https://HOST:8443. The page then shows its QR code, with which a phone joins \
+            (default: none).
+            """)
+    var joinURL: String?
+
     @Option(help: "Folder with the files of the page (default: share/lockstep/page beside the program's folder).")
     var page: String?
 
@@ -83,7 +90,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     static let names =
         BrokerOptions.names + LogOptions.names + CertificateOptions.names + [
-            "store", "root", "streams", "listen", "token-file", "read-only", "tiles", "page", "max-connections",
+            "store", "root", "streams", "listen", "token-file", "read-only", "tiles", "join-url", "page",
+            "max-connections",
             "metrics-devices",
         ]
 
@@ -122,6 +130,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.isReadOnly =
             try settings.value("read-only", readOnly ? "true" : nil, parse: truth) ?? false
         configuration.tiles = try settings.value("tiles", tiles, parse: tilesAddress)
+        configuration.joinURL = try settings.value("join-url", joinURL, parse: joinAddress)
         configuration.pageFolder = try settings.value("page", page, parse: PageFolder.check) ?? Self.page.find()
         configuration.version = lockstepVersion
         if let limit = try settings.value(

@@ -53,22 +53,22 @@ struct EventQueueTests {
     func firstStandstill() {
         var queue = EventQueue(limit: 300, overflow: .dropsSamples)
         _ = queue.add(event("a"), samples: 1)
-        #expect(queue.standstill(at: 90_000_000) == 0)
-        #expect(queue.standstill(at: 90_001_000) == 1000)
+        #expect(queue.stallTime(at: 90_000_000) == 0)
+        #expect(queue.stallTime(at: 90_001_000) == 1000)
     }
 
     @Test("time without progress counts only while events wait")
-    func standstill() {
+    func stallTime() {
         var queue = EventQueue(limit: 300, overflow: .dropsSamples)
-        #expect(queue.standstill(at: 1000) == 0)
-        #expect(queue.standstill(at: 9000) == 0)
+        #expect(queue.stallTime(at: 1000) == 0)
+        #expect(queue.stallTime(at: 9000) == 0)
         _ = queue.add(event("a"), samples: 1)
-        #expect(queue.standstill(at: 10_000) == 1000)
+        #expect(queue.stallTime(at: 10_000) == 1000)
         _ = queue.add(event("b"), samples: 1)
-        #expect(queue.standstill(at: 12_000) == 3000)
+        #expect(queue.stallTime(at: 12_000) == 3000)
         _ = queue.take()
         _ = queue.add(event("c"), samples: 1)
-        #expect(queue.standstill(at: 13_000) == 0, "events were taken since")
-        #expect(queue.standstill(at: 14_000) == 1000)
+        #expect(queue.stallTime(at: 13_000) == 0, "events were taken since")
+        #expect(queue.stallTime(at: 14_000) == 1000)
     }
 }

@@ -96,7 +96,20 @@ struct LiveDevicesTests {
         let health = CollectorHealth(status: .online, at: moment(0).wall).encoded()
         for name in ["one", "two"] { live.handle(Message(device("$collector"), name, health), at: 0) }
         #expect(live.collectors.count == 1)
+        // A known collector is still followed.
+        let stalled = CollectorHealth(status: .stalled, at: moment(1).wall).encoded()
+        live.handle(Message(device("$collector"), "one", stalled), at: 1)
+        #expect(live.collectors.values.map(\.status) == [.stalled])
         #expect(live.seed([DeviceSeed(address: device("d"), transition: transition(.active))]).isEmpty)
+    }
+
+    @Test("invented collectors and gateways take no memory")
+    mutating func inventedSenders() {
+        for number in 0..<100 {
+            live.handle(Message(device("$collector"), "c\(number)", Array("no report".utf8)), at: 0)
+            live.handle(Message(device("$gateway"), "g\(number)", Array("no report".utf8)), at: 0)
+        }
+        #expect(live.routes.isEmpty && live.collectors.isEmpty && live.gateways.isEmpty)
     }
 
     @Test("battery and position come from the newest samples that have them")

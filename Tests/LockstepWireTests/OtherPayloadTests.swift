@@ -163,3 +163,15 @@ struct CollectorHealthTests {
         #expect(error?.description.hasPrefix(reason) == true)
     }
 }
+
+@Suite("Gateway health")
+struct GatewayHealthTests {
+    @Test("figures of Sparkplug are read as they were written, and may be absent")
+    func sparkplug() throws {
+        var health = GatewayHealth(status: .online, at: Timestamp(microseconds: 1), devices: 2)
+        #expect(try GatewayHealth.decode(Data(health.encoded())) == health)
+        health.sparkplug = GatewayHealth.Sparkplug(
+            connected: true, nodes: 2, devices: 5, messages: 900, missing: 3, rebirths: 4)
+        #expect(try GatewayHealth.decode(Data(health.encoded())) == health)
+    }
+}

@@ -220,6 +220,29 @@ def refusals_are_shown(browser):
         no_errors(page, EXPECTED)
 
 
+def an_earlier_name_does_not_block_the_queue(browser):
+    """409 for batches of an earlier name: aside, and the others go on. Then the database is deleted, and later changed by a newer page."""
+    with JoinServer() as server, Phone(browser, server.url, script=NUMBERED) as page:
+        page.open(f"{server.url}/join#device=old")
+        server.fault = lambda batch: (409, {}, {"detail": "Another sender uses this name."}) if batch["device"] == "old" else None
+        page.begin()
+        page.expect("/Another sender/.test(document.getElementById('problem-text').textContent) && parseInt(document.getElementById('waiting').textContent) >= 2", 60, "the refusal of the present name")
+        page.evaluate("document.getElementById('stop').click()")
+        page.evaluate("document.getElementById('device').value = 'new'; document.getElementById('form').requestSubmit()")
+        until(lambda: any(key[0] == "new" for key in server.batches), "batches of the new name", page, 60)
+        page.expect("/taken as phones\\/old/.test(document.getElementById('refused-text').textContent) && parseInt(document.getElementById('refused').textContent) >= 2", 60, "the explanation")
+        server.fault = None
+        page.evaluate("document.getElementById('retry-refused').click()")
+        until(lambda: any(key[0] == "old" for key in server.batches), "batches of the old name", page, 60)
+
+        page.evaluate("new Promise((resolve) => { const request = indexedDB.deleteDatabase('lockstep-join'); request.onsuccess = resolve; })")
+        count = len(server.batches)
+        until(lambda: len(server.batches) > count + 1, "batches by a new database", page, 60)
+        page.evaluate("new Promise((resolve) => { const request = indexedDB.open('lockstep-join', 99); request.onsuccess = () => { request.result.close(); resolve(); }; })")
+        page.expect("/Reload it/.test(document.getElementById('notice').textContent) && !document.getElementById('notice').hidden", 60, "the request to reload")
+        no_errors(page, EXPECTED)
+
+
 def ios_is_asked_for_motion(browser):
     """A browser that wants a tap before it gives motion, and has the signs of iOS."""
     for reply in ("granted", "denied"):
@@ -310,6 +333,6 @@ def the_join_page_is_accessible(browser):
     assert not problems, "\n  ".join(["problems:", *sorted(set(problems))[:40]])
 
 
-ALL = [sensors_are_converted, nothing_is_lost_and_nothing_twice, a_killed_browser_loses_nothing_that_was_stored, the_page_goes_to_the_background, refusals_are_shown,
+ALL = [sensors_are_converted, nothing_is_lost_and_nothing_twice, a_killed_browser_loses_nothing_that_was_stored, the_page_goes_to_the_background, refusals_are_shown, an_earlier_name_does_not_block_the_queue,
        ios_is_asked_for_motion, an_insecure_address_is_explained, one_tab_measures, the_code_is_readable,
        the_join_page_is_accessible]

@@ -395,6 +395,29 @@ def a_token_is_asked_for(system, browser):
         page.close()
 
 
+def a_phone_joins_by_code(system, browser):
+    """With `--join-url` the page shows the QR code and the link of a gateway; without, there is no button."""
+    button = "document.querySelector('[aria-haspopup=dialog]')"
+    with System(system.programs, [], ["--join-url", "https://gateway.example:8443"]) as named:
+        page = browser.page()
+        open_view(page, named, "#/system", f"{button}?.hidden === false")
+        page.evaluate(f"{button}.focus()")
+        page.key("Enter")
+        page.expect("document.querySelector('dialog.join[open] .join-code path')?.getAttribute('d').length > 500", 20, "the code")
+        assert page.evaluate("document.querySelector('dialog.join a').href") == "https://gateway.example:8443/join"
+        assert page.evaluate("document.querySelector('.join-code').getAttribute('aria-label')"), "the code has no name"
+        problems = page.evaluate((HERE / "accessibility.js").read_text())
+        assert not problems, f"the dialog: {problems[:5]}"
+        page.key("Escape")
+        page.expect(f"!document.querySelector('dialog') && document.activeElement === {button}", 20, "the focus on the button")
+        no_errors(page)
+        page.close()
+    page = browser.page()
+    open_view(page, system, "#/system", "document.querySelectorAll('.card').length > 2")
+    assert page.evaluate(f"{button}.hidden"), "a button without the address of a gateway"
+    page.close()
+
+
 RULES = """ways: {bus: {mqtt: event}}
 rules:
   high: {when: {value: pressure.pressure, above: 10}, to: bus, message: "{device} is at {value} hPa"}
@@ -504,5 +527,5 @@ def a_reader_cannot_acknowledge(system, browser):
 
 ALL = [events_are_shown_and_acknowledged, notifications_are_shown_by_choice, a_reader_cannot_acknowledge, fleet_shows_every_device, device_shows_every_card, plots_show_the_past, live_values_arrive_in_time, a_lease_is_counted_down,
        bouncer_keeps_its_score, bouncer_pauses_with_the_device, views_are_accessible, everything_is_reachable_by_keyboard,
-       nothing_shifts, charts_are_smooth, a_failed_first_connection_is_soon_repeated, tiles_come_from_the_named_server, a_token_is_asked_for,
+       nothing_shifts, charts_are_smooth, a_failed_first_connection_is_soon_repeated, tiles_come_from_the_named_server, a_phone_joins_by_code, a_token_is_asked_for,
        a_thousand_devices_are_usable, a_lost_device_is_shown_first, the_page_reconnects]

@@ -10,6 +10,8 @@ import time
 sys.dont_write_bytecode = True  # the folder belongs to the sources
 
 from browser import Browser
+from join_gateway import TOKEN, Gateway
+from phone import REST, Phone
 from system import System, recordings
 
 VIEWS = {
@@ -41,6 +43,25 @@ def devices():
         trial = folder / "orientation/10_undisturbed_slow_translation_A.csv"
         result.append(("lab/turntable", f"replay:{trial}"))
     return result
+
+
+def join_page(gateway, browser, out):
+    """The page for phones: the form, and the page that measures."""
+    errors = []
+    for screen, (width, *_) in SCREENS.items():
+        for theme in ("light", "dark"):
+            with Phone(browser, f"http://127.0.0.1:{gateway.gateway_port}", width=width, dark=theme == "dark") as page:
+                page.open(f"{gateway.join}#device=my-phone&token={TOKEN}")
+                page.expect("document.getElementById('form')?.hidden === false", 30, "the form is shown")
+                page.screenshot(out / f"join-{screen}-{theme}.png")
+                print(out / f"join-{screen}-{theme}.png", flush=True)
+                page.begin()
+                page.sense(**REST)
+                page.expect("/Hz/.test(document.getElementById('sensors').textContent) && document.getElementById('stored').textContent !== 'none yet'", 30, "the page measures")
+                page.screenshot(out / f"join-running-{screen}-{theme}.png")
+                print(out / f"join-running-{screen}-{theme}.png", flush=True)
+                errors += page.errors
+    return errors
 
 
 def main():
@@ -79,6 +100,11 @@ def main():
                     failed = True
                     print("errors in the console:", *wrong[:5], sep="\n  ", file=sys.stderr)
                 page.close()
+    with Gateway(arguments.programs) as gateway, Browser() as browser:
+        wrong = join_page(gateway, browser, arguments.out)
+        if wrong:
+            failed = True
+            print("errors in the console:", *wrong[:5], sep="\n  ", file=sys.stderr)
     return 1 if failed else 0
 
 

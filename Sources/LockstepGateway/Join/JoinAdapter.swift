@@ -14,6 +14,8 @@ public struct JoinAdapter: GatewayAdapter {
     public let path: String? = "/join/api/v1/batches"
     /// Pages do not use MQTT.
     public let topicFilters: [String] = []
+    /// A visible page reports its state every 10 s. One in the background may be stopped by the browser at any time.
+    public let silence = SilenceLimits(foreground: 60_000_000, background: 3_600_000_000)
 
     private let catalog: StreamCatalog
 

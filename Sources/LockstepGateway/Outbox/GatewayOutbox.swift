@@ -89,16 +89,22 @@ public final class GatewayOutbox {
         }
     }
 
-    /// Returns the index of the device with this address. A new device is added; it is saved with its first batch.
+    /// Returns the index of the device with this address. A new device is added; it is saved with its first batch or
+    /// presence.
     public func index(of address: DeviceAddress, sender: ForeignName) -> Int {
         devices.index(of: address, sender: sender.description)
     }
 
-    /// Numbers, encodes and writes new batches, and removes acknowledged ones, in one durable transaction.
-    /// - Parameter removed: the acknowledged batches, by the index of the device.
+    /// Numbers, encodes and writes new batches, writes changed presences, and removes acknowledged batches, in one durable
+    /// transaction.
+    /// - Parameters:
+    ///   - additions: the samples of the new batches.
+    ///   - presences: the changed presences, by the index of the device.
+    ///   - removed: the acknowledged batches, by the index of the device.
     /// - Throws: `OutboxError`. The outbox is unchanged in this case.
     public func commit(
-        _ additions: [Addition], removing removed: [Int: [Epoch: SequenceSet]] = [:]
+        _ additions: [Addition], presences: [Int: OutboxPresence] = [:],
+        removing removed: [Int: [Epoch: SequenceSet]] = [:]
     ) throws -> (entries: [Entry], dropped: Dropped) {
         // A copy, which replaces the state when the transaction is on disk.
         var change = Change(devices: devices, bytes: bytes, lastID: lastID)
@@ -108,6 +114,7 @@ public final class GatewayOutbox {
             try statements.database.transaction {
                 for (device, batches) in removed { try remove(batches, of: device, from: &change) }
                 for addition in additions { entries.append(try append(addition, to: &change)) }
+                for (device, presence) in presences { try set(presence, of: device, in: &change) }
                 try dropOldest(of: &change)
             }
         } catch {
@@ -163,11 +170,23 @@ public final class GatewayOutbox {
         for row in change.devices.remove(batches, of: device) { change.bytes -= try statements.delete(row) }
     }
 
+    /// Writes a device, unless it is already in the file.
+    /// - Returns: its id.
+    private func register(_ index: Int, in change: inout Change) throws -> Int64 {
+        if let id = change.devices[index].id { return id }
+        let id = try statements.insert(change.devices[index])
+        change.devices[index].id = id
+        return id
+    }
+
+    private func set(_ presence: OutboxPresence, of index: Int, in change: inout Change) throws {
+        try statements.set(presence, of: try register(index, in: &change))
+        change.devices[index].presence = presence
+    }
+
     private func append(_ addition: Addition, to change: inout Change) throws -> Entry {
         let index = addition.device
-        if change.devices[index].id == nil {
-            change.devices[index].id = try statements.insert(change.devices[index])
-        }
+        _ = try register(index, in: &change)
         if change.devices[index].current == nil {
             let epoch = Epoch.random()
             let id = try statements.insert(epoch, of: change.devices[index])

@@ -45,7 +45,21 @@ enum GatewayOutboxSchema {
                         e.stream AS stream, e.samples AS samples, e.payload AS payload
                     FROM entries e JOIN epochs p ON p.id = e.epoch JOIN devices d ON d.id = p.device;
                 """)
-        }
+        },
+        { database in
+            try database.execute(
+                """
+                CREATE TABLE presences ( -- the last known presence of the sender of each device
+                    device INTEGER PRIMARY KEY REFERENCES devices,
+                    phase TEXT NOT NULL,
+                    reason TEXT NOT NULL,
+                    at INTEGER NOT NULL, -- time of the phase in µs since 1970
+                    format TEXT NOT NULL, -- of the sender
+                    heard_at INTEGER NOT NULL, -- time of the last message in µs since 1970, up to a minute old
+                    published INTEGER NOT NULL -- 1: acknowledged by the broker
+                );
+                """)
+        },
     ])
 
     /// Opens or creates the file. A message counts as accepted when its transaction is on disk, which needs

@@ -18,6 +18,7 @@ final class GatewayOutboxStatements {
     private let selectOldest: SQLiteStatement
     private let extendDropped: SQLiteStatement
     private let insertDropped: SQLiteStatement
+    private let replacePresence: SQLiteStatement
 
     init(_ database: SQLiteDatabase) throws {
         self.database = database
@@ -30,6 +31,11 @@ final class GatewayOutboxStatements {
         selectOldest = try prepare("SELECT id, epoch, seq, samples FROM entries ORDER BY id LIMIT 1")
         extendDropped = try prepare("UPDATE dropped SET last = ?2 WHERE epoch = ?1 AND last = ?2 - 1")
         insertDropped = try prepare("INSERT INTO dropped (epoch, first, last) VALUES (?1, ?2, ?2)")
+        replacePresence = try prepare(
+            """
+            INSERT OR REPLACE INTO presences (device, phase, reason, at, format, heard_at, published)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """)
     }
 
     // MARK: - Batches
@@ -107,6 +113,17 @@ final class GatewayOutboxStatements {
         return id
     }
 
+    func set(_ presence: OutboxPresence, of device: Int64) throws {
+        try replacePresence.bind(device, at: 1)
+        try replacePresence.bind(presence.phase.rawValue, at: 2)
+        try replacePresence.bind(presence.reason, at: 3)
+        try replacePresence.bind(presence.at.microseconds, at: 4)
+        try replacePresence.bind(presence.format, at: 5)
+        try replacePresence.bind(presence.heardAt.microseconds, at: 6)
+        try replacePresence.bind(Int64(presence.isPublished ? 1 : 0), at: 7)
+        try replacePresence.run()
+    }
+
     func setDroppedSamples(of device: OutboxDevice) throws {
         let update = try database.prepare("UPDATE devices SET dropped_samples = ? WHERE id = ?")
         try update.bind(device.droppedSamples, at: 1)
@@ -138,6 +155,7 @@ final class GatewayOutboxStatements {
             device.droppedSamples = rows.int64(at: 5)
             byID[rows.int64(at: 0)] = device
         }
+        for (device, presence) in try presences() { byID[device]?.presence = presence }
         var epochs: [Int64: (device: Int64, rows: OutboxDevice.EpochRows)] = [:]
         let epochRows = try database.prepare("SELECT id, device, epoch FROM epochs")
         while try epochRows.step() {
@@ -162,6 +180,20 @@ final class GatewayOutboxStatements {
         var devices = OutboxDevices()
         for (_, device) in byID.sorted(by: { $0.key < $1.key }) { devices.add(device) }
         return (devices, bytes, lastID)
+    }
+
+    private func presences() throws -> [Int64: OutboxPresence] {
+        var result: [Int64: OutboxPresence] = [:]
+        let rows = try database.prepare(
+            "SELECT device, phase, reason, at, format, heard_at, published FROM presences")
+        while try rows.step() {
+            guard let phase = Phase(rawValue: rows.text(at: 1) ?? "") else { continue }
+            result[rows.int64(at: 0)] = OutboxPresence(
+                phase: phase, reason: rows.text(at: 2) ?? "", at: Timestamp(microseconds: rows.int64(at: 3)),
+                format: rows.text(at: 4) ?? "", heardAt: Timestamp(microseconds: rows.int64(at: 5)),
+                isPublished: rows.int64(at: 6) == 1)
+        }
+        return result
     }
 
     // MARK: - Sessions

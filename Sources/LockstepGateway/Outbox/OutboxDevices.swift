@@ -90,8 +90,10 @@ public struct OutboxDevice: Sendable {
     public internal(set) var droppedSamples: Int64 = 0
     /// The last epoch of an earlier run of the program, or nil if there is none.
     public internal(set) var previousEpoch: Epoch?
+    /// The last known presence of its sender, or nil if none is known.
+    public internal(set) var presence: OutboxPresence?
 
-    /// The id in the file; nil until the first batch is written.
+    /// The id in the file; nil until its first batch or presence is written.
     var id: Int64?
     /// All epochs with batches; the current one is the last one, if `hasCurrent` is set.
     var epochs: [EpochRows] = []

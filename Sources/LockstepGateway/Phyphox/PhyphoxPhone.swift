@@ -1,5 +1,10 @@
 /// The address of a phone whose app phyphox has remote access switched on.
 public struct PhyphoxPhone: Sendable, Hashable, CustomStringConvertible {
+    /// The name of the format, which begins the foreign names.
+    static let formatName = "phyphox"
+    /// The phone is asked at least every 15 s.
+    static let silence = SilenceLimits(all: 120_000_000)
+
     /// The URL without a slash at the end: `http://192.168.0.12:8080`.
     public let url: String
     /// The host, and the port if the URL has one.
@@ -31,5 +36,5 @@ public struct PhyphoxPhone: Sendable, Hashable, CustomStringConvertible {
     public var description: String { url }
 
     /// The name of the sender.
-    public var sender: ForeignName { ForeignName("phyphox", [authority]) }
+    public var sender: ForeignName { ForeignName(Self.formatName, [authority]) }
 }

@@ -12,41 +12,36 @@ struct DeviceDelivery {
     var removable: [Epoch: SequenceSet] = [:]
     /// Whether the acknowledgements of the device are subscribed to on this connection.
     var isSubscribed = false
-    /// The last presence of its sender in this run, or nil before the first one.
-    private(set) var presence: ForeignPresence?
-    /// The time of the presence.
-    private(set) var presenceTime: Timestamp?
+    /// The time of the last message of its sender, in µs of the boot clock. It may be before the start.
+    var heardAt: Int64
+    /// Whether its sender has told its phase since the start.
+    var isHeard = false
     /// Whether the presence must be published.
     var needsPresence = false
 
-    init(_ device: OutboxDevice, root: TopicRoot, backlogRate: Int, at boot: Int64) {
+    init(_ device: OutboxDevice, root: TopicRoot, backlogRate: Int, at moment: Moment) {
         address = device.address
         ackTopic = root.topic(device.address, .ack)
         delivery = Delivery(pending: device.pending)
-        budget = ByteBudget(rate: backlogRate, at: boot)
+        budget = ByteBudget(rate: backlogRate, at: moment.boot)
+        // A clock that was set back must not make the last message one of the future.
+        heardAt = moment.boot - max(0, moment.wall - (device.presence?.heardAt ?? moment.wall))
     }
 
     /// Whether the device has batches to deliver.
     var isActive: Bool { !delivery.isEmpty }
 
-    /// Records what a message shows about the life cycle. Only a change of the phase is published.
-    mutating func note(_ presence: ForeignPresence, at time: Timestamp) {
-        guard presence.phase != self.presence?.phase else { return }
-        self.presence = presence
-        presenceTime = presence.at ?? time
-        needsPresence = true
-    }
-
     /// Returns the presence messages to publish: of the current epoch, and of earlier ones with dropped batches.
     func presenceMessages(of device: OutboxDevice, session: Int64, at now: Timestamp) -> [Presence] {
-        // A device that was not heard in this run may have dropped batches of an earlier one.
-        let known = presence ?? ForeignPresence(.background, reason: "gateway-start")
+        // A device whose sender never told its phase may have dropped batches.
+        let phase = device.presence?.phase ?? .background
+        let reason = device.presence?.reason ?? "gateway-start"
         var dropped = device.dropped
         let epoch = device.epoch ?? device.previousEpoch
         let current = epoch.flatMap { dropped.removeValue(forKey: $0) } ?? SequenceSet()
         let main = Presence(
             epoch: epoch, after: device.epoch == nil ? nil : device.previousEpoch, session: session,
-            phase: known.phase, at: presenceTime ?? now, reason: known.reason, dropped: current.ranges,
+            phase: phase, at: device.presence?.at ?? now, reason: reason, dropped: current.ranges,
             droppedSamples: device.droppedSamples, sources: [device.sender: "running"])
         let earlier = dropped.sorted { $0.key < $1.key }.map { epoch, batches in
             var presence = main

@@ -3,6 +3,7 @@ import LockstepAgent
 import LockstepMQTT
 import LockstepModel
 public import LockstepSupervision
+import LockstepWire
 public import Logging
 public import ServiceLifecycle
 import Synchronization
@@ -50,6 +51,9 @@ public final class Gateway: Service {
         for _ in messages { done.wait() }
         return outcomes.withLock { $0 }
     }
+
+    /// Takes over the figures of the host application of Sparkplug, for the health report.
+    func report(_ figures: GatewayHealth.Sparkplug) { inbox.sparkplug = figures }
 
     /// Runs until the surrounding task or service group shuts down.
     /// - Throws: `OutboxError` if the outbox cannot be opened.

@@ -42,6 +42,8 @@ public struct GatewayConfiguration: Sendable {
     public var lateAfter: Int64 = 60_000_000
     /// Whether OwnTracks devices of a group get each other's positions and cards in answers to their HTTP requests.
     public var sharesFriends = false
+    /// The limits of silence, by the name of the format.
+    public var silence: [String: SilenceLimits]
     /// The limits of batches.
     public var batches = Coalescer.Limits()
     /// The maximum rate of backlog of each device in bytes a second, in addition to live data.
@@ -51,6 +53,7 @@ public struct GatewayConfiguration: Sendable {
     public init(broker: BrokerAddress, adapters: [any GatewayAdapter], outboxPath: String) {
         self.broker = broker
         self.adapters = adapters
+        silence = SilenceLimits.standard(adapters)
         self.outboxPath = outboxPath
     }
 }

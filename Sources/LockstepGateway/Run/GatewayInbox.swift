@@ -1,4 +1,5 @@
 import LockstepMQTT
+import LockstepWire
 import Synchronization
 
 /// The queue of requests from other threads, such as an HTTP server, to the gateway's loop.
@@ -24,9 +25,16 @@ final class GatewayInbox: Sendable {
     }
 
     private let state = Mutex(State())
+    private let sparkplugFigures = Mutex<GatewayHealth.Sparkplug?>(nil)
     private let wakeup: Wakeup
 
     init(wakeup: Wakeup) { self.wakeup = wakeup }
+
+    /// The last figures of the host application of Sparkplug, or nil if there is none.
+    var sparkplug: GatewayHealth.Sparkplug? {
+        get { sparkplugFigures.withLock { $0 } }
+        set { sparkplugFigures.withLock { $0 = newValue } }
+    }
 
     /// Adds a request. After the stop it is answered at once.
     func post(_ item: Item) {

@@ -16,11 +16,11 @@ struct GatewayIntake {
     private let fitter: SampleFitter
     private var samples: [Int: DeviceSamples] = [:]
     private var sequences = MessageSequences()
-    private var friends = FriendBook()
+    private var friends = FriendTable()
     /// The lost and repeated messages since the last call of ``takeFindings()``.
     private var findings: [(device: DeviceAddress, finding: MessageSequences.Finding)] = []
-    /// The last presence of each device since the last commit.
-    private(set) var presences: [Int: ForeignPresence] = [:]
+    /// The devices from which messages arrived since the last commit.
+    private var contacts: [Int: SenderContact] = [:]
     /// The number of samples since the last commit.
     private(set) var sampleCount = 0
     /// The largest packet that the broker accepts, in bytes; nil if unknown.
@@ -33,9 +33,6 @@ struct GatewayIntake {
         }
         fitter = SampleFitter(catalog: configuration.root.streams, maximumFuture: configuration.maximumFuture)
     }
-
-    /// Whether there is anything to commit.
-    var isEmpty: Bool { samples.isEmpty && presences.isEmpty }
 
     /// Returns the adapter of a message, or nil if no format has its topic or path.
     func adapter(of message: ForeignMessage) -> (any GatewayAdapter)? {
@@ -141,7 +138,12 @@ struct GatewayIntake {
         if let number = report.sequence, let finding = sequences.note(number, of: report.sender) {
             findings.append((address, finding))
         }
-        if isNewest, let presence = report.presence { presences[device] = presence }
+        // A message that the broker kept may be from a sender that is gone.
+        if !message.isRetained || report.presence != nil {
+            let earlier = contacts[device]?.presence
+            contacts[device] = SenderContact(
+                format: report.sender.format, presence: isNewest ? report.presence ?? earlier : earlier)
+        }
         guard !fitted.isEmpty else { return omissions }
         let age = message.receivedAt - (report.writtenAt ?? message.receivedAt)
         let isLate = message.isRetained || report.isLate ?? (age > configuration.lateAfter)
@@ -185,9 +187,9 @@ struct GatewayIntake {
         return findings
     }
 
-    /// Removes and returns the presences since the last commit.
-    mutating func takePresences() -> [Int: ForeignPresence] {
-        defer { presences.removeAll(keepingCapacity: true) }
-        return presences
+    /// Removes and returns the devices from which messages arrived since the last commit.
+    mutating func takeContacts() -> [Int: SenderContact] {
+        defer { contacts.removeAll(keepingCapacity: true) }
+        return contacts
     }
 }

@@ -36,7 +36,8 @@ extension GatewayLoop {
         let health = GatewayHealth(
             status: status, at: Moment.now().wall, problem: outboxProblem, devices: outbox.devices.count,
             accepted: Int(accepted), refused: Int(refused), outboxBytes: Int(outbox.bytes), dropped: Int(dropped),
-            version: configuration.version, started: started, memory: ProcessMemory.now()?.current)
+            version: configuration.version, started: started, memory: ProcessMemory.now()?.current,
+            sparkplug: inbox.sparkplug)
         do { _ = try link.publish(Self.message(health, configuration)) } catch {
             logger.error("cannot publish health", metadata: ["error": "\(error)"])
         }

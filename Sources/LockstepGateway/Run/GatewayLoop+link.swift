@@ -29,6 +29,7 @@ extension GatewayLoop {
                     metadata: ["hint": "give this user the rights of a gateway, see broker-config/production.acl"])
             }
         case .published(let id, let refusal):
+            guard !didPublishPresence(id, refusal: refusal, at: boot) else { return }
             guard let index = inFlight.removeValue(forKey: id) else { return }
             if let refusal {
                 deliveries[index].delivery.didRefuse(id, at: boot)
@@ -57,7 +58,11 @@ extension GatewayLoop {
         for index in deliveries.indices {
             deliveries[index].isSubscribed = false
             deliveries[index].delivery.didConnect(at: boot)
-            if deliveries[index].presence != nil { deliveries[index].needsPresence = true }
+            // What the broker has already acknowledged is not repeated for a sender that was not heard: the device may have
+            // been deleted since.
+            if let presence = outbox.devices[index].presence, deliveries[index].isHeard || !presence.isPublished {
+                deliveries[index].needsPresence = true
+            }
             if deliveries[index].isActive { subscribe(index) }
         }
         do {
@@ -67,6 +72,7 @@ extension GatewayLoop {
         } catch {
             logger.error("cannot subscribe", metadata: ["error": "\(error)"])
         }
+        connectedAt = boot
         backlogStart = boot + Self.acknowledgementDelay
         nextHealth = 0
         publishPresences(at: now)
@@ -74,6 +80,7 @@ extension GatewayLoop {
 
     private func didDisconnect() {
         inFlight.removeAll()
+        presencesInFlight.removeAll()
         backlogStart = .max
         for index in deliveries.indices { deliveries[index].delivery.didDisconnect() }
     }

@@ -4,7 +4,7 @@ import LockstepModel
 import LockstepWire
 import Logging
 
-/// Batches and presences.
+/// Batches.
 extension GatewayLoop {
     func publishLive(_ entry: GatewayOutbox.Entry, at boot: Int64) {
         let index = entry.device
@@ -87,36 +87,5 @@ extension GatewayLoop {
             deliveries[index].needsPresence = true
         }
         logger.warning("samples dropped", metadata: ["samples": "\(dropped.samples)", "reason": "outbox-size"])
-    }
-
-    /// Records the presences of this turn: those of active devices before their samples, the others after them.
-    func note(_ presences: [Int: ForeignPresence], at time: Timestamp, isForeground: Bool) {
-        for (index, presence) in presences where (presence.phase == .foreground) == isForeground {
-            deliveries[index].note(presence, at: time)
-            publishPresence(of: index, at: time)
-        }
-    }
-
-    func publishPresences(at now: Timestamp) {
-        for index in deliveries.indices { publishPresence(of: index, at: now) }
-    }
-
-    private func publishPresence(of index: Int, at now: Timestamp) {
-        guard deliveries[index].needsPresence, link.isUp else { return }
-        let messages = deliveries[index].presenceMessages(of: outbox.devices[index], session: session, at: now)
-        do {
-            for (number, presence) in messages.enumerated() {
-                // Those of earlier epochs are not retained, because only a running collector needs them.
-                let message = MQTTMessage(
-                    topic: configuration.root.topic(deliveries[index].address, .presence),
-                    payload: PresenceJSON.encode(presence), isRetained: number == 0)
-                guard try link.publish(message) != nil else { return }
-            }
-            deliveries[index].needsPresence = false
-        } catch {
-            logger.error(
-                "cannot publish presence",
-                metadata: ["device": "\(deliveries[index].address)", "error": "\(error)"])
-        }
     }
 }

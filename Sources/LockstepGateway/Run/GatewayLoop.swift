@@ -52,8 +52,18 @@ final class GatewayLoop {
     var outboxProblem: String?
     /// The time of the next health report, in µs of the boot clock.
     var nextHealth: Int64 = 0
+    /// The devices whose presence the broker has acknowledged since the last commit.
+    var published: Set<Int> = []
+    /// The device and the presence of each own presence message without a PUBACK, by message id.
+    var presencesInFlight: [Int32: (device: Int, presence: OutboxPresence)] = [:]
+    /// The time of the next check for silent senders, in µs of the boot clock.
+    var nextSilenceCheck: Int64 = 0
+    /// The time of the last connection, in µs of the boot clock.
+    var connectedAt: Int64 = 0
     /// The time of the start.
     let started = Moment.now().wall
+    /// The time of the start in µs of the boot clock.
+    let startedAt = Moment.now().boot
     /// The number of accepted messages and of refused ones since the start.
     var accepted: Int64 = 0
     var refused: Int64 = 0
@@ -126,9 +136,10 @@ final class GatewayLoop {
     func commit() -> Bool {
         let moment = Moment.now()
         let additions = intake.takeAdditions()
-        let presences = intake.takePresences()
+        let contacts = intake.takeContacts()
+        let changes = presenceChanges(of: contacts, at: moment)
         let isRemovalDue = removalDeadline.map { moment.boot >= $0 } ?? false
-        if !additions.isEmpty || isRemovalDue {
+        if !additions.isEmpty || changes.isUrgent || isRemovalDue {
             var removed: [Int: [Epoch: SequenceSet]] = [:]
             if removalDeadline != nil {
                 for index in deliveries.indices where !deliveries[index].removable.isEmpty {
@@ -136,14 +147,15 @@ final class GatewayLoop {
                 }
             }
             do {
-                let result = try outbox.commit(additions, removing: removed)
+                let result = try outbox.commit(additions, presences: changes.records, removing: removed)
                 for index in removed.keys { deliveries[index].removable = [:] }
                 removalDeadline = nil
                 if outboxProblem != nil { nextHealth = 0 }
                 outboxProblem = nil
                 addDeliveries()
+                didSave(changes, contacts, at: moment.boot)
                 didDrop(result.dropped)
-                note(presences, at: moment.wall, isForeground: true)
+                publish(changes, isForeground: true, at: moment.wall)
                 for entry in result.entries { publishLive(entry, at: moment.boot) }
             } catch {
                 didFail(error, at: moment.boot)
@@ -151,9 +163,9 @@ final class GatewayLoop {
             }
         } else {
             addDeliveries()
-            note(presences, at: moment.wall, isForeground: true)
+            didHear(contacts, at: moment.boot)
         }
-        note(presences, at: moment.wall, isForeground: false)
+        publish(changes, isForeground: false, at: moment.wall)
         for (item, receipt) in waiting { item.reply(.accepted(receipt)) }
         waiting = []
         hasUnacknowledged = false
@@ -179,12 +191,13 @@ final class GatewayLoop {
 
     /// Creates the deliveries of new devices.
     private func addDeliveries() {
-        let boot = Moment.now().boot
+        let moment = Moment.now()
         while deliveries.count < outbox.devices.count {
             let index = deliveries.count
             // A new device has no pending batches yet, except for those of this commit, which are published next.
             var device = DeviceDelivery(
-                outbox.devices[index], root: configuration.root, backlogRate: configuration.backlogRate, at: boot)
+                outbox.devices[index], root: configuration.root, backlogRate: configuration.backlogRate,
+                at: moment)
             if link.isUp { device.delivery = Delivery(pending: [:]) }
             deviceOfAckTopic[device.ackTopic] = index
             deliveries.append(device)

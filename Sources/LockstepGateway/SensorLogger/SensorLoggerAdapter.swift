@@ -14,6 +14,9 @@ public struct SensorLoggerAdapter: GatewayAdapter {
     /// Creates an adapter.
     public init(_ settings: SensorLoggerSettings = SensorLoggerSettings()) { self.settings = settings }
 
+    /// The app sends several times a minute while it records, and nothing at its end.
+    public let silence = SilenceLimits(all: 120_000_000)
+
     /// The topic of all devices, and topics that name the device.
     public var topicFilters: [String] { [settings.topic, settings.topic + "/+"] }
 

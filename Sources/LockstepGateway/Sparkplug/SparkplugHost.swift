@@ -51,6 +51,8 @@ private final class SparkplugHostLoop {
 
     /// The interval between two checks of the nodes, in µs.
     private static let checkInterval: Int64 = 200_000
+    /// The interval at which the devices of all nodes are counted, in µs.
+    private static let countInterval: Int64 = 1_000_000
 
     /// The time of the current connection, which its will and its birth message share.
     private final class Session {
@@ -68,6 +70,10 @@ private final class SparkplugHostLoop {
     private var messages: [TranslatedMessage] = []
     /// The time of the next check of the nodes, in µs of the boot clock.
     private var nextCheck: Int64 = 0
+    /// The figures for the health report.
+    private var figures = GatewayHealth.Sparkplug()
+    /// The time at which devices are counted next, in µs of the boot clock.
+    private var nextDeviceCount: Int64 = 0
     /// Whether another client has said that this host application is offline.
     private var isContradicted = false
 
@@ -102,9 +108,21 @@ private final class SparkplugHostLoop {
         link.wait(until: .now + .milliseconds(500))
         for event in link.read(limit: 1000) { handle(event) }
         if link.isUp { check() }
+        reportFigures()
         deliver()
         // This also sends the PUBACKs of the messages that the gateway has on disk.
         for event in link.write() { handle(event) }
+    }
+
+    private func reportFigures() {
+        figures.connected = link.isUp
+        figures.nodes = nodes.count
+        let boot = Moment.now().boot
+        if boot >= nextDeviceCount {
+            nextDeviceCount = boot + Self.countInterval
+            figures.devices = nodes.deviceCount
+        }
+        gateway.report(figures)
     }
 
     func stop() {
@@ -123,6 +141,7 @@ private final class SparkplugHostLoop {
             return
         }
         guard let parsed = SparkplugTopic(topic), parsed.node != configuration.ownNode else { return }
+        figures.messages += 1
         let moment = Moment.now()
         do throws(Refusal) {
             guard !message.isRetained else {
@@ -144,6 +163,7 @@ private final class SparkplugHostLoop {
 
     private func report(_ finding: SparkplugNodes.Finding?, of topic: SparkplugTopic) {
         guard case .missing(let count) = finding else { return }
+        figures.missing += Int(clamping: count)
         logger.warning(
             "Sparkplug messages missing", metadata: ["node": "\(topic.node)", "messages": "\(count)"])
     }
@@ -171,6 +191,7 @@ private final class SparkplugHostLoop {
         guard now.boot >= nextCheck else { return }
         nextCheck = now.boot + Self.checkInterval
         for node in nodes.takeRebirths(at: now.boot) {
+            figures.rebirths += 1
             let time = now.wall.microseconds / 1000
             let payload = SparkplugPayload(time: time, metrics: [.rebirth(true, time: time)])
             publish(

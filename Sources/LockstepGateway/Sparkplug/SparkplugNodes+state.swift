@@ -15,7 +15,7 @@ extension SparkplugNodes {
         /// The number that its death must have; nil before its first birth message.
         var deathNumber: Int64?
         /// Whether its birth message was received.
-        var isBorn = false
+        var hasBirth = false
         /// The number of its last message.
         var lastNumber: UInt8?
         /// Its own metrics.
@@ -35,19 +35,19 @@ extension SparkplugNodes {
         var metricCount: Int { own.count + devices.values.reduce(0) { $0 + $1.size } }
 
         /// Returns the node before new birth messages: what it has shown as present must be born again or is lost.
-        func unborn(_ targets: SparkplugTargets) -> Node {
+        func withoutBirths(_ targets: SparkplugTargets) -> Node {
             var result = Node(own: SparkplugSource(targets: targets), needsBirth: true)
             result.deathNumber = deathNumber
             result.isPresent = isPresent
             result.devices = devices.mapValues { _ in
-                Device(source: SparkplugSource(targets: targets), isBorn: false)
+                Device(source: SparkplugSource(targets: targets), hasBirth: false)
             }
             return result
         }
 
         /// Records the number of a message.
         mutating func note(_ number: UInt8?) -> Finding? {
-            guard isBorn else {
+            guard hasBirth else {
                 needsBirth = true
                 return .unknown
             }
@@ -66,7 +66,7 @@ extension SparkplugNodes {
     struct Device {
         var source: SparkplugSource
         /// Whether its birth message was received after that of its node.
-        var isBorn: Bool
+        var hasBirth: Bool
 
         /// Its part of the limit of metrics. A device without metrics also takes memory.
         var size: Int { source.count + 1 }

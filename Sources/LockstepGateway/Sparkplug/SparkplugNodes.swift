@@ -6,6 +6,8 @@ import LockstepSparkplug
 struct SparkplugNodes {
     /// The name of the format, which begins the foreign names.
     static let formatName = "sparkplug"
+    /// A node reports only changes, and the broker tells of its death. Only a death during a restart is not seen.
+    static let silence = SilenceLimits(sinceStart: 300_000_000)
     /// The minimum interval between two requests for the birth messages of a node, in µs.
     static let rebirthInterval: Int64 = 10_000_000
     /// The maximum number of requests that a node leaves without an answer.
@@ -20,7 +22,7 @@ struct SparkplugNodes {
     /// The nodes that need new birth messages, or whose devices have a deadline.
     private var watched: Set<SparkplugNode> = []
     /// The reports of nodes that were given up.
-    private var givenUp: [ForeignReport] = []
+    private var abandoned: [ForeignReport] = []
 
     /// The bounds of the memory that senders can fill.
     struct Limits {
@@ -37,6 +39,8 @@ struct SparkplugNodes {
 
     /// The number of nodes.
     var count: Int { nodes.count }
+    /// The number of devices of all nodes.
+    var deviceCount: Int { nodes.values.reduce(0) { $0 + $1.devices.count } }
 
     /// The result of a message.
     struct Outcome {
@@ -48,7 +52,7 @@ struct SparkplugNodes {
     ///
     /// Their devices are kept, so that those that have died meanwhile are reported as lost.
     mutating func reset() {
-        nodes = nodes.mapValues { $0.unborn(targets) }
+        nodes = nodes.mapValues { $0.withoutBirths(targets) }
         watched.formUnion(nodes.keys)
         metricCount = nodes.values.reduce(0) { $0 + $1.metricCount }
     }
@@ -61,18 +65,18 @@ struct SparkplugNodes {
         let payload: SparkplugPayload
         do { payload = try SparkplugPayload(decoding: bytes) } catch { throw Refusal(.malformed, error.description) }
         switch topic.type {
-        case .nodeBirth: return try didBearNode(topic, payload, at: moment)
-        case .nodeDeath: return try didLoseNode(topic, payload)
-        case .deviceBirth: return try didBearDevice(topic, payload, at: moment)
+        case .nodeBirth: return try didReceiveNodeBirth(topic, payload, at: moment)
+        case .nodeDeath: return try didReceiveNodeDeath(topic, payload)
+        case .deviceBirth: return try didReceiveDeviceBirth(topic, payload, at: moment)
         case .nodeData, .deviceData: return try didReceiveData(topic, payload, at: moment)
-        case .deviceDeath: return try didLoseDevice(topic, payload)
+        case .deviceDeath: return try didReceiveDeviceDeath(topic, payload)
         case .nodeCommand, .deviceCommand: return Outcome()
         }
     }
 
     // MARK: - Births
 
-    private mutating func didBearNode(
+    private mutating func didReceiveNodeBirth(
         _ topic: SparkplugTopic, _ payload: SparkplugPayload, at moment: Moment
     ) throws(Refusal) -> Outcome {
         guard let deathNumber = payload.deathNumber else {
@@ -84,12 +88,12 @@ struct SparkplugNodes {
         try reserve(own.count, replacing: node.own.count)
         node.own = own
         node.deathNumber = deathNumber
-        node.isBorn = true
+        node.hasBirth = true
         node.needsBirth = false
         node.requests = 0
         node.lastNumber = payload.number
         // All devices of the node have to be born again.
-        for name in node.devices.keys { node.devices[name]?.isBorn = false }
+        for name in node.devices.keys { node.devices[name]?.hasBirth = false }
         node.deviceDeadline = node.devices.isEmpty ? nil : moment.boot + Self.deviceBirthLimit
         let content = node.own.read(payload.metrics, fallback: payload.time ?? moment.milliseconds)
         // A node whose own metrics are not wanted is no device of its own.
@@ -101,7 +105,7 @@ struct SparkplugNodes {
                 presence: isWanted ? ForeignPresence(.foreground, reason: "nbirth") : nil))
     }
 
-    private mutating func didBearDevice(
+    private mutating func didReceiveDeviceBirth(
         _ topic: SparkplugTopic, _ payload: SparkplugPayload, at moment: Moment
     ) throws(Refusal) -> Outcome {
         guard let name = topic.device else { return Outcome() }
@@ -111,7 +115,7 @@ struct SparkplugNodes {
         var source = SparkplugSource(payload.metrics, targets: targets)
         try reserve(source.count + 1, replacing: node.devices[name]?.size ?? 0)
         let content = source.read(payload.metrics, fallback: payload.time ?? moment.milliseconds)
-        node.devices[name] = Device(source: source, isBorn: true)
+        node.devices[name] = Device(source: source, hasBirth: true)
         return Outcome(
             translation: translation(
                 topic, payload, content, presence: ForeignPresence(.foreground, reason: "dbirth")),
@@ -130,7 +134,7 @@ struct SparkplugNodes {
         let content: SparkplugSource.Content
         if let name = topic.device {
             // After a birth of the node, the aliases of an earlier birth of the device have no meaning.
-            if node.devices[name]?.isBorn == true,
+            if node.devices[name]?.hasBirth == true,
                 let read = node.devices[name]?.source.read(payload.metrics, fallback: fallback)
             {
                 content = read
@@ -156,7 +160,7 @@ struct SparkplugNodes {
 
     // MARK: - Deaths
 
-    private mutating func didLoseNode(
+    private mutating func didReceiveNodeDeath(
         _ topic: SparkplugTopic, _ payload: SparkplugPayload
     ) throws(Refusal) -> Outcome {
         guard let number = payload.deathNumber else {
@@ -168,7 +172,7 @@ struct SparkplugNodes {
         return Outcome(translation: Translation(lost(node, topic.node, reason: "ndeath")))
     }
 
-    private mutating func didLoseDevice(
+    private mutating func didReceiveDeviceDeath(
         _ topic: SparkplugTopic, _ payload: SparkplugPayload
     ) throws(Refusal) -> Outcome {
         guard let name = topic.device else { return Outcome() }
@@ -203,14 +207,14 @@ struct SparkplugNodes {
             guard var node = nodes[name], node.needsBirth else { continue }
             if let last = node.requestedAt, boot - last < Self.rebirthInterval { continue }
             guard node.requests < Self.maxRequests else {
-                if node.isBorn {
+                if node.hasBirth {
                     // Its data can still be decoded. The next gap begins a new series of requests.
                     node.needsBirth = false
                     node.requests = 0
                     save(node, name)
                 } else {
                     forget(name)
-                    givenUp += lost(node, name, reason: "no-answer")
+                    abandoned += lost(node, name, reason: "no-answer")
                 }
                 continue
             }
@@ -224,12 +228,12 @@ struct SparkplugNodes {
 
     /// Returns the reports of devices that were not born again after their node, and of nodes that were given up.
     mutating func takeLostDevices(at boot: Int64) -> [ForeignReport] {
-        var reports = givenUp
-        givenUp = []
+        var reports = abandoned
+        abandoned = []
         for name in watched.sorted() {
             guard var node = nodes[name], let deadline = node.deviceDeadline, boot >= deadline else { continue }
             node.deviceDeadline = nil
-            for (device, state) in node.devices.sorted(by: { $0.key < $1.key }) where !state.isBorn {
+            for (device, state) in node.devices.sorted(by: { $0.key < $1.key }) where !state.hasBirth {
                 metricCount -= state.size
                 node.devices[device] = nil
                 reports.append(lost(ForeignName(Self.formatName, [name.group, name.node, device]), reason: "nbirth"))

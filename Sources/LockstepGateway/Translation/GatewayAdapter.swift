@@ -8,6 +8,8 @@ public protocol GatewayAdapter: Sendable {
     var topicFilters: [String] { get }
     /// The HTTP path of the format, such as `/owntracks`; nil if it has no HTTP requests.
     var path: String? { get }
+    /// The times after which a silent sender counts as lost.
+    var silence: SilenceLimits { get }
 
     /// Translates a message.
     /// - Throws: ``Refusal`` if nothing of the message can be used.
@@ -18,6 +20,8 @@ public protocol GatewayAdapter: Sendable {
 }
 
 extension GatewayAdapter {
+    /// A day, for formats whose senders may send once an hour or seldom.
+    public var silence: SilenceLimits { SilenceLimits(all: 86_400_000_000) }
     /// No HTTP requests.
     public var path: String? { nil }
 

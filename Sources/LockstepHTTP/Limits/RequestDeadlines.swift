@@ -21,8 +21,8 @@ package final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHand
     /// Ends when the client has not read for too long.
     private var writing: Scheduled<Void>?
     /// Whether the client has closed its side of the connection.
-    private var isClientGone = false
-    private var onClientGone: (@Sendable () -> Void)?
+    private var isDisconnected = false
+    private var disconnectAction: (@Sendable () -> Void)?
 
     package init(_ limits: HTTPLimits) { self.limits = limits }
 
@@ -38,24 +38,24 @@ package final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHand
     }
 
     /// Sets what happens when the client closes its side of the connection; at once if it already has.
-    package func whenClientGoes(_ action: (@Sendable () -> Void)?) {
-        onClientGone = isClientGone ? nil : action
-        if isClientGone { action?() }
+    package func onClientDisconnect(_ action: (@Sendable () -> Void)?) {
+        disconnectAction = isDisconnected ? nil : action
+        if isDisconnected { action?() }
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if let event = event as? ChannelEvent, event == .inputClosed { clientDidGo() }
+        if let event = event as? ChannelEvent, event == .inputClosed { clientDidDisconnect() }
         context.fireUserInboundEventTriggered(event)
     }
 
-    private func clientDidGo() {
-        isClientGone = true
-        onClientGone?()
-        onClientGone = nil
+    private func clientDidDisconnect() {
+        isDisconnected = true
+        disconnectAction?()
+        disconnectAction = nil
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        clientDidGo()
+        clientDidDisconnect()
         cancel()
         context.fireChannelInactive()
     }

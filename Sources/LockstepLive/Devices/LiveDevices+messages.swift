@@ -46,7 +46,11 @@ extension LiveDevices {
                 try checkSize(of: payload)
                 return .acknowledged(try EventAcknowledgementJSON.decodeConfirmation(Data(payload), of: address))
             case .gateway(let name):
-                gateways[name] = try GatewayHealth.decode(Data(payload))
+                let health = try GatewayHealth.decode(Data(payload))
+                guard gateways[name] != nil || gateways.count < limits.collectors else {
+                    throw LiveLimitError("there are more than \(limits.collectors) gateways")
+                }
+                gateways[name] = health
                 return nil
             case .ignored: return nil
             }
@@ -86,8 +90,11 @@ extension LiveDevices {
 
     private mutating func handle(
         health payload: Data, of address: CollectorAddress
-    ) throws(PayloadError) -> LiveChange? {
+    ) throws -> LiveChange? {
         let health = try CollectorHealth.decode(payload)
+        guard collectors[address] != nil || collectors.count < limits.collectors else {
+            throw LiveLimitError("there are more than \(limits.collectors) collectors")
+        }
         let before = collectors.updateValue(health, forKey: address)
         let isNews = before?.status != health.status || before?.problem != health.problem
         return .collector(address.group, address.collector, health, isNews: isNews)
@@ -97,20 +104,18 @@ extension LiveDevices {
     private mutating func addRoute(_ topic: String) throws -> Route {
         let route: Route
         switch try root.parse(topic) {
+        // The routes of collectors and gateways without a readable report are not kept, because a client could invent them.
         case .collector(let group, let id):
-            guard collectors.count < limits.collectors else {
-                throw LiveLimitError("there are more than \(limits.collectors) collectors")
-            }
-            route = .collector(CollectorAddress(group: group, collector: id))
-        // Not kept, because a client could invent collectors.
+            let address = CollectorAddress(group: group, collector: id)
+            route = .collector(address)
+            guard collectors[address] != nil else { return route }
         case .collectorEvent(_, _, .event): return .event(nil)
         case .collectorEvent(_, _, .eventAcknowledged): return .acknowledged(nil)
         case .collectorEvent: return .ignored
         case .gateway(let group, let id):
-            guard gateways.count < limits.collectors else {
-                throw LiveLimitError("there are more than \(limits.collectors) gateways")
-            }
-            route = .gateway("\(group)/\(id)")
+            let name = "\(group)/\(id)"
+            route = .gateway(name)
+            guard gateways[name] != nil else { return route }
         case .device(let address, let channel):
             guard options.selects(address) else { return .ignored }
             route = try self.route(of: channel, address)

@@ -13,7 +13,7 @@ public struct LiveLimits: Sendable, Hashable {
     /// The maximum size of the events that wait for one subscriber, in bytes.
     public var queueBytes: Int
     /// The time without progress after which a subscriber is ended, in µs.
-    public var patience: Int64
+    public var stallTimeout: Int64
     /// The number of state changes that a subscriber can catch up on.
     public var stateChanges: Int
     /// The number of events of rules that are kept.
@@ -29,7 +29,7 @@ public struct LiveLimits: Sendable, Hashable {
     /// requests.
     public init(
         devices: Int = 20_000, collectors: Int = 1000, recentBytes: Int = 64_000_000, recentAge: Int64 = 30_000_000,
-        subscribers: Int = 1000, queueBytes: Int = 1_000_000, patience: Int64 = 10_000_000,
+        subscribers: Int = 1000, queueBytes: Int = 1_000_000, stallTimeout: Int64 = 10_000_000,
         stateChanges: Int = 10_000, events: Int = 1000, requests: Int = 1000
     ) {
         self.devices = devices
@@ -38,7 +38,7 @@ public struct LiveLimits: Sendable, Hashable {
         self.recentAge = recentAge
         self.subscribers = subscribers
         self.queueBytes = queueBytes
-        self.patience = patience
+        self.stallTimeout = stallTimeout
         self.stateChanges = stateChanges
         self.events = events
         self.requests = requests

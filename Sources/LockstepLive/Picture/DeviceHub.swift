@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepWire
 
-/// Distributes devices to subscribers: first all, then periodically those that have changed.
+/// Decides which subscribers receive devices, and which: first all, then periodically those that have changed.
 ///
 /// A subscriber that is slow does not receive intermediate values: while an event waits for it, no other is added, and the
 /// next one contains all changes since.
@@ -17,70 +17,66 @@ struct DeviceHub {
         var dueAt: Int64
     }
 
-    /// The content of an event: the devices of a group that changed after a revision.
-    private struct Content: Hashable {
-        let group: GroupID?
-        let revision: UInt64
-    }
-
     private var members: [Int: Member] = [:]
-    /// The snapshot of the current moment, for subscribers that arrive together.
-    private var snapshot: (content: Content, at: Int64, revision: UInt64, event: [UInt8])?
-
-    /// The time for which a snapshot is reused, in µs.
-    private static let snapshotAge: Int64 = 1_000_000
 
     /// Whether there are no subscribers.
     var isEmpty: Bool { members.isEmpty }
 
-    /// Adds a subscriber.
-    /// - Returns: the event with all devices.
+    /// Adds a subscriber that has received all changes up to a revision.
     mutating func add(
-        _ subscriber: Subscriber, group: GroupID?, interval: Int64, devices: LiveDevices, at moment: Moment
-    ) -> [UInt8] {
-        let content = Content(group: group, revision: 0)
-        if snapshot?.content != content || moment.boot - (snapshot?.at ?? 0) > Self.snapshotAge {
-            snapshot = (content, moment.boot, devices.revision, event(content, devices, moment))
-        }
+        _ subscriber: Subscriber, group: GroupID?, interval: Int64, revision: UInt64, at moment: Moment
+    ) {
         members[subscriber.id] = Member(
-            subscriber: subscriber, group: group, interval: interval, revision: snapshot?.revision ?? 0,
+            subscriber: subscriber, group: group, interval: interval, revision: revision,
             dueAt: moment.boot + interval)
-        return snapshot?.event ?? []
     }
 
     /// Removes a subscriber, if it is one of this hub.
-    mutating func remove(_ id: Int) {
-        members[id] = nil
-        if members.isEmpty { snapshot = nil }
-    }
+    mutating func remove(_ id: Int) { members[id] = nil }
 
-    /// Adds an event for each subscriber that is due and has received the event before.
-    /// - Parameter touched: receives the subscribers to notify.
-    mutating func advance(_ devices: LiveDevices, to moment: Moment, touched: inout [Subscriber]) {
-        var events: [Content: [UInt8]] = [:]
-        var texts: [Int: [UInt8]] = [:]
+    /// Returns what subscribers must receive now: those that are due and have received the event before.
+    mutating func takeDue(_ devices: LiveDevices, at moment: Moment) -> DeviceDeliveries? {
+        var subscribers: [DeviceContent: [Subscriber]] = [:]
         for (id, member) in members where moment.boot >= member.dueAt {
             // Keep the rhythm, except after a pause.
             members[id]?.dueAt = max(member.dueAt + member.interval, moment.boot + member.interval / 2)
             guard member.subscriber.isIdle else { continue }
-            let content = Content(group: member.group, revision: member.revision)
-            if events[content] == nil { events[content] = event(content, devices, moment, &texts) }
+            subscribers[DeviceContent(group: member.group, revision: member.revision), default: []].append(
+                member.subscriber)
             members[id]?.revision = devices.revision
-            if let event = events[content], !event.isEmpty, member.subscriber.add(event) {
-                touched.append(member.subscriber)
-            }
         }
+        return subscribers.isEmpty ? nil : DeviceDeliveries(devices: devices, subscribers: subscribers, moment: moment)
     }
+}
 
-    private func event(_ content: Content, _ devices: LiveDevices, _ moment: Moment) -> [UInt8] {
+/// The content of an event: the devices of a group that changed after a revision.
+struct DeviceContent: Hashable {
+    let group: GroupID?
+    let revision: UInt64
+}
+
+/// Devices for the subscribers that are due. They are encoded and delivered without the lock of the picture, from a copy
+/// that shares its memory.
+struct DeviceDeliveries {
+    let devices: LiveDevices
+    let subscribers: [DeviceContent: [Subscriber]]
+    let moment: Moment
+
+    /// Adds the events to the queues of the subscribers. Each device is encoded once.
+    /// - Parameter touched: receives the subscribers to notify.
+    func deliver(touched: inout [Subscriber]) {
         var texts: [Int: [UInt8]] = [:]
-        return event(content, devices, moment, &texts)
+        for (content, subscribers) in subscribers {
+            let event = Self.event(content, devices, moment, &texts)
+            guard !event.isEmpty else { continue }
+            for subscriber in subscribers where subscriber.add(event) { touched.append(subscriber) }
+        }
     }
 
     /// Returns an event, or nothing if no device has changed.
     /// - Parameter texts: the JSON of devices that were encoded for this moment.
-    private func event(
-        _ content: Content, _ devices: LiveDevices, _ moment: Moment, _ texts: inout [Int: [UInt8]]
+    static func event(
+        _ content: DeviceContent, _ devices: LiveDevices, _ moment: Moment, _ texts: inout [Int: [UInt8]]
     ) -> [UInt8] {
         var list: [UInt8] = []
         for (index, device) in devices.devices.enumerated()
@@ -91,7 +87,7 @@ struct DeviceHub {
             list += text
         }
         if list.isEmpty, content.revision > 0 { return [] }
-        return EventBytes.event("devices", data: DeviceHub.json(list, at: moment.wall))
+        return EventBytes.event("devices", data: json(list, at: moment.wall))
     }
 
     /// Returns an object with a list of devices.

@@ -12,7 +12,7 @@ extension LivePicture {
             if !list.isEmpty { list.append(UInt8(ascii: ",")) }
             list += devices.json(of: device, at: moment.boot)
         }
-        return DeviceHub.json(list, at: moment.wall)
+        return DeviceDeliveries.json(list, at: moment.wall)
     }
 
     /// Returns a device as a JSON object, with the columns and the newest sample of each stream.

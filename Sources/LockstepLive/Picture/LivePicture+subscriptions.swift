@@ -32,12 +32,13 @@ extension LivePicture {
     /// - Parameter id: the id of the last event that the subscriber has received before, or nil.
     /// - Throws: ``SubscriptionError`` if there are too many subscribers.
     public func subscribeToStates(after id: String? = nil) throws(SubscriptionError) -> LiveSubscription {
-        let (subscriber, events) = try state.withLock { state throws(SubscriptionError) in
+        let (subscriber, prologue) = try state.withLock { state throws(SubscriptionError) in
             let subscriber = try state.addSubscriber(limits, .ends)
             state.states.add(subscriber)
             return (subscriber, state.states.prologue(after: id, devices: state.devices))
         }
-        subscriber.open(events)
+        // Changes that arrive meanwhile wait in the subscriber's queue.
+        subscriber.open(prologue.events())
         return subscription(subscriber)
     }
 
@@ -69,13 +70,14 @@ extension LivePicture {
         group: GroupID? = nil, every interval: Int64 = 1_000_000, at moment: Moment = .now()
     ) throws(SubscriptionError) -> LiveSubscription {
         let interval = max(1_000_000, interval)
-        let (subscriber, event) = try state.withLock { state throws(SubscriptionError) in
+        let snapshot = snapshots.snapshot(of: group, at: moment) { read { copy $0 } }
+        let subscriber = try state.withLock { state throws(SubscriptionError) in
             let subscriber = try state.addSubscriber(limits, .unlimited)
-            let event = state.fleet.add(
-                subscriber, group: group, interval: interval, devices: state.devices, at: moment)
-            return (subscriber, event)
+            // What changes meanwhile is part of the next event.
+            state.fleet.add(subscriber, group: group, interval: interval, revision: snapshot.revision, at: moment)
+            return subscriber
         }
-        subscriber.open([event])
+        subscriber.open([snapshot.event])
         return subscription(subscriber)
     }
 

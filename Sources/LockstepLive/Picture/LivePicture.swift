@@ -31,6 +31,7 @@ public final class LivePicture: Sendable {
 
     let limits: LiveLimits
     let state: Mutex<State>
+    let snapshots = DeviceSnapshots()
 
     /// Creates a picture without devices.
     /// - Parameters:
@@ -120,14 +121,20 @@ public final class LivePicture: Sendable {
     /// that it returns.
     /// - Returns: the time of the next call, in µs of the boot clock. A message may require an earlier one.
     public func advance(to moment: Moment) -> Int64 {
-        let deadline = state.withLock { state in
-            state.samples.advance(to: moment.boot, touched: &state.touched)
+        let (deadline, samples, devices) = state.withLock { state in
+            let samples = state.samples.takeDue(at: moment.boot)
+            var devices: DeviceDeliveries?
             if moment.boot >= state.nextSecond {
                 state.nextSecond = moment.boot + 1_000_000
-                state.advanceSecond(to: moment, patience: limits.patience)
+                devices = state.advanceSecond(to: moment, stallTimeout: limits.stallTimeout)
             }
-            return min(state.nextSecond, state.samples.nextDeadline ?? .max)
+            return (min(state.nextSecond, state.samples.nextDeadline ?? .max), samples, devices)
         }
+        // Encoded without the lock, so that nobody waits for it.
+        var touched: [Subscriber] = []
+        for delivery in samples { delivery.deliver(touched: &touched) }
+        devices?.deliver(touched: &touched)
+        for subscriber in touched { subscriber.notify() }
         notify()
         return deadline
     }
@@ -142,7 +149,13 @@ public final class LivePicture: Sendable {
         for subscriber in subscribers { remove(subscriber.id) }
     }
 
-    func remove(_ id: Int) { state.withLock { $0.remove(id) } }
+    func remove(_ id: Int) {
+        let isUnused = state.withLock { state in
+            state.remove(id)
+            return state.fleet.isEmpty
+        }
+        if isUnused { snapshots.clear() }
+    }
 
     /// Notifies subscribers outside of the lock, because that resumes their tasks.
     private func notify() {
@@ -168,21 +181,24 @@ extension LivePicture.State {
     }
 
     /// Does what is done once a second.
-    mutating func advanceSecond(to moment: Moment, patience: Int64) {
+    /// - Returns: the devices that subscribers must receive, or nil if there are none.
+    mutating func advanceSecond(to moment: Moment, stallTimeout: Int64) -> DeviceDeliveries? {
+        var deliveries: DeviceDeliveries?
         devices.removeExcess(at: moment.boot)
         if !fleet.isEmpty {
             devices.touchFadingRates(at: moment.boot)
-            fleet.advance(devices, to: moment, touched: &touched)
+            deliveries = fleet.takeDue(devices, at: moment)
         }
         let keepsAlive = moment.boot >= nextKeepAlive ?? .max
         if keepsAlive || nextKeepAlive == nil { nextKeepAlive = moment.boot + LivePicture.keepAliveInterval }
         for (id, subscriber) in subscribers {
-            if subscriber.check(at: moment.boot, patience: patience) {
+            if subscriber.check(at: moment.boot, stallTimeout: stallTimeout) {
                 remove(id)
             } else if keepsAlive, subscriber.isIdle, subscriber.add(EventBytes.keepAlive) {
                 touched.append(subscriber)
             }
         }
+        return deliveries
     }
 
     mutating func remove(_ id: Int) {

@@ -37,7 +37,7 @@ struct SampleCoalescer: Sendable {
 
     /// The time to wait for samples of the device's other streams, which are usually published together. Their events
     /// then wake each subscriber once. In µs.
-    static let gathering: Int64 = 5000
+    static let linger: Int64 = 5000
 
     private let maxBytes: Int
     private var pending: [Channel: Pending] = [:]
@@ -63,7 +63,7 @@ struct SampleCoalescer: Sendable {
         if !isFull { bytes += size }
         let isNew = pending[channel, default: Pending()].add(samples, bytes: size, isFull: isFull)
         guard isNew, let earliest = pending[channel]?.earliest else { return }
-        let latest = max(earliest, boot + Self.gathering)
+        let latest = max(earliest, boot + Self.linger)
         let device = Device(device: channel.stream.device, rate: channel.rate)
         // Join the device's other streams, if that delays nothing.
         let joined = lastDue[device].flatMap { $0 > boot && $0 >= earliest && $0 <= latest ? $0 : nil }

@@ -3,7 +3,7 @@ import LockstepModel
 /// Distributes samples to subscribers. Each event is encoded once for each stream, device and event rate.
 struct SampleHub {
     /// The subscribers of a stream of a device.
-    fileprivate struct Audience {
+    fileprivate struct StreamSubscribers {
         let address: DeviceAddress
         /// The subscribers, by the index of their event rate. Rates without subscribers are absent.
         var members: [(rate: Int, subscribers: [Subscriber])] = []
@@ -13,7 +13,7 @@ struct SampleHub {
     private static let maxSamples = 1000
 
     private var coalescer: SampleCoalescer
-    private var audiences: [StreamKey: Audience] = [:]
+    private var subscribersOfStream: [StreamKey: StreamSubscribers] = [:]
     private var requests: [Int: (subscriber: Subscriber, request: SampleRequest)] = [:]
 
     init(maxBytes: Int) { coalescer = SampleCoalescer(maxBytes: maxBytes) }
@@ -25,26 +25,46 @@ struct SampleHub {
     mutating func add(_ batch: LiveBatch, at boot: Int64) {
         guard batch.batch.isLive, !requests.isEmpty else { return }
         let samples = batch.batch.samples
-        if audiences[batch.key] == nil {
-            audiences[batch.key] = audience(of: batch.address, samples.stream)
+        if subscribersOfStream[batch.key] == nil {
+            subscribersOfStream[batch.key] = subscribers(of: batch.address, samples.stream)
         }
-        for (rate, _) in audiences[batch.key]?.members ?? [] {
+        for (rate, _) in subscribersOfStream[batch.key]?.members ?? [] {
             coalescer.add(samples, to: .init(stream: batch.key, rate: rate), at: boot)
         }
     }
 
-    /// Adds the events that are due to the queues of their subscribers.
-    /// - Parameter touched: receives the subscribers to notify.
-    mutating func advance(to boot: Int64, touched: inout [Subscriber]) {
+    /// Removes and returns the samples that are due. They are encoded and delivered without the lock of the hub.
+    mutating func takeDue(at boot: Int64) -> [Delivery] {
+        var deliveries: [Delivery] = []
         while let output = coalescer.removeFirst(at: boot) {
-            guard let audience = audiences[output.channel.stream],
-                let subscribers = audience.members.first(where: { $0.rate == output.channel.rate })?.subscribers
+            guard let entry = subscribersOfStream[output.channel.stream],
+                let subscribers = entry.members.first(where: { $0.rate == output.channel.rate })?.subscribers
             else { continue }
-            if output.dropped > 0 { for subscriber in subscribers { subscriber.drop(output.dropped) } }
-            guard let samples = output.samples else { continue }
-            for start in stride(from: 0, to: samples.count, by: Self.maxSamples) {
-                let part = samples[start..<min(samples.count, start + Self.maxSamples)]
-                let event = EventBytes.event("samples", data: SampleJSON.encode(part, of: audience.address))
+            deliveries.append(
+                Delivery(
+                    address: entry.address, subscribers: subscribers, samples: output.samples,
+                    dropped: output.dropped))
+        }
+        return deliveries
+    }
+
+    /// Samples that are due, with their subscribers at that time.
+    struct Delivery {
+        let address: DeviceAddress
+        let subscribers: [Subscriber]
+        /// The samples; nil if all were dropped.
+        let samples: SampleBlock?
+        /// The number of samples that were dropped because too many were collected.
+        let dropped: Int64
+
+        /// Encodes the samples, and adds the events to the queues of the subscribers.
+        /// - Parameter touched: receives the subscribers to notify.
+        func deliver(touched: inout [Subscriber]) {
+            if dropped > 0 { for subscriber in subscribers { subscriber.drop(dropped) } }
+            guard let samples else { return }
+            for start in stride(from: 0, to: samples.count, by: SampleHub.maxSamples) {
+                let part = samples[start..<min(samples.count, start + SampleHub.maxSamples)]
+                let event = EventBytes.event("samples", data: SampleJSON.encode(part, of: address))
                 for subscriber in subscribers where subscriber.add(event, samples: part.count) {
                     touched.append(subscriber)
                 }
@@ -64,11 +84,13 @@ struct SampleHub {
             for (position, stream) in device.streams.enumerated() where request.selects(device.address, stream.stream) {
                 let key = StreamKey(device: index, stream: position)
                 let channel = SampleCoalescer.Channel(stream: key, rate: rate)
-                let hasAudience = audiences[key]?.members.contains { $0.rate == rate } ?? false
-                let blocks = stream.recentBlocks(without: hasAudience ? coalescer.count(in: channel) : 0)
+                let hasSubscribers = subscribersOfStream[key]?.members.contains { $0.rate == rate } ?? false
+                let blocks = stream.recentBlocks(without: hasSubscribers ? coalescer.count(in: channel) : 0)
                 if !blocks.isEmpty { recent.append((device.address, blocks)) }
-                if audiences[key] == nil { audiences[key] = audience(of: device.address, stream.stream) }
-                audiences[key]?.add(subscriber, rate: rate)
+                if subscribersOfStream[key] == nil {
+                    subscribersOfStream[key] = subscribers(of: device.address, stream.stream)
+                }
+                subscribersOfStream[key]?.add(subscriber, rate: rate)
             }
         }
         requests[subscriber.id] = (subscriber, request)
@@ -78,24 +100,24 @@ struct SampleHub {
     /// Removes a subscriber, if it is one of this hub.
     mutating func remove(_ id: Int) {
         guard let (_, request) = requests.removeValue(forKey: id) else { return }
-        for key in audiences.keys {
-            guard audiences[key]?.remove(id, rate: request.rate) == true else { continue }
+        for key in subscribersOfStream.keys {
+            guard subscribersOfStream[key]?.remove(id, rate: request.rate) == true else { continue }
             coalescer.remove(.init(stream: key, rate: request.rate))
         }
         // Streams are matched with requests again when their next samples arrive.
-        if requests.isEmpty { audiences = [:] }
+        if requests.isEmpty { subscribersOfStream = [:] }
     }
 
-    private func audience(of address: DeviceAddress, _ stream: SensorStream) -> Audience {
-        var audience = Audience(address: address)
+    private func subscribers(of address: DeviceAddress, _ stream: SensorStream) -> StreamSubscribers {
+        var result = StreamSubscribers(address: address)
         for (subscriber, request) in requests.values where request.selects(address, stream) {
-            audience.add(subscriber, rate: request.rate)
+            result.add(subscriber, rate: request.rate)
         }
-        return audience
+        return result
     }
 }
 
-extension SampleHub.Audience {
+extension SampleHub.StreamSubscribers {
     fileprivate mutating func add(_ subscriber: Subscriber, rate: Int) {
         if let index = members.firstIndex(where: { $0.rate == rate }) {
             members[index].subscribers.append(subscriber)

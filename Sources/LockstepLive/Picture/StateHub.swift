@@ -23,15 +23,26 @@ struct StateHub {
     /// Returns the first events of a subscriber: the changes after an event that it has received, or else the present
     /// state of each device. These have no id: a subscriber that has received only a part of them cannot resume.
     /// - Parameter id: the id of the event.
-    func prologue(after id: String?, devices: LiveDevices) -> [[UInt8]] {
-        (log.changes(after: id) ?? snapshot(of: devices)) + [log.ready]
+    func prologue(after id: String?, devices: LiveDevices) -> Prologue {
+        let changes = log.changes(after: id)
+        return Prologue(changes: changes, devices: changes == nil ? devices.devices : [], ready: log.ready)
     }
 
-    private func snapshot(of devices: LiveDevices) -> [[UInt8]] {
-        devices.devices.compactMap { device in
-            device.transition.map {
-                EventBytes.event("state", data: StateChangeJSON.encode($0, of: device.address, isSnapshot: true))
+    /// The first events of a subscriber. They are encoded without the lock of the picture, from a copy that shares its
+    /// memory.
+    struct Prologue: Sendable {
+        fileprivate let changes: [[UInt8]]?
+        fileprivate let devices: [LiveDevice]
+        fileprivate let ready: [UInt8]
+
+        /// Encodes the events.
+        func events() -> [[UInt8]] {
+            let snapshot = devices.compactMap { device in
+                device.transition.map {
+                    EventBytes.event("state", data: StateChangeJSON.encode($0, of: device.address, isSnapshot: true))
+                }
             }
+            return (changes ?? snapshot) + [ready]
         }
     }
 }

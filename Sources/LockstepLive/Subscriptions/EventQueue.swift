@@ -81,7 +81,7 @@ struct EventQueue {
     }
 
     /// Returns the time for which events have waited without any being taken, in µs. Call it regularly.
-    mutating func standstill(at boot: Int64) -> Int64 {
+    mutating func stallTime(at boot: Int64) -> Int64 {
         guard let last = progress, !isEmpty, last.takes == takes else {
             progress = (takes, boot)
             return 0

@@ -9,7 +9,7 @@ final class Subscriber: Sendable {
         /// Whether the prologue is complete, so that events may be taken.
         var isOpen = false
         /// Whether ``notify()`` is pending.
-        var isTouched = false
+        var isNotifyPending = false
         var waiting: CheckedContinuation<[[UInt8]]?, Never>?
         /// The reason of the end, once it has ended.
         var end: String?
@@ -49,8 +49,8 @@ final class Subscriber: Sendable {
             let dropped = state.queue.dropped
             let fits = state.queue.add(event, samples: samples)
             droppedSamples.add(state.queue.dropped - dropped)
-            defer { state.isTouched = true }
-            return (!fits, state.isTouched)
+            defer { state.isNotifyPending = true }
+            return (!fits, state.isNotifyPending)
         }
         if isFull { end("too slow: more events were waiting than the server keeps") }
         return !wasTouched
@@ -68,14 +68,14 @@ final class Subscriber: Sendable {
             guard state.end == nil else { return }
             state.prologue = prologue
             state.isOpen = true
-            state.isTouched = false
+            state.isNotifyPending = false
         }
     }
 
     /// Resumes the task that waits for events, if there is one.
     func notify() {
         let (waiting, events) = state.withLock { state -> (CheckedContinuation<[[UInt8]]?, Never>?, [[UInt8]]) in
-            state.isTouched = false
+            state.isNotifyPending = false
             guard let waiting = state.waiting, let events = state.take() else { return (nil, []) }
             state.waiting = nil
             return (waiting, events)
@@ -141,13 +141,13 @@ final class Subscriber: Sendable {
         }
     }
 
-    /// Ends the subscription if events have waited longer than `patience` µs without any being taken.
+    /// Ends the subscription if events have waited longer than `stallTimeout` µs without any being taken.
     /// - Returns: whether the subscription has ended.
-    func check(at boot: Int64, patience: Int64) -> Bool {
+    func check(at boot: Int64, stallTimeout: Int64) -> Bool {
         let isStuck = state.withLock { state in
-            state.end == nil && state.isOpen && state.queue.standstill(at: boot) > patience
+            state.end == nil && state.isOpen && state.queue.stallTime(at: boot) > stallTimeout
         }
-        if isStuck { end("too slow: nothing was read for \(patience / 1_000_000) s") }
+        if isStuck { end("too slow: nothing was read for \(stallTimeout / 1_000_000) s") }
         return hasEnded
     }
 }

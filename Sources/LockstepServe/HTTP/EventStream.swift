@@ -8,7 +8,16 @@ import NIOCore
 /// Sends a subscription as Server-Sent Events.
 enum EventStream {
     /// The time in which the last event must be sent.
-    private static let farewell = Duration.seconds(2)
+    private static let lastEventTimeout = Duration.seconds(2)
+
+    /// The answer to `HEAD`: that of `GET` without its body. It subscribes to nothing.
+    static var head: Response {
+        Response(status: .ok, headers: headers, body: ResponseBody { try await $0.finish(nil) })
+    }
+
+    private static let headers: HTTPFields = [
+        .contentType: "text/event-stream", .cacheControl: "no-store", .connection: "close",
+    ]
 
     /// Returns an answer that continues until the subscription ends or the client goes away.
     /// - Parameter place: released with the answer.
@@ -18,8 +27,7 @@ enum EventStream {
         let channel = call.channel
         let request = call.request
         return Response(
-            status: .ok,
-            headers: [.contentType: "text/event-stream", .cacheControl: "no-store", .connection: "close"],
+            status: .ok, headers: headers,
             body: ResponseBody { writer in
                 _ = counter.enter()
                 let watch = Task { await close(channel, after: subscription) }
@@ -31,7 +39,9 @@ enum EventStream {
                 }
                 try await request.body.consumeWithCancellationOnInboundClose { _ in
                     for await events in subscription {
+                        // One buffer of the exact size: all events of a client are one write.
                         var buffer = ByteBuffer()
+                        buffer.reserveCapacity(events.reduce(0) { $0 + $1.count })
                         for event in events { buffer.writeBytes(event) }
                         try await writer.write(buffer)
                     }
@@ -43,7 +53,7 @@ enum EventStream {
     /// Closes the connection after the end of the subscription: a client that does not read would keep it open.
     private static func close(_ channel: any Channel, after subscription: LiveSubscription) async {
         _ = await subscription.ended()
-        try? await Task.sleep(for: farewell)
+        try? await Task.sleep(for: lastEventTimeout)
         if !Task.isCancelled { channel.close(promise: nil) }
     }
 }

@@ -69,12 +69,12 @@ struct ServeResponder: HTTPResponder {
                 request: request, path: path, query: query, rights: rights, limits: limits, channel: channel)
             // A command is not taken back when its client goes away.
             guard route.method == "GET" else { return try await handler(call) }
-            return try await Self.untilClientGoes(channel) { try await handler(call) }
+            return try await Self.untilClientDisconnects(channel) { try await handler(call) }
         }
     }
 
     /// Runs a handler, and cancels it when the client closes its side of the connection.
-    private static func untilClientGoes(
+    private static func untilClientDisconnects(
         _ channel: any Channel, _ handler: @escaping @Sendable () async throws -> Response
     ) async throws -> Response {
         let task = Task { try await handler() }
@@ -90,7 +90,7 @@ struct ServeResponder: HTTPResponder {
     /// Sets what happens when the client goes away. A connection has one request at a time.
     private static func watch(_ channel: any Channel, _ action: (@Sendable () -> Void)?) {
         channel.eventLoop.execute {
-            try? channel.pipeline.syncOperations.handler(type: RequestDeadlines.self).whenClientGoes(action)
+            try? channel.pipeline.syncOperations.handler(type: RequestDeadlines.self).onClientDisconnect(action)
         }
     }
 

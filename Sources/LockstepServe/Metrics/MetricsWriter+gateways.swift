@@ -33,6 +33,35 @@ extension MetricsWriter {
             of: gateways
         ) { $0.dropped }
         count("lockstep_gateway_resident_memory_bytes", .gauge, "Resident memory.", of: gateways) { $0.memory }
+        write(sparkplugOf: gateways)
+    }
+
+    private mutating func write(sparkplugOf gateways: [(key: String, value: GatewayHealth)]) {
+        guard gateways.contains(where: { $0.value.sparkplug != nil }) else { return }
+        metric(
+            "lockstep_gateway_sparkplug_connected", .gauge, "Whether the host application of Sparkplug is connected."
+        ) {
+            for (name, health) in gateways {
+                if let sparkplug = health.sparkplug { $0.flag(sparkplug.connected, Self.labels(name)) }
+            }
+        }
+        count("lockstep_gateway_sparkplug_nodes", .gauge, "Known nodes of Sparkplug.", of: gateways) {
+            $0.sparkplug?.nodes
+        }
+        count("lockstep_gateway_sparkplug_devices", .gauge, "Known devices of Sparkplug nodes.", of: gateways) {
+            $0.sparkplug?.devices
+        }
+        count(
+            "lockstep_gateway_sparkplug_messages_total", .counter, "Messages of Sparkplug nodes since the start.",
+            of: gateways
+        ) { $0.sparkplug?.messages }
+        count(
+            "lockstep_gateway_sparkplug_messages_missing_total", .counter,
+            "Messages of Sparkplug nodes that were missing.", of: gateways
+        ) { $0.sparkplug?.missing }
+        count(
+            "lockstep_gateway_sparkplug_birth_requests_total", .counter, "Requests for birth messages.", of: gateways
+        ) { $0.sparkplug?.rebirths }
     }
 
     private mutating func count(

@@ -56,6 +56,7 @@ struct HealthRoutes {
         object.member("version", configuration.version)
         object.member("at", Moment.now().wall.microseconds)
         object.member("tiles", orNull: configuration.tiles)
+        object.member("join_url", orNull: configuration.joinURL)
         object.member("broker") { broker in
             broker.member("connected", status.isBrokerConnected)
             broker.member("address", "\(configuration.broker)")

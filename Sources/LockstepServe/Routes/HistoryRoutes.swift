@@ -62,11 +62,11 @@ struct HistoryRoutes {
             body: ResponseBody { writer in
                 try await request.body.consumeWithCancellationOnInboundClose { _ in
                     var state = first
-                    var pacer = OutputPacer(rate: rate)
+                    var limiter = OutputRateLimiter(rate: rate)
                     while true {
                         try await writer.write(ByteBuffer(bytes: state.bytes))
                         if state.isComplete { break }
-                        try await Task.sleep(until: pacer.send(state.bytes.count))
+                        try await Task.sleep(until: limiter.send(state.bytes.count))
                         try await state.advance(pages, store)
                     }
                 }

@@ -51,6 +51,7 @@ struct LiveRoutes {
         _ call: APICall, _ counter: ConnectionCounter,
         _ subscribe: () throws(SubscriptionError) -> LiveSubscription
     ) throws(Problem) -> Response {
+        guard call.request.method != .head else { return EventStream.head }
         guard let place = addresses.enter(call.channel.remoteAddress?.ipAddress ?? "") else {
             throw Problem(
                 status: 429, title: "Too many requests",

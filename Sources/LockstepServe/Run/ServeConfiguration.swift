@@ -30,6 +30,8 @@ public struct ServeConfiguration: Sendable {
     public var leafletFolder = "/usr/share/javascript/leaflet"
     /// The address of map tiles with the placeholders `{z}`, `{x}` and `{y}`, or nil for a map without tiles.
     public var tiles: String?
+    /// The address of the page with which a phone joins, `https://HOST/join` of a gateway; nil if there is none.
+    public var joinURL: String?
     /// The maximum number of devices with metrics of their own.
     public var metricsDevices = MetricsText.defaultDeviceLimit
     /// The version of the program.
@@ -43,6 +45,22 @@ public struct ServeConfiguration: Sendable {
     /// Returns whether a text is an address of map tiles, such as `https://tile.example.org/{z}/{x}/{y}.png`.
     public static func isTilesAddress(_ text: String) -> Bool {
         SecurityHeaders.origin(text) != nil && ["{z}", "{x}", "{y}"].allSatisfy(text.contains)
+    }
+
+    /// Returns the address of a gateway's page for phones, with the path `/join` if the text has none.
+    /// - Returns: nil if the text is no address of HTTP or HTTPS, or contains a token, which every reader would see.
+    public static func joinURL(_ text: String) -> String? {
+        let parts = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let scheme = ["https://", "http://"].first(where: text.hasPrefix), text.utf8.count <= 500,
+            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"\"'<>\\@".utf8.contains($0) }),
+            parts.count == 1 || !parts[1].split(separator: "&").contains(where: { $0.hasPrefix("token=") })
+        else { return nil }
+        let rest = parts[0].dropFirst(scheme.count)
+        guard let first = rest.utf8.first, first != UInt8(ascii: "/"), !rest.contains("?") else { return nil }
+        let path = rest.drop { $0 != "/" }
+        guard path.isEmpty || path == "/" else { return text }
+        let host = rest.prefix { $0 != "/" }
+        return scheme + host + "/join" + (parts.count == 2 ? "#" + parts[1] : "")
     }
 
     /// The reason why the configuration is unsafe, and what to do; nil if it is safe.

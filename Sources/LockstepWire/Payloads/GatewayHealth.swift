@@ -13,6 +13,35 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
         case offline
     }
 
+    /// The figures of the host application of Sparkplug B.
+    public struct Sparkplug: Hashable, Sendable, Codable {
+        /// Whether its connection to the broker is up.
+        public var connected: Bool
+        /// The present number of nodes.
+        public var nodes: Int
+        /// The present number of devices of all nodes.
+        public var devices: Int
+        /// The number of messages of nodes received since the start.
+        public var messages: Int
+        /// The number of messages that were missing, by the numbers of their nodes.
+        public var missing: Int
+        /// The number of requests for birth messages.
+        public var rebirths: Int
+
+        /// Creates the figures.
+        public init(
+            connected: Bool = false, nodes: Int = 0, devices: Int = 0, messages: Int = 0, missing: Int = 0,
+            rebirths: Int = 0
+        ) {
+            self.connected = connected
+            self.nodes = nodes
+            self.devices = devices
+            self.messages = messages
+            self.missing = missing
+            self.rebirths = rebirths
+        }
+    }
+
     /// The operating status.
     public var status: Status
     /// The time of the report.
@@ -35,16 +64,19 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
     public var started: Timestamp?
     /// The current resident memory in bytes, or nil if unknown.
     public var memory: Int?
+    /// The figures of the host application of Sparkplug B, or nil if there is none.
+    public var sparkplug: Sparkplug?
 
     enum CodingKeys: String, CodingKey {
-        case status, at, problem, devices, accepted, refused, dropped, version, started, memory
+        case status, at, problem, devices, accepted, refused, dropped, version, started, memory, sparkplug
         case outboxBytes = "outbox_bytes"
     }
 
     /// Creates a report.
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, accepted: Int = 0, refused: Int = 0,
-        outboxBytes: Int = 0, dropped: Int = 0, version: String? = nil, started: Timestamp? = nil, memory: Int? = nil
+        outboxBytes: Int = 0, dropped: Int = 0, version: String? = nil, started: Timestamp? = nil, memory: Int? = nil,
+        sparkplug: Sparkplug? = nil
     ) {
         self.status = status
         self.at = at
@@ -57,6 +89,7 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
         self.version = version
         self.started = started
         self.memory = memory
+        self.sparkplug = sparkplug
     }
 
     /// Returns the report as JSON.
@@ -73,6 +106,16 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
         object.member("version", ifPresent: version)
         object.member("started", ifPresent: started?.microseconds)
         object.member("memory", ifPresent: memory.map(Int64.init))
+        if let sparkplug {
+            object.member("sparkplug") { object in
+                object.member("connected", sparkplug.connected)
+                object.member("nodes", Int64(sparkplug.nodes))
+                object.member("devices", Int64(sparkplug.devices))
+                object.member("messages", Int64(sparkplug.messages))
+                object.member("missing", Int64(sparkplug.missing))
+                object.member("rebirths", Int64(sparkplug.rebirths))
+            }
+        }
         return object.finish()
     }
 

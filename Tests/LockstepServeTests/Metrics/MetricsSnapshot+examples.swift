@@ -39,7 +39,9 @@ extension MetricsSnapshot {
             devices: [walker], server: server)
         snapshot.gateways["lab/main"] = GatewayHealth(
             status: .online, at: exampleTime - 2_000_000, devices: 3, accepted: 70, refused: 5, outboxBytes: 4096,
-            dropped: 1, version: "0.1.0", started: exampleTime - 60_000_000, memory: 20_000_000)
+            dropped: 1, version: "0.1.0", started: exampleTime - 60_000_000, memory: 20_000_000,
+            sparkplug: GatewayHealth.Sparkplug(
+                connected: true, nodes: 2, devices: 5, messages: 900, missing: 3, rebirths: 4))
         return snapshot
     }
 

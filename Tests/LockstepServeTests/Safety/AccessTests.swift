@@ -104,6 +104,19 @@ struct AccessTests {
         #expect(SecurityHeaders.origin("javascript:x") == nil)
     }
 
+    @Test("the address of a gateway gets the path of its page, and may not contain a token")
+    func joinAddress() {
+        #expect(ServeConfiguration.joinURL("https://h:8443") == "https://h:8443/join")
+        #expect(ServeConfiguration.joinURL("http://[::1]:80/#group=a") == "http://[::1]:80/join#group=a")
+        #expect(ServeConfiguration.joinURL("https://h/gate/join#group=a") == "https://h/gate/join#group=a")
+        for wrong in [
+            "h:8443", "https://", "https:///join", "javascript:x", "https://h/ x", "https://u@h/", "https://h/?a=b",
+            "https://h/join#token=x", "https://h/join#group=a&token=x", "https://h/\"", "https://ü",
+        ] {
+            #expect(ServeConfiguration.joinURL(wrong) == nil, "\(wrong)")
+        }
+    }
+
     @Test("another address than those of this machine needs tokens")
     func listening() throws {
         var configuration = ServeConfiguration(broker: .init(host: "localhost", port: 1883))

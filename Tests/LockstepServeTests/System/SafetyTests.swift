@@ -86,6 +86,7 @@ struct SafetyTests {
                 (["--token-file", open], "chmod 600"), (["--token-file", folder + "/none"], "cannot read"),
                 (["--tls-certificate", open], "must be used together"), (["--listen", "x"], "not an address"),
                 (["--tiles", "javascript:x"], "not an address of tiles"), (["--page", folder], "index.html"),
+                (["--join-url", "https://h/join#token=x"], "not the address of a gateway"),
                 (["--store", "x.db"], "sqlite:PATH"), (["--max-connections", "0"], "whole number"),
             ]
             for (arguments, text) in cases {

@@ -126,6 +126,11 @@ struct ServerTests {
                 )
                 .status == 413)
             #expect(try await server.get("/healthz", ["--head"]).status == 200)
+            for path in ["live?device=*", "states", "fleet"] {
+                let head = try await server.get("/api/v1/" + path, ["--head"])
+                #expect(head.status == 200 && head.headers["content-type"] == "text/event-stream", "\(path)")
+            }
+            #expect(try await server.get("/api/v1/live", ["--head"]).status == 400)
             #expect(
                 try await server.get("/healthz", ["-H", "X: \(String(repeating: "x", count: 40_000))"]).status == 400)
         }

@@ -5,7 +5,7 @@ import { isID, randomID, settingsOf } from "../../../Sources/LockstepGateway/Pag
 import { Posture } from "../../../Sources/LockstepGateway/Page/assets/pure/posture.js";
 import { qrCode } from "../../../Sources/LockstepGateway/Page/assets/pure/qr.js";
 import { Rate } from "../../../Sources/LockstepGateway/Page/assets/pure/rate.js";
-import { outcome } from "../../../Sources/LockstepGateway/Page/assets/pure/reply.js";
+import { isObstacle, outcome, refusalText } from "../../../Sources/LockstepGateway/Page/assets/pure/reply.js";
 import { statusOf } from "../../../Sources/LockstepGateway/Page/assets/pure/texts.js";
 import { sharedAddress } from "../../../Sources/LockstepGateway/Page/assets/share.js";
 import { gravityOf } from "../../../Sources/LockstepServe/Page/assets/pure/quaternion.js";
@@ -124,6 +124,19 @@ test("a reply decides whether a batch is stored, refused, kept, or sent again", 
     equal(outcome(503, "", "7", 0).delay, 7000);
     equal(outcome(503, "", "Wed, 21 Oct 2026 07:28:00 GMT", 0, 0.5).delay, 1000);
     equal([0, 1, 2, 9, 500].map((failures) => outcome(0, "", null, failures, 0.5).delay), [1000, 2000, 4000, 30_000, 30_000]);
+});
+
+test("a batch of an earlier name makes way, one of the present name waits for a decision", () => {
+    const present = { group: "phones", device: "new" };
+    const old = { group: "phones", device: "old" };
+    for (const status of [403, 409]) {
+        const result = outcome(status, "no", null, 0);
+        check(isObstacle(result, old, present) && isObstacle(result, { ...present, group: "other" }, present) && !isObstacle(result, present, present));
+    }
+    check(!isObstacle(outcome(401, "", null, 0), old, present) && !isObstacle(outcome(503, "", null, 0), old, present));
+    check(isObstacle(outcome(422, "", null, 0), present, present));
+    equal(refusalText({ detail: "no" }, old, present), "no (taken as phones/old)");
+    equal(refusalText({ detail: "no" }, present, present), "no");
 });
 
 test("the address fills in the form with valid names only", () => {

@@ -3,6 +3,7 @@ import LockstepModel
 import LockstepSQLite
 import LockstepStore
 import LockstepTestSupport
+import LockstepWire
 import Testing
 
 private let needsBroker = ConditionTrait.enabled(
@@ -33,6 +34,16 @@ extension TestSystem {
     func rows(of table: String) throws -> Int64 {
         guard FileManager.default.fileExists(atPath: storePath) else { return 0 }
         return try SQLiteDatabase(path: storePath, mode: .readOnly).integer("SELECT count(*) FROM \(table)")
+    }
+}
+
+extension TestClient {
+    /// The phases of the received presences, without repetitions: a gateway publishes a presence again after a restart.
+    fileprivate var phases: [String] {
+        messages.reduce(into: []) { phases, message in
+            guard let presence = try? PresenceJSON.decode(Data(message.payload)) else { return }
+            if phases.last != presence.phase.rawValue { phases.append(presence.phase.rawValue) }
+        }
     }
 }
 
@@ -171,6 +182,50 @@ struct GatewayTests {
             try await system.waitForSubscription()
             let second = try system.startGateway()
             try await expectEventually(second.text) { try system.rows(of: "location") == 50 }
+        }
+    }
+
+    @Test("a device whose sender vanishes becomes lost, also if it vanished during a restart")
+    func silence() async throws {
+        try await withSystem { system in
+            let client = try await system.connect(["lockstep/default/+/presence"])
+            let first = try system.startGateway(["--accept", "any", "--silence", "owntracks=1h"])
+            #expect(await first.waitForOutput("connected to broker"))
+            let now = Int(Date().timeIntervalSince1970)
+            try await system.publish([location(now)], on: "owntracks/a/b")
+            await expectEventually(first.text) { client.phases == ["foreground"] }
+            await first.stop(SIGKILL)
+            // Nothing is heard from the sender in this run.
+            let second = try system.startGateway(["--accept", "any", "--silence", "owntracks=100ms"])
+            await expectEventually(second.text) { client.phases == ["foreground", "lost"] }
+            #expect(client.messages.last { $0.text.contains("lost") }?.text.contains(#""reason":"silent""#) == true)
+            // Another message brings it back.
+            try await system.publish([location(now + 1)], on: "owntracks/a/b")
+            await expectEventually(second.text) { client.phases.prefix(3) == ["foreground", "lost", "foreground"] }
+        }
+    }
+
+    @Test("a message that has only a presence is acknowledged when the presence is in the outbox")
+    func durablePresence() async throws {
+        try await withSystem { system in
+            let client = try await system.connect(["lockstep/default/+/presence"])
+            let first = try system.startGateway()
+            #expect(await first.waitForOutput("connected to broker"))
+            let now = Int(Date().timeIntervalSince1970)
+            try await system.publish([location(now)], on: "owntracks/a/b")
+            await expectEventually(first.text) { client.phases == ["foreground"] }
+            let lock = try SQLiteDatabase(path: system.folder + "/gateway.db", mode: .readWrite)
+            try lock.execute("BEGIN IMMEDIATE")
+            try await system.publish([#"{"_type":"lwt","tst":\#(now)}"#], on: "owntracks/a/b")
+            #expect(await first.waitForOutput("messages stay at the broker"), "the lock has not stopped it")
+            await first.stop(SIGKILL)
+            try lock.execute("ROLLBACK")
+            #expect(client.phases == ["foreground"])
+            let second = try system.startGateway()
+            await expectEventually(second.text) { client.phases == ["foreground", "background"] }
+            try await expectEventually {
+                try lock.integer("SELECT count(*) FROM presences WHERE phase = 'background' AND published = 1") == 1
+            }
         }
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import LockstepModel
 import LockstepSQLite
 import LockstepTestSupport
+import LockstepWire
 import Testing
 
 /// A Python with the package `pysparkplug`; nil if there is none.
@@ -188,8 +189,17 @@ struct SparkplugTests {
             defer { edge.program.signal(SIGKILL) }
             #expect(await edge.program.waitForOutput("edge node started"))
             #expect(await collector.waitForState("active", of: "default/plant-line1-oven"), "\(gateway.text)")
+            let client = try await system.connect(["lockstep/default/$gateway/+"])
             edge.program.signal(SIGKILL)
             #expect(await collector.waitForState("background", of: "default/plant-line1-oven"), "\(gateway.text)")
+            // The last report has the figures without a wait for the next one.
+            await gateway.stop()
+            let last = await client.waitForMessage {
+                $0.text.contains(#""status":"offline""#) && $0.text.contains("memory")
+            }
+            let health = try GatewayHealth.decode(Data(try #require(last).payload))
+            // Two births and the death at least; the node has been forgotten.
+            #expect((health.sparkplug?.messages ?? 0) >= 3 && health.sparkplug?.nodes == 0, "\(health)")
         }
     }
 

@@ -41,6 +41,7 @@ async function start() {
     if (!isSecureContext) return explainInsecure();
     await becomeOnlyTab();
     const queue = await openQueue();
+    queue.addEventListener("outdated", () => notice("This page has been updated in another tab. Reload it to continue.", "bad"));
     const stored = (await queue.setting("join")) ?? {};
     // A link with other settings, perhaps of a stranger, neither measures nor sends before a tap.
     const isChanged = Object.keys(given).some((name) => name in stored && given[name] !== stored[name]);
@@ -49,7 +50,7 @@ async function start() {
     await queue.set({ join: settings });
     const save = (changes) => queue.set({ join: Object.assign(settings, changes) });
 
-    const sender = new Sender(queue, () => settings.token);
+    const sender = new Sender(queue, () => settings);
     const recorder = new Recorder(queue, () => sender.wake());
     const clock = new EventClock(Date.now(), performance.now());
     const sensors = { motion: new MotionSensor(recorder.add, clock), location: new LocationSensor(recorder.add, clock), battery: new BatterySensor(recorder.add, clock) };

@@ -18,25 +18,55 @@ function completion(transaction) {
     });
 }
 
-/** @returns {Promise<Queue>} */
-export async function openQueue() {
+/** @returns {Promise<IDBDatabase>} */
+function openDatabase() {
     const request = indexedDB.open(NAME, 1);
     request.onupgradeneeded = () => {
         request.result.createObjectStore("batches", { autoIncrement: true });
         request.result.createObjectStore("refused", { autoIncrement: true });
         request.result.createObjectStore("settings");
     };
-    return new Queue(await result(request));
+    return result(request);
 }
+
+/** @returns {Promise<Queue>} */
+export async function openQueue() {
+    return new Queue(await openDatabase());
+}
+
+/** The delay before the database is opened again after a failure. */
+const REOPEN_DELAY = 2000;
 
 /** @typedef {{group: string, device: string, epoch: string, seq: number, made: number, state: string, reason?: string, streams: {stream: string, samples: any[][]}[]}} Batch */
 
-export class Queue {
+/** Sends `outdated` if a newer page has changed the database, so that this one has to be reloaded. */
+export class Queue extends EventTarget {
     #database;
 
     /** @param {IDBDatabase} database */
     constructor(database) {
+        super();
+        this.#use(database);
+    }
+
+    /** @param {IDBDatabase} database */
+    #use(database) {
         this.#database = database;
+        // The browser has closed it, for example because the person deleted the data of the site.
+        database.onclose = () => this.#reopen();
+        // Another tab deletes the database or gives it a new version, which waits until all others are closed.
+        database.onversionchange = () => {
+            database.close();
+            this.#reopen();
+        };
+    }
+
+    /** Until the database is open again, all calls fail; the recorder keeps the samples in memory meanwhile. */
+    #reopen() {
+        openDatabase().then((database) => this.#use(database), (error) => {
+            if (error?.name === "VersionError") this.dispatchEvent(new Event("outdated"));
+            else setTimeout(() => this.#reopen(), REOPEN_DELAY);
+        });
     }
 
     /** Resolves when the batch is on disk. The write is issued at once, so that it also survives the end of the page. @param {Batch} batch */

@@ -1,6 +1,6 @@
 /** Sends the batches of the queue, the oldest first, one after the other. */
 
-import { outcome } from "./pure/reply.js";
+import { isObstacle, outcome, refusalText } from "./pure/reply.js";
 
 const ADDRESS = "/join/api/v1/batches";
 /** A gateway that does not answer within this time is asked again. */
@@ -17,18 +17,18 @@ export class Sender extends EventTarget {
     lastStored = null;
     stored = 0;
     #queue;
-    #token;
+    #settings;
     #failures = 0;
     #timer = 0;
     #isBusy = false;
     /** A batch may have been added after the end of the queue was read. */
     #isAskedAgain = false;
 
-    /** @param {import("./queue.js").Queue} queue @param {() => string} token */
-    constructor(queue, token) {
+    /** @param {import("./queue.js").Queue} queue @param {() => {token: string, group: string, device: string}} settings the present ones */
+    constructor(queue, settings) {
         super();
         this.#queue = queue;
-        this.#token = token;
+        this.#settings = settings;
         window.addEventListener("online", () => this.retryNow());
     }
 
@@ -68,7 +68,7 @@ export class Sender extends EventTarget {
     }
 
     #request(body) {
-        const token = this.#token();
+        const { token } = this.#settings();
         const headers = { "Content-Type": "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}) };
         return { method: "POST", headers, body, cache: /** @type {const} */ ("no-store"), credentials: /** @type {const} */ ("omit") };
     }
@@ -86,8 +86,8 @@ export class Sender extends EventTarget {
                 this.lastStored = Date.now();
                 this.stored += 1;
                 this.dispatchEvent(new Event("change"));
-            } else if (result.kind === "refused") {
-                await this.#queue.refuse(head.key, head.batch, result.detail);
+            } else if (isObstacle(result, head.batch, this.#settings())) {
+                await this.#queue.refuse(head.key, head.batch, refusalText(result, head.batch, this.#settings()));
                 this.#failures = 0;
                 this.dispatchEvent(new Event("change"));
             } else {

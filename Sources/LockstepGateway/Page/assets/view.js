@@ -93,6 +93,9 @@ export class View {
         try {
             this.#summary = await this.#parts.queue.summary();
             this.#draw();
+        } catch {
+            // The database is being opened again. The recorder and the sender say so.
+            this.#draw();
         } finally {
             this.#isUpdating = false;
         }

@@ -21,6 +21,21 @@ export function outcome(status, detail, retryAfter, failures, random = Math.rand
     return { kind: "later", delay, detail: detail || (status === 0 ? "The gateway does not answer." : `The gateway answered with ${status}.`) };
 }
 
+/**
+ * Whether a batch must make way for those behind it: nothing that the person can change here makes the gateway accept it, because it
+ * was taken under an earlier name.
+ * @param {Outcome} result @param {{group: string, device: string}} batch @param {{group: string, device: string}} present
+ */
+export function isObstacle(result, batch, present) {
+    if (result.kind === "refused") return true;
+    return result.kind === "stopped" && result.status !== 401 && (batch.group !== present.group || batch.device !== present.device);
+}
+
+/** Why a batch was taken out of the queue. @param {{detail: string}} result @param {{group: string, device: string}} batch @param {{group: string, device: string}} present */
+export function refusalText({ detail }, batch, present) {
+    return batch.group === present.group && batch.device === present.device ? detail : `${detail} (taken as ${batch.group}/${batch.device})`;
+}
+
 /** That of 401 is for programs, which send a header; people enter a token. */
 const STOPPED = {
     401: "The token is wrong. Ask the operator of the gateway for a token.",

@@ -7,7 +7,7 @@ import { Posture } from "../pure/posture.js";
 /** After a pause in motion of this length, in ms, an orientation of before the pause is no longer valid. */
 const PAUSE = 1000;
 /** Phones report motion at once; a browser without sensors does not. */
-const PATIENCE = 3000;
+const FIRST_EVENT_TIMEOUT = 3000;
 
 /** Asks for permission, where a browser wants that. Those of iOS refuse unless a tap is being handled. @returns {Promise<boolean>} */
 export async function permitMotion() {
@@ -49,7 +49,7 @@ export class MotionSensor {
         }
         this.status = "waiting";
         this.#orientation = null;
-        this.#timer = setTimeout(() => { if (this.status === "waiting") this.status = "absent"; }, PATIENCE);
+        this.#timer = setTimeout(() => { if (this.status === "waiting") this.status = "absent"; }, FIRST_EVENT_TIMEOUT);
         // A new run reports the posture again.
         this.#posture = new Posture();
         window.addEventListener("devicemotion", this.#onMotion);

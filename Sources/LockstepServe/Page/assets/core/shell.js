@@ -2,6 +2,7 @@
 
 import { badge } from "../pure/events.js";
 import { counted, duration } from "../pure/format.js";
+import { joinButton } from "../join/dialog.js";
 import { h, icon, setText } from "./dom.js";
 import { ruleEvents } from "./events-store.js";
 import { fleet } from "./fleet-store.js";
@@ -13,7 +14,7 @@ const banner = () => /** @type {HTMLElement} */ (document.getElementById("banner
 export function setUpShell() {
     const link = h("span", { class: "link-state", data: { status: "connecting" } }, "Connecting");
     const leave = h("button", { class: "button quiet icon-only", type: "button", title: "End session", "aria-label": "End session", hidden: true, onclick: () => session.close() }, icon("logout"));
-    document.getElementById("tools")?.append(link, themeButton(), leave);
+    document.getElementById("tools")?.append(link, joinButton(), themeButton(), leave);
     fleet.addEventListener("status", () => updateLink(link));
     fleet.addEventListener("tick", () => updateBanner());
     fleet.addEventListener("status", () => updateBanner());

@@ -38,7 +38,7 @@ export function show(main) {
 
 function cardsOf(system) {
     const cards = [
-        factCard("server", "Server", true, "running", [["Version", system.version], ["Rights of this session", session.state.rights.join(", ") || "none"], ["Map tiles", system.tiles ?? "none; the map shows a grid of coordinates"]]),
+        factCard("server", "Server", true, "running", [["Version", system.version], ["Rights of this session", session.state.rights.join(", ") || "none"], ["Phones join at", system.join_url ?? "no address; see --join-url"], ["Map tiles", system.tiles ?? "none; the map shows a grid of coordinates"]]),
         factCard("broker", "Broker", system.broker.connected, system.broker.connected ? "connected" : "not connected", [["Address", system.broker.address], ...problemRow(system.broker.problem)]),
         factCard("store", "Store", system.store.readable, system.store.readable ? "readable" : "not readable", [["Past samples", system.store.readable ? "available" : "not available"], ...problemRow(system.store.problem)]),
     ];

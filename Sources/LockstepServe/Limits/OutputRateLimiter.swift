@@ -1,5 +1,5 @@
 /// Limits the average rate at which an answer is sent.
-struct OutputPacer {
+struct OutputRateLimiter {
     /// The rate in bytes per second.
     let rate: Int
     private let start: ContinuousClock.Instant

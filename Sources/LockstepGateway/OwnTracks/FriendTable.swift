@@ -11,7 +11,7 @@ public enum FriendMessage: Sendable, Hashable {
 /// The last position and the card of each device, for the other devices of its group.
 ///
 /// It is kept in memory: after a restart, a friend appears with its next message.
-struct FriendBook {
+struct FriendTable {
     /// The maximum number of devices. Further ones are not shared.
     static let maxDevices = 1000
     /// The maximum size of the messages for one device in bytes.

@@ -1,0 +1,135 @@
+import LockstepAgent
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+import Logging
+
+/// Presences, and the silence of senders.
+extension GatewayLoop {
+    /// The interval between two checks for silent senders, in µs.
+    private static let silenceInterval: Int64 = 1_000_000
+
+    /// The changed presences of a turn.
+    struct PresenceChanges {
+        /// What the outbox must keep, by the index of the device.
+        var records: [Int: OutboxPresence] = [:]
+        /// The devices whose presence must be published.
+        var toPublish: Set<Int> = []
+        /// Whether they must be written with this turn. PUBACKs can wait.
+        var isUrgent = false
+    }
+
+    /// Returns what this turn changes: by the messages of senders, by their silence, and by PUBACKs.
+    func presenceChanges(of contacts: [Int: SenderContact], at moment: Moment) -> PresenceChanges {
+        var changes = PresenceChanges()
+        for index in published {
+            changes.records[index] = outbox.devices[index].presence
+            changes.records[index]?.isPublished = true
+        }
+        for (index, contact) in contacts {
+            let isFirst = deliveries.indices.contains(index) ? !deliveries[index].isHeard : true
+            guard
+                let (record, mustPublish) = contact.change(
+                    of: changes.records[index] ?? outbox.devices[index].presence, isFirst: isFirst, at: moment.wall)
+            else { continue }
+            changes.records[index] = record
+            changes.isUrgent = true
+            if mustPublish { changes.toPublish.insert(index) }
+        }
+        for index in silentDevices(at: moment.boot) where contacts[index] == nil {
+            guard var record = changes.records[index] ?? outbox.devices[index].presence else { continue }
+            record.phase = .lost
+            record.reason = "silent"
+            record.at = moment.wall
+            record.isPublished = false
+            changes.records[index] = record
+            changes.isUrgent = true
+            changes.toPublish.insert(index)
+        }
+        return changes
+    }
+
+    /// Returns the devices whose senders have been silent for too long. Without a connection nothing is decided, because
+    /// the gateway cannot hear them.
+    private func silentDevices(at boot: Int64) -> [Int] {
+        guard link.isUp, boot >= nextSilenceCheck else { return [] }
+        nextSilenceCheck = boot + Self.silenceInterval
+        return deliveries.indices.filter { index in
+            guard let presence = outbox.devices[index].presence,
+                let limits = configuration.silence[presence.format]
+            else { return false }
+            return limits.isExceeded(
+                in: presence.phase, lastMessage: deliveries[index].heardAt, start: startedAt, listening: connectedAt,
+                at: boot)
+        }
+    }
+
+    /// Takes over the changes when they are on disk.
+    func didSave(_ changes: PresenceChanges, _ contacts: [Int: SenderContact], at boot: Int64) {
+        published.removeAll()
+        didHear(contacts, at: boot)
+        for index in changes.toPublish {
+            deliveries[index].needsPresence = true
+            guard changes.records[index]?.reason == "silent", changes.records[index]?.phase == .lost else { continue }
+            logger.info("device is silent", metadata: ["device": "\(deliveries[index].address)"])
+        }
+    }
+
+    /// Records that senders were heard.
+    func didHear(_ contacts: [Int: SenderContact], at boot: Int64) {
+        for (index, contact) in contacts {
+            deliveries[index].heardAt = boot
+            if contact.presence != nil { deliveries[index].isHeard = true }
+        }
+    }
+
+    /// Publishes the presences of this turn: those of active devices before their samples, the others after them.
+    func publish(_ changes: PresenceChanges, isForeground: Bool, at time: Timestamp) {
+        for index in changes.toPublish where (changes.records[index]?.phase == .foreground) == isForeground {
+            publishPresence(of: index, at: time)
+        }
+    }
+
+    /// Publishes all pending presences.
+    func publishPresences(at now: Timestamp) {
+        for index in deliveries.indices { publishPresence(of: index, at: now) }
+    }
+
+    private func publishPresence(of index: Int, at now: Timestamp) {
+        guard deliveries[index].needsPresence, link.isUp else { return }
+        let device = outbox.devices[index]
+        let messages = deliveries[index].presenceMessages(of: device, session: session, at: now)
+        do {
+            for (number, presence) in messages.enumerated() {
+                // Those of earlier epochs are not retained, because only a running collector needs them.
+                let message = MQTTMessage(
+                    topic: configuration.root.topic(deliveries[index].address, .presence),
+                    payload: PresenceJSON.encode(presence), isRetained: number == 0)
+                guard let id = try link.publish(message) else { return }
+                if number == 0, let presence = device.presence { presencesInFlight[id] = (index, presence) }
+            }
+            deliveries[index].needsPresence = false
+        } catch {
+            logger.error(
+                "cannot publish presence",
+                metadata: ["device": "\(deliveries[index].address)", "error": "\(error)"])
+        }
+    }
+
+    /// Records the PUBACK of a presence. It is saved with the next removal of batches.
+    /// - Returns: whether the message was a presence.
+    func didPublishPresence(_ id: Int32, refusal: MQTTError?, at boot: Int64) -> Bool {
+        guard let (index, presence) = presencesInFlight.removeValue(forKey: id) else { return false }
+        if let refusal {
+            logger.error(
+                "presence refused by broker",
+                metadata: ["device": "\(deliveries[index].address)", "error": "\(refusal)"])
+        } else if let current = outbox.devices[index].presence, !current.isPublished,
+            current.phase == presence.phase, current.at == presence.at
+        {
+            published.insert(index)
+            removalDeadline = removalDeadline ?? boot + Self.removalDelay
+        }
+        return true
+    }
+}

@@ -1,0 +1,39 @@
+/** The dialog with the QR code and the address of the gateway's page, with which a phone joins. */
+
+import { h, icon } from "../core/dom.js";
+import { session } from "../core/session.js";
+import { qrCode, qrPath } from "../pure/qr.js";
+
+/** Returns the button of the header. It is hidden unless the server names the address of a gateway. */
+export function joinButton() {
+    const button = h("button", { class: "button quiet icon-only", type: "button", title: "Join with a phone", "aria-label": "Join with a phone", "aria-haspopup": "dialog", hidden: true, onclick: open }, icon("phone"));
+    session.addEventListener("system", () => { button.hidden = !session.system?.join_url; });
+    return button;
+}
+
+/** Escape closes it, and the browser returns the focus to the button. */
+function open() {
+    const address = session.system.join_url;
+    const rows = qrCode(address);
+    const dialog = h("dialog", { class: "join", "aria-labelledby": "join-title", "aria-describedby": "join-text", onclose: () => dialog.remove() },
+        h("h2", { id: "join-title" }, "Join with a phone"),
+        h("p", { id: "join-text", class: "muted" }, rows ? "Point the camera of the phone at the code, or open the address on it. No app is needed." : "Open the address on the phone. No app is needed."),
+        rows && code(rows),
+        h("p", null, h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, address)),
+        h("button", { class: "button primary", type: "button", onclick: () => dialog.close() }, "Close"));
+    document.body.append(dialog);
+    dialog.showModal();
+}
+
+/** @param {any} rows of a QR code */
+function code(rows) {
+    const size = rows.length + 8;
+    const svg = (name, attributes) => {
+        const result = document.createElementNS("http://www.w3.org/2000/svg", name);
+        for (const [key, value] of Object.entries(attributes)) result.setAttribute(key, value);
+        return result;
+    };
+    const image = svg("svg", { class: "join-code", viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": "QR code of the address", "shape-rendering": "crispEdges" });
+    image.append(svg("rect", { width: String(size), height: String(size), fill: "#fff" }), svg("path", { d: qrPath(rows), fill: "#000" }));
+    return image;
+}

@@ -1,0 +1,1 @@
+../../../../LockstepGateway/Page/assets/pure/qr.js
