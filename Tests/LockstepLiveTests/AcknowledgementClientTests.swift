@@ -12,7 +12,7 @@ struct AcknowledgementClientTests {
     func expired() async {
         let client = AcknowledgementClient(root: .standard, limit: 10, wakeup: Wakeup())
         client.didConnect()
-        let key = EventReport.Key(rule: "hot", device: device("left"), time: moment(0).wall)
+        let key = RuleEvent.Key(rule: "hot", device: device("left"), time: moment(0).wall)
         let answer = Task { try await client.acknowledge(key, collectors: [], timeout: 0) }
         await expectEventually("the request") { client.nextDeadline != nil }
         client.advance(to: .max) { _ in

@@ -77,22 +77,18 @@ extension CollectorLoop {
         notifications.publish { delivery, isRetained in
             try link.publish(
                 MQTTMessage(
-                    topic: topic(of: delivery.event.event.device, .event),
-                    payload: EventJSON.encode(EventReport(delivery.event)), qos: .atLeastOnce, isRetained: isRetained))
+                    topic: topic(of: delivery.event.device, .event),
+                    payload: EventJSON.encode(delivery.event), qos: .atLeastOnce, isRetained: isRetained))
         }
     }
 
     /// Publishes that an acknowledgement is stored. A client that misses this repeats its request.
     func confirm(_ stored: StoredAcknowledgement) {
-        let entry = stored.acknowledgement
-        let confirmation = EventAcknowledgementJSON.Confirmation(
-            id: stored.id, key: .init(rule: entry.rule, device: entry.device, time: entry.time),
-            acknowledged: entry.at)
         do {
             let id = try link.publish(
                 MQTTMessage(
-                    topic: topic(of: entry.device, .eventAcknowledged),
-                    payload: EventAcknowledgementJSON.encode(confirmation), qos: .atLeastOnce))
+                    topic: topic(of: stored.key.device, .eventAcknowledged),
+                    payload: EventAcknowledgementJSON.encode(stored), qos: .atLeastOnce))
             if let id { handle(.queued(id: id)) }
         } catch {
             logger.error(

@@ -18,11 +18,11 @@ struct NotificationsTests {
 
     private func delivery(_ id: Int64) -> EventDelivery {
         let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "one"))
-        let event = NewEvent(
-            rule: "a", device: device, time: Timestamp(microseconds: id), at: Timestamp(microseconds: id), value: nil,
-            text: "text", isLate: false, ways: ["broker"])
+        let event = RuleEvent(
+            key: .init(rule: "a", device: device, time: Timestamp(microseconds: id)),
+            at: Timestamp(microseconds: id), value: nil, text: "text", isLate: false, ways: ["broker"])
         return EventDelivery(
-            id: id, event: StoredEvent(id: id, event: event, acknowledged: nil), way: "broker", state: .pending,
+            id: id, event: StoredEvent(id: id, event: event), way: "broker", state: .pending,
             attempts: 0, due: Timestamp(microseconds: 0), error: nil)
     }
 
