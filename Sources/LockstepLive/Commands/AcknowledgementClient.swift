@@ -13,7 +13,7 @@ public final class AcknowledgementClient: Sendable {
         /// The time at which the request fails, in µs of the boot clock.
         let deadline: Int64
         var isSent = false
-        /// The ids of the messages that the broker has not acknowledged.
+        /// The ids of the messages that the broker has not refused.
         var messages: [Int32] = []
         let waiting: CheckedContinuation<StoredAcknowledgement, any Error>
     }
@@ -49,6 +49,8 @@ public final class AcknowledgementClient: Sendable {
         let topics =
             key.device.map { [root.topic($0, .eventAcknowledge)] }
             ?? collectors.map { root.topic(group: $0.group, collector: $0.collector, .eventAcknowledge) }
+        // Nobody could confirm it.
+        guard !topics.isEmpty else { throw .notConfirmed }
         let deadline = Moment.now().boot + timeout
         do {
             return try await withCheckedThrowingContinuation { continuation in
@@ -126,7 +128,12 @@ public final class AcknowledgementClient: Sendable {
     func didPublish(_ message: Int32, refusal: MQTTError?) {
         guard let refusal else { return }
         finish { entries in
-            entries.filter { $0.value.messages.contains(message) }.map { ($0.key, .refused(refusal.description)) }
+            entries.keys.compactMap { id in
+                guard let index = entries[id]?.messages.firstIndex(of: message) else { return nil }
+                entries[id]?.messages.remove(at: index)
+                // Another collector may still confirm it.
+                return entries[id]?.messages.isEmpty == true ? (id, .refused(refusal.description)) : nil
+            }
         }
     }
 
