@@ -13,22 +13,38 @@ extension StoreReader {
     public func clockPoints(
         of device: DeviceAddress, from: Timestamp? = nil, to: Timestamp? = nil
     ) throws(StoreError) -> [ClockPoint] {
+        try clockPoints(of: device, from: from, to: to, time: "t")
+    }
+
+    /// Returns the estimates of a device's clock in a time range on the collector's clock, as
+    /// ``clockPoints(of:from:to:)`` does on the device's time line.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public func clockPoints(
+        of device: DeviceAddress, fromCollectorTime from: Timestamp?, to: Timestamp?
+    ) throws(StoreError) -> [ClockPoint] {
+        try clockPoints(of: device, from: from, to: to, time: "t - offset")
+    }
+
+    /// - Parameter time: the time of an estimate in SQL.
+    private func clockPoints(
+        of device: DeviceAddress, from: Timestamp?, to: Timestamp?, time: String
+    ) throws(StoreError) -> [ClockPoint] {
         try reading {
             guard let id = try id(of: device) else { return [] }
             let choice = try database.prepare(
                 "SELECT collector FROM clocks WHERE device_id = ? GROUP BY collector ORDER BY count(*) DESC, collector")
             try choice.bind(id, at: 1)
             guard try choice.step(), let collector = choice.text(at: 0) else { return [] }
-            let first = from.map { $0.microseconds - Self.clockMargin } ?? .min
-            let last = to.map { $0.microseconds + Self.clockMargin } ?? .max
+            let first = from.map { max($0.microseconds, .min + Self.clockMargin) - Self.clockMargin } ?? .min
+            let last = to.map { min($0.microseconds, .max - Self.clockMargin) + Self.clockMargin } ?? .max
             let select = try database.prepare(
                 """
                 SELECT collector, t, segment, offset, skew, bound, skew_bound FROM clocks
-                WHERE device_id = ?1 AND collector = ?2 AND (t BETWEEN ?3 AND ?4
-                    OR t = (SELECT max(t) FROM clocks WHERE device_id = ?1 AND collector = ?2 AND t < ?3)
-                    OR t = (SELECT min(t) FROM clocks WHERE device_id = ?1 AND collector = ?2 AND t > ?4))
+                WHERE device_id = ?1 AND collector = ?2 AND (TIME BETWEEN ?3 AND ?4
+                    OR TIME = (SELECT max(TIME) FROM clocks WHERE device_id = ?1 AND collector = ?2 AND TIME < ?3)
+                    OR TIME = (SELECT min(TIME) FROM clocks WHERE device_id = ?1 AND collector = ?2 AND TIME > ?4))
                 ORDER BY t
-                """)
+                """.replacing("TIME", with: time))
             try select.bind(id, at: 1)
             try select.bind(collector, at: 2)
             try select.bind(first, at: 3)
