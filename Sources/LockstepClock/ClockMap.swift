@@ -3,7 +3,7 @@ public import LockstepModel
 /// Converts times of one device to a collector's clock, with the estimates of the device's clock.
 ///
 /// Between two estimates of a segment, the offset is linear; before the first and after the last one it is extrapolated.
-/// A time outside of all segments uses the nearest one.
+/// A time outside of all segments uses the nearest one. Between two segments, the bound also covers the other one.
 public struct ClockMap: Sendable {
     /// A time on the collector's clock.
     public struct Conversion: Hashable, Sendable {
@@ -41,25 +41,64 @@ public struct ClockMap: Sendable {
         return min(low, high)...max(low, high)
     }
 
+    /// Returns the longest time in µs, on the collector's clock, between a time in a range and the nearest estimates.
+    public func distance(from: Timestamp?, to: Timestamp?) -> Int64 {
+        let times = segments.joined().map { $0.time - $0.offset }.sorted()
+        guard let first = times.first, let last = times.last else { return 0 }
+        let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
+        return max(
+            gaps.max() ?? 0, from.map { max(first - $0, $0 - last) } ?? 0, to.map { max(first - $0, $0 - last) } ?? 0)
+    }
+
     /// Converts a time of the device.
     public func convert(_ time: Timestamp) -> Conversion {
-        var best: (distance: Int64, segment: Int)?
-        var others: [Int] = []
+        // The segments with the time, and the nearest ones before and after it.
+        var inside: [Int] = []
+        var before: (end: Timestamp, segment: Int)?
+        var after: (start: Timestamp, segment: Int)?
         for (index, segment) in segments.enumerated() {
-            let distance = Self.distance(time, segment)
-            if distance == 0, best?.distance == 0 { others.append(index) }
-            if best.map({ distance < $0.distance }) ?? true { best = (distance, index) }
+            guard let first = segment.first?.time, let last = segment.last?.time else { continue }
+            if last < time {
+                if before.map({ last >= $0.end }) ?? true { before = (last, index) }
+            } else if first > time {
+                if after.map({ first < $0.start }) ?? true { after = (first, index) }
+            } else {
+                inside.append(index)
+            }
         }
-        var (low, high) = range(time, best?.segment ?? 0)
-        // After a clock was set back, a time may belong to several segments: the bound covers all of them.
-        for index in others {
-            let other = range(time, index)
-            (low, high) = (min(low, other.low), max(high, other.high))
+        guard inside.isEmpty else { return conversion(of: time, inside.map { range(time, $0) }) }
+        switch (before, after) {
+        case (let before?, let after?):
+            let isBeforeNearer = time - before.end <= after.start - time
+            return conversion(
+                of: time, between: range(time, isBeforeNearer ? before.segment : after.segment),
+                or: range(time, isBeforeNearer ? after.segment : before.segment))
+        case (let only?, nil): return conversion(of: time, [range(time, only.segment)])
+        case (nil, let only): return conversion(of: time, [range(time, only?.segment ?? 0)])
         }
-        let middle = ((low + high) / 2).rounded()
-        let bound = ((high - low) / 2).rounded(.up) + (others.isEmpty ? 0 : 1)
+    }
+
+    /// Converts a time that belongs to one or several segments. After a clock was set back, the bound covers all of them.
+    private func conversion(of time: Timestamp, _ ranges: [(low: Double, high: Double)]) -> Conversion {
+        let low = ranges.map(\.low).min() ?? 0
+        let high = ranges.map(\.high).max() ?? 0
+        let bound = ((high - low) / 2).rounded(.up) + (ranges.count > 1 ? 1 : 0)
         return Conversion(
-            time: time - (Int64(exactly: middle) ?? 0), bound: Int64(exactly: bound) ?? .max)
+            time: time - (Int64(exactly: ((low + high) / 2).rounded()) ?? 0), bound: Int64(exactly: bound) ?? .max)
+    }
+
+    /// Converts a time between two segments with the nearer one.
+    ///
+    /// The step that ended the one before may have been at any time between them. The bound therefore also covers the
+    /// other segment.
+    private func conversion(
+        of time: Timestamp, between nearer: (low: Double, high: Double), or other: (low: Double, high: Double)
+    ) -> Conversion {
+        var result = conversion(of: time, [nearer])
+        let offset = Double(time - result.time)
+        let reach = max(offset - min(nearer.low, other.low), max(nearer.high, other.high) - offset).rounded(.up)
+        result.bound = max(result.bound, Int64(exactly: reach) ?? .max)
+        return result
     }
 
     /// Returns the lowest and highest possible offset at a time, with the estimates of one segment.
@@ -86,12 +125,6 @@ public struct ClockMap: Sendable {
             + ClockWander.error(after: min(part, 1 - part) * seconds)
         let bound = Double(before.bound) + part * Double(after.bound - before.bound) + bend
         return (offset - bound, offset + bound)
-    }
-
-    /// Returns the distance of a time from a segment, or 0 if it is inside.
-    private static func distance(_ time: Timestamp, _ segment: [ClockPoint]) -> Int64 {
-        guard let first = segment.first, let last = segment.last else { return .max }
-        return max(0, first.time - time, time - last.time)
     }
 }
 

@@ -23,15 +23,15 @@ func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
     switch way {
     case .mqtt: return .refused("MQTT is sent by the collector")
     case .webhook(let url, let secret):
-        let body = EventJSON.encode(EventReport(event))
+        let body = EventJSON.encode(event)
         var headers = ["Content-Type: application/json", "Lockstep-Event: \(event.id)"]
         if let secret { headers.append("Lockstep-Signature: sha256=\(signature(of: body, secret: secret))") }
         return Transfer.post(body, to: url, headers: headers)
     case .ntfy(let url, let token, let priority):
-        var headers = ["Title: \(headerText(event.event.rule))", "Content-Type: text/plain; charset=utf-8"]
+        var headers = ["Title: \(headerText(event.rule))", "Content-Type: text/plain; charset=utf-8"]
         if let priority { headers.append("Priority: \(priority)") }
         if let token { headers.append("Authorization: Bearer \(headerText(token))") }
-        return Transfer.post(Array(event.event.text.utf8), to: url, headers: headers)
+        return Transfer.post(Array(event.text.utf8), to: url, headers: headers)
     case .mail(let mail):
         return Transfer.mail(
             mailText(event, mail), url: mail.url, from: mail.from, to: mail.to, user: mail.user,
@@ -49,9 +49,9 @@ func fill(_ argument: String, _ event: StoredEvent) -> String {
     var result = ""
     var rest = argument[...]
     let values = [
-        "{message}": event.event.text, "{rule}": event.event.rule, "{id}": "\(event.id)",
-        "{device}": event.event.device?.description ?? "collector", "{time}": "\(event.event.time)",
-        "{value}": event.event.value.map { "\($0)" } ?? "",
+        "{message}": event.text, "{rule}": event.rule, "{id}": "\(event.id)",
+        "{device}": event.device?.description ?? "collector", "{time}": "\(event.time)",
+        "{value}": event.value.map { "\($0)" } ?? "",
     ]
     while let open = rest.firstIndex(of: "{") {
         result += rest[..<open]
@@ -74,16 +74,16 @@ private func headerText(_ text: String) -> String {
 
 /// Returns an e-mail in UTF-8 with its headers (RFC 5322).
 func mailText(_ event: StoredEvent, _ mail: Way.Mail) -> [UInt8] {
-    let subject = "Lockstep: \(headerText(event.event.rule)) \(event.event.device?.description ?? "collector")"
-    let lines = event.event.text.split(omittingEmptySubsequences: false) { $0.isNewline }
+    let subject = "Lockstep: \(headerText(event.rule)) \(event.device?.description ?? "collector")"
+    let lines = event.text.split(omittingEmptySubsequences: false) { $0.isNewline }
     let text =
         [
             "From: <\(mail.from)>", "To: \(mail.to.map { "<\($0)>" }.joined(separator: ", "))", "Subject: \(subject)",
-            "Message-ID: <lockstep-\(event.id)-\(event.event.time.microseconds)@\(domain(of: mail.from))>",
-            "Date: \(mailDate(event.event.at))", "MIME-Version: 1.0", "Content-Type: text/plain; charset=utf-8",
+            "Message-ID: <lockstep-\(event.id)-\(event.time.microseconds)@\(domain(of: mail.from))>",
+            "Date: \(mailDate(event.at))", "MIME-Version: 1.0", "Content-Type: text/plain; charset=utf-8",
             "Content-Transfer-Encoding: 8bit", "",
         ] + lines.map(String.init)
-        + ["", "Time: \(event.event.time)\(event.event.isLate ? " (arrived late)" : "")", "Event: \(event.id)", ""]
+        + ["", "Time: \(event.time)\(event.isLate ? " (arrived late)" : "")", "Event: \(event.id)", ""]
     return Array(text.joined(separator: "\r\n").utf8)
 }
 

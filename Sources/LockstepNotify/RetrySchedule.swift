@@ -14,7 +14,7 @@ package enum RetrySchedule {
         _ delivery: EventDelivery, _ error: String, isFinal: Bool, at now: Timestamp
     ) -> DeliveryUpdate {
         let attempts = delivery.attempts + 1
-        let isDead = isFinal || now - delivery.event.event.at >= lifetime
+        let isDead = isFinal || now - delivery.event.at >= lifetime
         let wait = min(longest, 1_000_000 << min(20, delivery.attempts))
         return DeliveryUpdate(
             id: delivery.id, state: isDead ? .dead : .pending, attempts: attempts,

@@ -50,7 +50,7 @@ public struct DeliveryFigures: Sendable {
 /// What an observer adds to a transaction.
 public struct ObservedOutcome: Sendable {
     /// The new events.
-    public var events: [NewEvent] = []
+    public var events: [RuleEvent] = []
     /// The states that changed.
     public var states: [ObserverState] = []
 
@@ -73,51 +73,6 @@ public struct ObserverState: Sendable, Hashable {
         self.device = device
         self.json = json
     }
-}
-
-/// An event that is not stored yet.
-public struct NewEvent: Sendable, Hashable {
-    /// The name of the rule.
-    public var rule: String
-    /// The device, or nil for the collector's machine.
-    public var device: DeviceAddress?
-    /// When it happened, in the time of the samples.
-    public var time: Timestamp
-    /// When it was detected, on the collector's clock.
-    public var at: Timestamp
-    /// The value that completed the condition.
-    public var value: Double?
-    /// The text for people.
-    public var text: String
-    /// Whether the sample arrived late.
-    public var isLate: Bool
-    /// The names of the ways out.
-    public var ways: [String]
-
-    /// Creates an event.
-    public init(
-        rule: String, device: DeviceAddress?, time: Timestamp, at: Timestamp, value: Double?, text: String,
-        isLate: Bool, ways: [String]
-    ) {
-        self.rule = rule
-        self.device = device
-        self.time = time
-        self.at = at
-        self.value = value
-        self.text = text
-        self.isLate = isLate
-        self.ways = ways
-    }
-}
-
-/// An event in the store.
-public struct StoredEvent: Sendable, Hashable {
-    /// The number of the event, which later events exceed.
-    public let id: Int64
-    /// The event.
-    public let event: NewEvent
-    /// When a person acknowledged it, or nil.
-    public let acknowledged: Timestamp?
 }
 
 /// A notification of an event by one way.
@@ -173,28 +128,14 @@ public struct DeliveryUpdate: Sendable, Hashable {
 
 /// An acknowledgement of an event by a person.
 public struct EventAcknowledgement: Sendable, Hashable {
-    /// The name of the rule.
-    public var rule: String
-    /// The device, or nil for the collector's machine.
-    public var device: DeviceAddress?
-    /// The time of the event.
-    public var time: Timestamp
+    /// The event.
+    public var key: RuleEvent.Key
     /// When it was acknowledged, on the collector's clock.
     public var at: Timestamp
 
     /// Creates an acknowledgement.
-    public init(rule: String, device: DeviceAddress?, time: Timestamp, at: Timestamp) {
-        self.rule = rule
-        self.device = device
-        self.time = time
+    public init(key: RuleEvent.Key, at: Timestamp) {
+        self.key = key
         self.at = at
     }
-}
-
-/// An acknowledgement in the store.
-public struct StoredAcknowledgement: Sendable, Hashable {
-    /// The number of the event.
-    public let id: Int64
-    /// The event, and the time of its first acknowledgement.
-    public let acknowledgement: EventAcknowledgement
 }

@@ -32,19 +32,7 @@ struct QueryCommand: ParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    @Option(
-        help: "Only this device, as [GROUP/]DEVICE; without a group, in any group. May be repeated.",
-        transform: DeviceArgument.init(parsing:))
-    var device: [DeviceArgument] = []
-
-    @Option(help: "Only devices of this group.", transform: groupID)
-    var group: GroupID?
-
-    @Option(parsing: .unconditional, help: "Start of the time range, inclusive.")
-    var from: String?
-
-    @Option(parsing: .unconditional, help: "End of the time range, exclusive.")
-    var to: String?
+    @OptionGroup var selection: SelectionOptions
 
     @Flag(help: "Only the newest sample of each device.")
     var last = false
@@ -68,12 +56,12 @@ struct QueryCommand: ParsableCommand {
         if let limit, limit < 0 { throw CommandFailure("--limit must be at least 0") }
         let detail = try detail()
         let now = Moment.now().wall
-        let from = try from.map { try LockstepCommandLine.time($0, now: now) }
-        let to = try to.map { try LockstepCommandLine.time($0, now: now) }
-        if let from, let to, from > to { throw CommandFailure("--from \(from) is after --to \(to)") }
+        let (from, to) = try selection.timeRange.rangeOrEmpty(now: now)
         if self.stream == "events" {
             let reader = try options.sqliteReader(for: "query events")
-            try EventQuery(group: group, devices: device, from: from, to: to, limit: limit, format: format).run(reader)
+            try EventQuery(
+                group: selection.group, devices: selection.device, from: from, to: to, limit: limit, format: format
+            ).run(reader)
             return
         }
         let reader = try options.reader()
@@ -83,7 +71,7 @@ struct QueryCommand: ParsableCommand {
                 "unknown stream '\(self.stream)'; known streams: "
                     + catalog.streams.map(\.name).joined(separator: ", "))
         }
-        let selections = try selections(reader)
+        let selections = try selection.groups(of: reader)
         if time == .collector {
             if last, to != nil {
                 throw CommandFailure("use either --last or --to with --time collector, not both")
@@ -120,16 +108,5 @@ struct QueryCommand: ParsableCommand {
             throw CommandFailure("--every must be from 1s to 1d, not '\(every)'")
         }
         return .averages(span: length)
-    }
-
-    /// Returns the groups to read, in order, each with the devices to read; no devices stand for all devices.
-    /// - Throws: ``CommandFailure`` for an unknown device or group, instead of an empty result.
-    private func selections(_ reader: any StoreReading) throws -> [(group: GroupID?, devices: [DeviceID])] {
-        guard !device.isEmpty || group != nil else { return [(nil, [])] }
-        let known = try reader.devices().map(\.address)
-        if let group { try checkGroup(group, among: known) }
-        guard !device.isEmpty else { return [(group, [])] }
-        let addresses = Dictionary(grouping: try device.addresses(in: group, among: known), by: \.group)
-        return addresses.sorted { $0.key < $1.key }.map { ($0.key, $0.value.map(\.device)) }
     }
 }

@@ -13,9 +13,20 @@ struct TimeRangeOptions: ParsableArguments {
     /// Returns the time range.
     /// - Throws: ``CommandFailure`` for an invalid or empty range.
     func range(now: Timestamp) throws -> (from: Timestamp?, to: Timestamp?) {
-        let from = try from.map { try time($0, now: now) }
-        let to = try to.map { try time($0, now: now) }
+        let (from, to) = try times(now: now)
         if let from, let to, from >= to { throw CommandFailure("--from \(from) is not before --to \(to)") }
         return (from, to)
+    }
+
+    /// Returns the time range, which may be empty.
+    /// - Throws: ``CommandFailure`` for an invalid range.
+    func rangeOrEmpty(now: Timestamp) throws -> (from: Timestamp?, to: Timestamp?) {
+        let (from, to) = try times(now: now)
+        if let from, let to, from > to { throw CommandFailure("--from \(from) is after --to \(to)") }
+        return (from, to)
+    }
+
+    private func times(now: Timestamp) throws -> (from: Timestamp?, to: Timestamp?) {
+        (try from.map { try time($0, now: now) }, try to.map { try time($0, now: now) })
     }
 }

@@ -66,16 +66,18 @@ extension FuzzTarget {
                 epoch: Epoch(unchecked: "72fb8639bfae3695"), through: 40, missing: [42...44, 50...50], highest: 60)
         ], encode: AcknowledgementJSON.encode, decode: AcknowledgementJSON.decode)
 
-    private static let eventKey = EventReport.Key(
+    private static let eventKey = RuleEvent.Key(
         rule: "high", device: DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "left")),
         time: Timestamp(microseconds: 1_795_232_037_655_430))
 
     private static let event = codec(
         "event",
         [
-            EventReport(
-                id: 7, key: eventKey, at: eventKey.time + 200_000, value: 41.5, text: "lab/left: high (41.5)",
-                isLate: true, acknowledged: eventKey.time + 9_000_000)
+            StoredEvent(
+                id: 7,
+                event: RuleEvent(
+                    key: eventKey, at: eventKey.time + 200_000, value: 41.5, text: "lab/left: high (41.5)",
+                    isLate: true), acknowledged: eventKey.time + 9_000_000)
         ], encode: EventJSON.encode, decode: { try EventJSON.decode($0, of: eventKey.device) })
 
     private static let eventRequest = codec(
@@ -84,7 +86,7 @@ extension FuzzTarget {
 
     private static let eventConfirmation = codec(
         "event confirmation",
-        [EventAcknowledgementJSON.Confirmation(id: 7, key: eventKey, acknowledged: eventKey.time + 9_000_000)],
+        [StoredAcknowledgement(id: 7, key: eventKey, acknowledged: eventKey.time + 9_000_000)],
         encode: EventAcknowledgementJSON.encode,
         decode: { try EventAcknowledgementJSON.decodeConfirmation($0, of: eventKey.device) })
 

@@ -45,6 +45,38 @@ struct ClockMapTests {
         #expect(map.convert(time(300)).time == time(300))
         #expect(map.convert(time(900)).time == time(400))
         #expect(map.convert(time(1500)).time == time(1000))
+        #expect(map.convert(time(90)).bound <= 11 && map.convert(time(1500)).bound <= 11)
+        #expect(map.convert(time(-50)).bound <= 11 && map.convert(time(2050)).bound <= 11)
+    }
+
+    @Test(
+        "between two segments the bound covers both, because the step may have been at any time",
+        arguments: [-700, 0, 700])
+    func gap(step: Int64) throws {
+        let map = try #require(
+            ClockMap([
+                point(0, segment: 0, offset: 100), point(100, segment: 0, offset: 100),
+                point(1000, segment: 1000, offset: 100 + step), point(2000, segment: 1000, offset: 100 + step),
+                point(5000, segment: 5000, offset: 9000),
+            ]))
+        var monotonic = MonotonicClockMap(map)
+        var last = Timestamp(microseconds: .min)
+        for step in [0, step] {
+            for device in stride(from: Int64(101), to: 1000, by: 50) {
+                let truth = device - 100 - step
+                let result = map.convert(time(device))
+                #expect(abs(result.time.microseconds - truth) <= result.bound)
+            }
+        }
+        for device in stride(from: Int64(0), to: 2000, by: 50) {
+            let result = monotonic.convert(time(device))
+            #expect(result.time > last)
+            last = result.time
+            for step in device <= 100 ? [0] : device < 1000 ? [0, step] : [step] {
+                #expect(abs(result.time.microseconds - (device - 100 - step)) <= result.bound)
+            }
+        }
+        #expect(map.convert(time(500)).bound <= abs(step) + 12, "and no further ones")
     }
 
     @Test("covers both possibilities when a time belongs to two segments", arguments: [-1000, 1000])

@@ -9,10 +9,12 @@ struct EventSubscriptionTests {
     private let picture = LivePicture(root: .standard, limits: LiveLimits(events: 3), instance: "run-7")
     private let left = device("left")
 
-    private func report(_ id: Int64, acknowledged: Timestamp? = nil) -> EventReport {
-        EventReport(
-            id: id, key: .init(rule: "hot", device: left, time: moment(Double(id)).wall),
-            at: moment(Double(id) + 0.5).wall, value: 31.5, text: "too hot", isLate: false,
+    private func report(_ id: Int64, acknowledged: Timestamp? = nil) -> StoredEvent {
+        StoredEvent(
+            id: id,
+            event: RuleEvent(
+                key: .init(rule: "hot", device: left, time: moment(Double(id)).wall),
+                at: moment(Double(id) + 0.5).wall, value: 31.5, text: "too hot", isLate: false),
             acknowledged: acknowledged)
     }
 
@@ -44,7 +46,7 @@ struct EventSubscriptionTests {
         let subscription = try picture.subscribeToEvents()
         _ = subscription.waiting()
         for id: Int64 in [1, 2, 1] {
-            let confirmation = EventAcknowledgementJSON.Confirmation(
+            let confirmation = StoredAcknowledgement(
                 id: id, key: report(id).key, acknowledged: moment(9).wall)
             picture.handle(
                 Message(left, "event/acknowledged", EventAcknowledgementJSON.encode(confirmation)), at: 0)

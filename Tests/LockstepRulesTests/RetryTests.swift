@@ -8,11 +8,11 @@ import Testing
 
 @Suite struct RetryTests {
     private func delivery(_ attempts: Int = 0) -> EventDelivery {
-        let event = NewEvent(
-            rule: "high", device: left, time: Timestamp(microseconds: 0), at: Timestamp(microseconds: 0), value: 11,
-            text: "a, \"b\"", isLate: false, ways: ["desk"])
+        let event = RuleEvent(
+            key: .init(rule: "high", device: left, time: Timestamp(microseconds: 0)), at: Timestamp(microseconds: 0),
+            value: 11, text: "a, \"b\"", isLate: false, ways: ["desk"])
         return EventDelivery(
-            id: 7, event: StoredEvent(id: 3, event: event, acknowledged: nil), way: "desk", state: .pending,
+            id: 7, event: StoredEvent(id: 3, event: event), way: "desk", state: .pending,
             attempts: attempts, due: Timestamp(microseconds: 0), error: nil)
     }
 
@@ -51,12 +51,12 @@ import Testing
 
     @Test("an event is encoded as the wire format documents it")
     func json() {
-        let event = NewEvent(
-            rule: "high", device: left, time: Timestamp(microseconds: 1_795_232_037_655_430),
+        let event = RuleEvent(
+            key: .init(rule: "high", device: left, time: Timestamp(microseconds: 1_795_232_037_655_430)),
             at: Timestamp(microseconds: 1_795_232_037_855_112), value: 41.5, text: "lab/left: high (41.5)",
-            isLate: false, ways: [])
+            isLate: false)
         let text = String(
-            decoding: EventJSON.encode(EventReport(StoredEvent(id: 7, event: event, acknowledged: nil))), as: UTF8.self)
+            decoding: EventJSON.encode(StoredEvent(id: 7, event: event)), as: UTF8.self)
         #expect(
             text
                 == #"{"id":7,"rule":"high","device":"lab/left","t":1795232037655430,"at":1795232037855112,"value":41.5,"#
@@ -67,10 +67,10 @@ import Testing
     func arguments() {
         var event = delivery().event.event
         event.text = "{rule}\0x"
-        let stored = StoredEvent(id: 3, event: event, acknowledged: nil)
+        let stored = StoredEvent(id: 3, event: event)
         #expect(fill("<{message}> {id} {device} {unknown}", stored) == "<{rule}x> 3 lab/left {unknown}")
         event.text = "--force"
-        let option = StoredEvent(id: 3, event: event, acknowledged: nil)
+        let option = StoredEvent(id: 3, event: event)
         #expect(fill("{message}", option) == " --force", "a text is no option")
         #expect(fill("--text={message}", option) == "--text=--force")
         #expect(fill("-m", option) == "-m")
@@ -88,10 +88,10 @@ import Testing
     func mail() {
         var event = delivery().event.event
         event.text = "first\nsecond"
-        event.rule = "a\r\nBcc: x"
+        event.key.rule = "a\r\nBcc: x"
         let text = String(
             decoding: mailText(
-                StoredEvent(id: 3, event: event, acknowledged: nil),
+                StoredEvent(id: 3, event: event),
                 .init(url: "smtp://x", from: "a@example.org", to: ["b@example.org"])), as: UTF8.self)
         #expect(text.contains("Subject: Lockstep: aBcc: x lab/left\r\n"))
         #expect(text.contains("Date: 01 Jan 1970 00:00:00 +0000\r\n"))

@@ -76,6 +76,27 @@ import Testing
         #expect(bench.times == [0, 60])
     }
 
+    @Test("late events and others do not use up each other's cool-down")
+    func lateCooldown() throws {
+        var bench = try Bench("rules: {high: {when: {value: pressure.pressure, above: 10}, cooldown: 1h}}")
+        bench.pressure((0, 11), (1, 9))
+        // The backlog of an outage, in order.
+        bench.delay = 1800
+        bench.pressure((600, 11), (601, 9))
+        bench.pressure((610, 11), (611, 9))
+        bench.delay = 0
+        for time in [2500.0, 3700, 6000] { bench.pressure((time, 11), (time + 1, 9)) }
+        #expect(bench.times == [0, 600, 3700])
+        // Backlog that arrives after newer samples.
+        bench.delay = 10_000
+        for time in [3650.0, 5000] { bench.pressure((time, 11), (time + 1, 9)) }
+        #expect(bench.times == [0, 600, 3700, 5000], "the late event at 600 counts, and the one at 3700 does not")
+        bench.delay = 0
+        bench.pressure((7301, 11))
+        #expect(bench.times == [0, 600, 3700, 5000, 7301])
+        #expect(bench.events.map(\.isLate) == [false, true, false, true, false])
+    }
+
     @Test("a schedule restricts notifications to its days and hours, in the time of the samples")
     func schedule() throws {
         let yaml = """

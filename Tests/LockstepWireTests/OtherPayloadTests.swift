@@ -103,8 +103,10 @@ struct EventJSONTests {
     @Test("an event survives a round trip, up to the largest numbers", arguments: [1, (1 << 53) - 1] as [Int64])
     func roundTrip(_ number: Int64) throws {
         let time = Timestamp(microseconds: number)
-        let event = EventReport(
-            id: number, key: .init(rule: "hot", device: nil, time: time), at: time, value: 1.5, text: "a", isLate: true,
+        let event = StoredEvent(
+            id: number,
+            event: RuleEvent(
+                key: .init(rule: "hot", device: nil, time: time), at: time, value: 1.5, text: "a", isLate: true),
             acknowledged: time)
         #expect(try EventJSON.decode(Data(EventJSON.encode(event)), of: nil) == event)
     }

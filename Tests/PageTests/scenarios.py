@@ -94,6 +94,13 @@ def plots_show_the_past(system, browser):
         return shaded > data.length / 4 / 5; })()""", 20, "a gap that is drawn as a gap")
     wanted = "([...document.querySelectorAll('#plots .card-note')][0].textContent)"
     page.expect(f"/5 min 00 s$/.test({wanted})")
+    page.expect(f"/ ± [0-9.]+ ms/.test({text('#health')})", what="the comparison of clocks")
+    toggle = "[...document.querySelectorAll('.plot-tools .button')].find((button) => button.textContent === 'Collector time').click()"
+    page.evaluate(toggle)
+    page.expect("/^± [0-9.]+ ms$/.test(document.querySelector('.chart-bound').textContent)", what="the bound of the collector's time")
+    page.expect(f"{painted} > 100", 20, "a curve on the collector's time")
+    page.evaluate(toggle)
+    page.expect("document.querySelector('.chart-bound').textContent === ''")
     page.evaluate("document.querySelector('.chart-canvas').focus()")
     page.key("+")
     page.expect(f"/3 min 00 s$/.test({wanted})", what="a zoom of 0.6")

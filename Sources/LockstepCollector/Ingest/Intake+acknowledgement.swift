@@ -11,7 +11,6 @@ extension Intake {
         guard !message.payload.isEmpty else { return }
         try checkSize(of: message)
         let key = try EventAcknowledgementJSON.decodeRequest(Data(message.payload), of: topics[route].address)
-        group.acknowledgements.append(
-            EventAcknowledgement(rule: key.rule, device: key.device, time: key.time, at: moment.wall))
+        group.acknowledgements.append(EventAcknowledgement(key: key, at: moment.wall))
     }
 }

@@ -11,6 +11,8 @@ import Logging
 extension CollectorLoop {
     /// The interval at which rules are checked for conditions that time alone completes, in µs.
     private static let tickInterval: Int64 = 1_000_000
+    /// The time after which rules are loaded again if the store could not be read, in µs.
+    private static let reloadInterval: Int64 = 1_000_000
 
     /// Reads the rules and continues with the notifications of earlier runs.
     func startRules() {
@@ -21,26 +23,32 @@ extension CollectorLoop {
             wakeup.signal()
         }
         loadRules()
-        do {
-            notifications.add(try writer.pendingDeliveries())
-        } catch {
-            logger.error("cannot read pending notifications", metadata: ["error": "\(error)"])
-        }
     }
 
     /// Reads the rules. If they have an error, the old ones stay.
     private func loadRules() {
         guard let load = configuration.loadRules else { return }
-        do {
-            let rules = try load()
-            try writer.setRules(rules, folder: configuration.storeFolder)
-            notifications.rules = rules
-            notifications.notifier?.setWays(rules.ways)
-            logger.info("rules loaded", metadata: ["rules": "\(rules.rules.count)"])
-        } catch {
+        notifications.reloadsRules = false
+        let rules: RuleSet
+        do { rules = try load() } catch {
             logger.error(
                 "rules not loaded, the old rules stay",
                 metadata: ["error": "\(error)", "hint": "correct the file and send SIGHUP"])
+            return
+        }
+        do {
+            // Without rules, a notification of an earlier run would have no way out, and would be given up.
+            let earlier = notifications.hasRules ? [] : try writer.pendingDeliveries()
+            try writer.setRules(rules, folder: configuration.storeFolder)
+            notifications.setRules(rules, earlier: earlier)
+            logger.info("rules loaded", metadata: ["rules": "\(rules.rules.count)"])
+        } catch {
+            // The file is good: the store may be readable later.
+            notifications.reloadsRules = true
+            notifications.nextLoad = Moment.now().boot + Self.reloadInterval
+            logger.error(
+                "rules not loaded, because the store cannot be read; they are loaded again soon",
+                metadata: ["error": "\(error)"])
         }
     }
 
@@ -51,8 +59,7 @@ extension CollectorLoop {
         notifications.add(content.updates)
         if content.reloadsRules { notifications.reloadsRules = true }
         // Within a transaction, the states of the rules are not those in the store.
-        if notifications.reloadsRules, !machine.hasHandedOver {
-            notifications.reloadsRules = false
+        if notifications.reloadsRules, !machine.hasHandedOver, Moment.now().boot >= notifications.nextLoad {
             loadRules()
         }
         intake.group.deliveries += notifications.takeResults()
@@ -77,22 +84,18 @@ extension CollectorLoop {
         notifications.publish { delivery, isRetained in
             try link.publish(
                 MQTTMessage(
-                    topic: topic(of: delivery.event.event.device, .event),
-                    payload: EventJSON.encode(EventReport(delivery.event)), qos: .atLeastOnce, isRetained: isRetained))
+                    topic: topic(of: delivery.event.device, .event),
+                    payload: EventJSON.encode(delivery.event), qos: .atLeastOnce, isRetained: isRetained))
         }
     }
 
     /// Publishes that an acknowledgement is stored. A client that misses this repeats its request.
     func confirm(_ stored: StoredAcknowledgement) {
-        let entry = stored.acknowledgement
-        let confirmation = EventAcknowledgementJSON.Confirmation(
-            id: stored.id, key: .init(rule: entry.rule, device: entry.device, time: entry.time),
-            acknowledged: entry.at)
         do {
             let id = try link.publish(
                 MQTTMessage(
-                    topic: topic(of: entry.device, .eventAcknowledged),
-                    payload: EventAcknowledgementJSON.encode(confirmation), qos: .atLeastOnce))
+                    topic: topic(of: stored.key.device, .eventAcknowledged),
+                    payload: EventAcknowledgementJSON.encode(stored), qos: .atLeastOnce))
             if let id { handle(.queued(id: id)) }
         } catch {
             logger.error(

@@ -5,13 +5,17 @@ import LockstepStore
 
 /// What the collector's loop knows of notifications that are not delivered yet.
 struct Notifications {
-    var rules = RuleSet()
+    private(set) var rules = RuleSet()
+    /// Whether rules were set.
+    private(set) var hasRules = false
     /// Sends by all ways except MQTT; nil without rules.
     var notifier: Notifier?
     /// The start of the connection to the broker in µs of the boot clock, or nil without a connection.
     private(set) var listeningSince: Int64?
     /// Whether the rules have to be read again after the current transaction.
     var reloadsRules = false
+    /// The earliest time at which the rules are read again, in µs of the boot clock.
+    var nextLoad: Int64 = 0
     /// The time of the next check whether rules need a tick, in µs of the boot clock.
     var nextTick: Int64 = 0
     /// The maximum number of published notifications that the broker has not acknowledged. After an outage, more would
@@ -34,6 +38,15 @@ struct Notifications {
     private var results: [DeliveryUpdate] = []
     /// The results in groups that are not committed yet.
     private var uncommitted: [DeliveryUpdate] = []
+
+    /// Sets the rules.
+    /// - Parameter earlier: the notifications that earlier runs have left, with the first rules.
+    mutating func setRules(_ rules: RuleSet, earlier: [EventDelivery] = []) {
+        self.rules = rules
+        hasRules = true
+        notifier?.setWays(rules.ways)
+        add(earlier)
+    }
 
     /// Adds notifications of the store.
     mutating func add(_ deliveries: [EventDelivery], at now: Timestamp = Moment.now().wall) {

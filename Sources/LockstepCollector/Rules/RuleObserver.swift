@@ -97,7 +97,7 @@ final class RuleObserver: IngestObserver {
 
     func takeOutcome() -> ObservedOutcome {
         var outcome = ObservedOutcome()
-        outcome.events = events.map(NewEvent.init)
+        outcome.events = events
         events.removeAll(keepingCapacity: true)
         let encoder = JSONEncoder()
         for change in engine.changes {
@@ -123,13 +123,5 @@ final class RuleObserver: IngestObserver {
             guard let slot = try? decoder.decode(RuleSlot.self, from: Data(state.json.utf8)) else { return nil }
             return RuleEngine.Change(rule: state.rule, device: state.device, slot: slot)
         }
-    }
-}
-
-extension NewEvent {
-    fileprivate init(_ event: RuleEvent) {
-        self.init(
-            rule: event.rule, device: event.device, time: event.time, at: event.at, value: event.value,
-            text: event.text, isLate: event.isLate, ways: event.ways)
     }
 }

@@ -9,8 +9,8 @@ public import LockstepStore
 public struct CollectorTime: Sendable {
     /// The name of the column of the bounds: the largest possible error of the time of a row, in µs.
     public static let boundColumn = ExportColumn(name: "bound_us", kind: .integer)
-    /// The time in µs by which a range is extended, because samples may be far from the nearest estimate.
-    private static let margin: Int64 = 60_000_000
+    /// The time in µs by which a range is extended, besides the drift to the nearest estimate.
+    private static let margin: Int64 = 1_000_000
 
     private struct Series: Hashable {
         let device: DeviceAddress
@@ -22,6 +22,8 @@ public struct CollectorTime: Sendable {
     /// The end of the time range on the collector's clock (exclusive), or nil for no limit.
     private let to: Timestamp?
     private var maps: [DeviceAddress: ClockMap] = [:]
+    /// The time ranges on the devices' time lines that contain all rows of the range.
+    private var ranges: [DeviceAddress: (from: Timestamp?, to: Timestamp?)] = [:]
     private var series: [Series: MonotonicClockMap] = [:]
     /// The devices without estimates, in order.
     public private(set) var unknownDevices: [DeviceAddress] = []
@@ -37,8 +39,16 @@ public struct CollectorTime: Sendable {
         self.from = from
         self.to = to
         for device in devices.sorted() {
-            if let map = ClockMap(try reader.clockPoints(of: device)) {
-                maps[device] = map
+            // Not all estimates: there may be years of them.
+            let nearby = try reader.clockPoints(of: device, fromCollectorTime: from, to: to)
+            if let map = ClockMap(nearby) {
+                let range = Self.deviceRange(map, from: from, to: to)
+                // After a clock was set back, the device may have had the same times earlier.
+                let points =
+                    from == nil && to == nil
+                    ? [] : try reader.clockPoints(of: device, from: range.from, to: range.to)
+                ranges[device] = range
+                maps[device] = ClockMap(Array(Set(nearby).union(points)))
             } else {
                 unknownDevices.append(device)
             }
@@ -47,11 +57,17 @@ public struct CollectorTime: Sendable {
 
     /// Returns the time range on the device's time line that contains all rows of the range.
     public func deviceRange(of device: DeviceAddress) -> (from: Timestamp?, to: Timestamp?) {
-        let offsets = maps[device]?.offsets
-        guard let offsets else { return (from, to) }
-        return (
-            from.map { $0 + (offsets.lowerBound - Self.margin) }, to.map { $0 + (offsets.upperBound + Self.margin) }
-        )
+        ranges[device] ?? (from, to)
+    }
+
+    private static func deviceRange(
+        _ map: ClockMap, from: Timestamp?, to: Timestamp?
+    ) -> (from: Timestamp?, to: Timestamp?) {
+        let offsets = map.offsets
+        let distance = map.distance(from: from, to: to)
+        // No clock drifts by more than this.
+        let margin = Self.margin + distance / 1000
+        return (from.map { $0 + (offsets.lowerBound - margin) }, to.map { $0 + (offsets.upperBound + margin) })
     }
 
     /// Converts a single time of a device.

@@ -1,6 +1,6 @@
 import LockstepMQTT
-import LockstepModel
-public import LockstepWire
+public import LockstepModel
+import LockstepWire
 import Synchronization
 
 /// Asks collectors to store a person's acknowledgements of events, and waits for their confirmation.
@@ -8,14 +8,14 @@ import Synchronization
 /// The collector that has stored the event confirms; all others ignore the request.
 public final class AcknowledgementClient: Sendable {
     private struct Entry {
-        let key: EventReport.Key
+        let key: RuleEvent.Key
         let topics: [String]
         /// The time at which the request fails, in µs of the boot clock.
         let deadline: Int64
         var isSent = false
-        /// The ids of the messages that the broker has not acknowledged.
+        /// The ids of the messages that the broker has not refused.
         var messages: [Int32] = []
-        let waiting: CheckedContinuation<EventAcknowledgementJSON.Confirmation, any Error>
+        let waiting: CheckedContinuation<StoredAcknowledgement, any Error>
     }
 
     private struct State {
@@ -44,11 +44,13 @@ public final class AcknowledgementClient: Sendable {
     ///   - timeout: the time to wait, in µs.
     /// - Throws: ``CommandError``.
     public func acknowledge(
-        _ key: EventReport.Key, collectors: some Sequence<CollectorAddress>, timeout: Int64 = 10_000_000
-    ) async throws(CommandError) -> EventAcknowledgementJSON.Confirmation {
+        _ key: RuleEvent.Key, collectors: some Sequence<CollectorAddress>, timeout: Int64 = 10_000_000
+    ) async throws(CommandError) -> StoredAcknowledgement {
         let topics =
             key.device.map { [root.topic($0, .eventAcknowledge)] }
             ?? collectors.map { root.topic(group: $0.group, collector: $0.collector, .eventAcknowledge) }
+        // Nobody could confirm it.
+        guard !topics.isEmpty else { throw .notConfirmed }
         let deadline = Moment.now().boot + timeout
         do {
             return try await withCheckedThrowingContinuation { continuation in
@@ -126,12 +128,17 @@ public final class AcknowledgementClient: Sendable {
     func didPublish(_ message: Int32, refusal: MQTTError?) {
         guard let refusal else { return }
         finish { entries in
-            entries.filter { $0.value.messages.contains(message) }.map { ($0.key, .refused(refusal.description)) }
+            entries.keys.compactMap { id in
+                guard let index = entries[id]?.messages.firstIndex(of: message) else { return nil }
+                entries[id]?.messages.remove(at: index)
+                // Another collector may still confirm it.
+                return entries[id]?.messages.isEmpty == true ? (id, .refused(refusal.description)) : nil
+            }
         }
     }
 
     /// Handles the confirmation of a collector.
-    func handle(_ confirmation: EventAcknowledgementJSON.Confirmation) {
+    func handle(_ confirmation: StoredAcknowledgement) {
         let waiting = state.withLock { state in
             let ids = state.entries.filter { $0.value.key == confirmation.key }.map(\.key)
             return ids.compactMap { state.entries.removeValue(forKey: $0)?.waiting }

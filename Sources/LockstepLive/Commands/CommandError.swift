@@ -22,8 +22,8 @@ public enum CommandError: Error, Hashable, Sendable, CustomStringConvertible {
         case .noReply(let device):
             "no reply from \(device): check that its agent is running and connected to the broker"
         case .notConfirmed:
-            "no collector confirmed this: check that the collector that stored the event is running and connected to "
-                + "the broker"
+            "no collector confirmed this: check that there is such an event, and that the collector that stored it is "
+                + "running and connected to the broker"
         case .refused(let reason): "the broker refused the request: \(reason)"
         case .invalidReply(let device, let reason): "invalid reply from \(device): \(reason)"
         case .tooManyRequests(let limit): "\(limit) requests already wait for a reply: try again later"

@@ -14,9 +14,9 @@ public enum LiveChange: Sendable {
     /// An agent replied to a request. The payload is that of the message.
     case reply(DeviceAddress)
     /// A rule has notified an event.
-    case event(EventReport)
+    case event(StoredEvent)
     /// A collector has stored the acknowledgement of an event.
-    case acknowledged(EventAcknowledgementJSON.Confirmation)
+    case acknowledged(StoredAcknowledgement)
     /// The message cannot be decoded, or exceeds a limit.
     case unreadable(topic: String, reason: String)
 }

@@ -6,13 +6,13 @@ struct EventHub {
     private var log: ChangeLog
     private let capacity: Int
     /// The keys of the last events, in the order of their arrival.
-    private var order = RingQueue<EventReport.Key>()
+    private var order = RingQueue<RuleEvent.Key>()
     /// The number of events that have arrived.
     private var arrived: Int64 = 0
     /// The highest number of an event of the store.
     private var lastSeed: Int64 = 0
     /// The last events, in no order.
-    private var events: [EventReport.Key: EventReport] = [:]
+    private var events: [RuleEvent.Key: StoredEvent] = [:]
     private var subscribers: [Int: Subscriber] = [:]
 
     /// - Parameter capacity: the maximum number of events.
@@ -22,10 +22,10 @@ struct EventHub {
     }
 
     /// The last events, oldest first.
-    var recent: [EventReport] { events.values.sorted(by: Self.precedes) }
+    var recent: [StoredEvent] { events.values.sorted(by: Self.precedes) }
 
     /// The last events with the numbers of their arrival.
-    var numbered: [(number: Int64, event: EventReport)] {
+    var numbered: [(number: Int64, event: StoredEvent)] {
         (0..<order.count).compactMap { index in
             events[order[index]].map { (arrived - Int64(order.count - 1 - index), $0) }
         }
@@ -34,7 +34,7 @@ struct EventHub {
     /// Adds events of the store. Those that were added by an earlier call are not added again, even if they are no longer
     /// kept.
     /// - Parameter touched: receives the subscribers to notify.
-    mutating func seed(_ stored: [EventReport], touched: inout [Subscriber]) {
+    mutating func seed(_ stored: [StoredEvent], touched: inout [Subscriber]) {
         let newest = stored.map(\.id).max() ?? 0
         // Lower numbers are those of another store.
         let seen = newest < lastSeed ? 0 : lastSeed
@@ -56,7 +56,7 @@ struct EventHub {
     /// Adds an event, in place of the one that arrived first if there are too many. The clock may have been set back, so
     /// their times do not tell which one is the oldest. The same event again is ignored, unless it is now acknowledged.
     /// - Parameter touched: receives the subscribers to notify.
-    mutating func add(_ event: EventReport, touched: inout [Subscriber]) {
+    mutating func add(_ event: StoredEvent, touched: inout [Subscriber]) {
         if let known = events[event.key] {
             if let time = event.acknowledged { acknowledge(known, at: time, touched: &touched) }
             return
@@ -68,12 +68,12 @@ struct EventHub {
         distribute("event", EventJSON.encode(event), touched: &touched)
     }
 
-    private static func precedes(_ left: EventReport, _ right: EventReport) -> Bool {
+    private static func precedes(_ left: StoredEvent, _ right: StoredEvent) -> Bool {
         (left.at, left.id) < (right.at, right.id)
     }
 
     /// Records that an event is acknowledged. Of an event that is not kept, subscribers receive only the confirmation.
-    mutating func add(_ confirmation: EventAcknowledgementJSON.Confirmation, touched: inout [Subscriber]) {
+    mutating func add(_ confirmation: StoredAcknowledgement, touched: inout [Subscriber]) {
         if let known = events[confirmation.key] {
             acknowledge(known, at: confirmation.acknowledged, touched: &touched)
         } else {
@@ -82,7 +82,7 @@ struct EventHub {
         }
     }
 
-    private mutating func acknowledge(_ event: EventReport, at time: Timestamp, touched: inout [Subscriber]) {
+    private mutating func acknowledge(_ event: StoredEvent, at time: Timestamp, touched: inout [Subscriber]) {
         guard event.acknowledged == nil else { return }
         var event = event
         event.acknowledged = time

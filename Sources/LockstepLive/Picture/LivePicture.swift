@@ -61,7 +61,7 @@ public final class LivePicture: Sendable {
     }
 
     /// Adds events that a store knows. It may be called again at any time.
-    public func seed(_ events: [EventReport]) {
+    public func seed(_ events: [StoredEvent]) {
         state.withLock { state in
             state.events.seed(events, touched: &state.touched)
         }
@@ -69,10 +69,10 @@ public final class LivePicture: Sendable {
     }
 
     /// The last events of rules, oldest first.
-    public var events: [EventReport] { state.withLock { $0.events.recent } }
+    public var events: [StoredEvent] { state.withLock { $0.events.recent } }
 
     /// The last events of rules by their arrival, with numbers that differ also between events of several collectors.
-    public var numberedEvents: [(number: Int64, event: EventReport)] { state.withLock { $0.events.numbered } }
+    public var numberedEvents: [(number: Int64, event: StoredEvent)] { state.withLock { $0.events.numbered } }
 
     /// Counters of the picture since the program started.
     public struct Statistics: Sendable, Hashable {

@@ -55,12 +55,14 @@ extension RuleEngine {
             guard var slot = devices[device]?.slots[rule] else { continue }
             if split > rows.startIndex {
                 var state = slot.late ?? slot.live
+                state.takeCooldowns(of: slot.live)
                 // Steps count for their day, in whatever order they arrive.
                 if case .steps = ruleSet.rules[rule].condition {
                     evaluate(rule, &slot.live, block, rows[..<split], key, arrival, isBacklog: true, into: &events)
                 } else {
                     evaluate(rule, &state, block, rows[..<split], key, arrival, isBacklog: true, into: &events)
                     slot.late = state
+                    slot.live.takeCooldowns(of: state)
                 }
             }
             if split < rows.endIndex {
@@ -177,8 +179,10 @@ extension RuleEngine {
         let isLate = at.microseconds - (completed ?? time) > rule.lateAfter
         if isLate, rule.late == .ignore { return }
         if let schedule = rule.schedule, !schedule.contains(Timestamp(microseconds: time)) { return }
-        if let last = state.notifiedAt, abs(time - last) < rule.cooldown { return }
-        state.notifiedAt = time
+        // Who was told about the past still wants to know what happens now, and the reverse.
+        let last = isLate ? \RuleState.lateNotifiedAt : \RuleState.notifiedAt
+        if let last = state[keyPath: last], abs(time - last) < rule.cooldown { return }
+        state[keyPath: last] = time
         let address = key.device < 0 ? nil : devices[key.device]?.address
         events.append(
             RuleEvent(rule, address, time: time, at: at.microseconds, value: value, isLate: isLate))

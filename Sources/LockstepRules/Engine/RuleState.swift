@@ -4,8 +4,10 @@ public struct RuleState: Codable, Hashable, Sendable {
     public var isActive = false
     /// The time since which the condition has held without having been counted, in µs since 1970.
     public var since: Int64?
-    /// The time of the last event, in µs since 1970.
+    /// The time of the last event that was not late, in µs since 1970.
     public var notifiedAt: Int64?
+    /// The time of the last late event, in µs since 1970.
+    public var lateNotifiedAt: Int64?
     /// Whether the device is inside the place; nil if unknown.
     public var isInside: Bool?
     /// The local day of `total`, counted from 1970-01-01.
@@ -15,6 +17,12 @@ public struct RuleState: Codable, Hashable, Sendable {
 
     /// Creates the state before the first sample.
     public init() {}
+
+    /// Takes over the cool-downs of another state of the same rule: they do not depend on the order of the samples.
+    mutating func takeCooldowns(of other: RuleState) {
+        notifiedAt = other.notifiedAt
+        lateNotifiedAt = other.lateNotifiedAt
+    }
 
     /// Advances a condition with a start, an end and a minimum duration.
     /// - Returns: whether the condition is now complete.

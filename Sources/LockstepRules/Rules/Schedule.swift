@@ -45,11 +45,14 @@ public struct TimeZoneRules: Sendable, Hashable {
     let transitions: [Int64]
     /// The offsets in s: the first before all transitions, then one after each.
     let offsets: [Int64]
+    /// The rule from the last transition on, or nil if the last offset stays.
+    let footer: PosixTimeZone?
 
-    init(name: String, transitions: [Int64], offsets: [Int64]) {
+    init(name: String, transitions: [Int64], offsets: [Int64], footer: PosixTimeZone? = nil) {
         self.name = name
         self.transitions = transitions
         self.offsets = offsets
+        self.footer = footer
     }
 
     /// Reads a compiled time zone (RFC 9636), such as `/usr/share/zoneinfo/Europe/Berlin`; nil if it is not valid.
@@ -79,14 +82,34 @@ public struct TimeZoneRules: Sendable, Hashable {
             guard kind < offset.count else { return nil }
             offsets.append(offset[kind])
         }
-        self.init(name: name, transitions: (0..<counts.time).map { number(times + 8 * $0, 8) }, offsets: offsets)
+        let end = types + counts.type * 6 + counts.chars + counts.leap * 12 + counts.std + counts.utc
+        guard let text = Self.footer(bytes.dropFirst(end)) else { return nil }
+        let footer = PosixTimeZone(text)
+        guard footer != nil || text.isEmpty else { return nil }
+        self.init(
+            name: name, transitions: (0..<counts.time).map { number(times + 8 * $0, 8) }, offsets: offsets,
+            footer: footer)
+    }
+
+    /// Returns the text between the two line ends at the end of a file; nil without them.
+    private static func footer(_ bytes: ArraySlice<UInt8>) -> String? {
+        guard bytes.first == UInt8(ascii: "\n"), let end = bytes.dropFirst().firstIndex(of: UInt8(ascii: "\n")) else {
+            return nil
+        }
+        return String(decoding: bytes[bytes.startIndex + 1..<end], as: UTF8.self)
+    }
+
+    /// Returns the offset from UTC in s at a time in s since 1970.
+    func offset(at seconds: Int64) -> Int64 {
+        let index = transitions.partitioningIndex { $0 > seconds }
+        guard index == transitions.count, let footer else { return offsets[index] }
+        return footer.offset(at: seconds)
     }
 
     /// Returns the local day, counted from 1970-01-01, and the minute of that day.
     func local(_ time: Timestamp) -> (day: Int64, minute: Int) {
         let seconds = Int64((Double(time.microseconds) / 1e6).rounded(.down))
-        let index = transitions.partitioningIndex { $0 > seconds }
-        let local = seconds + offsets[index]
+        let local = seconds + offset(at: seconds)
         let day = Int64((Double(local) / 86_400).rounded(.down))
         return (day, Int(local - day * 86_400) / 60)
     }

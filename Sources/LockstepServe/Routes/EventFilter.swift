@@ -36,7 +36,7 @@ struct EventFilter: Hashable, Sendable {
     static let maximumNumber = 9_007_199_254_740_991
 
     /// An event, and the number from which a following page continues.
-    typealias Numbered = (number: Int64, event: EventReport)
+    typealias Numbered = (number: Int64, event: StoredEvent)
 
     /// Returns the events of a store, newest first. There is one more than the limit if there are more.
     func events(in reader: StoreReader, _ cancellation: QueryCancellation) throws -> [Numbered] {
@@ -44,7 +44,7 @@ struct EventFilter: Hashable, Sendable {
         return try reader.events(
             of: device, group: group, rule: rule, from: from, to: to, before: before, limit: limit + 1,
             cancellation: cancellation
-        ).reversed().map { ($0.id, EventReport($0)) }
+        ).reversed().map { ($0.id, $0) }
     }
 
     /// Returns those of the events of several collectors that the filter selects, newest first. There is one more than the

@@ -70,7 +70,7 @@ struct EventRoutes {
     ///
     /// Its number is unique in one store only. With `rule` and `t` the request identifies the event in every store.
     /// - Throws: ``Problem`` if there is none, or if several collectors use its number.
-    private func event(_ call: APICall) async throws -> EventReport.Key {
+    private func event(_ call: APICall) async throws -> RuleEvent.Key {
         let text = call.path["id"] ?? ""
         guard let id = Int64(text), (1...Int64(EventFilter.maximumNumber)).contains(id) else {
             throw Problem.badRequest("'\(text.prefix(80))' is not the number of an event: use its 'id'")
@@ -79,7 +79,7 @@ struct EventRoutes {
         let time = try call.query.number("t", in: 0...EventFilter.maximumNumber)
         switch (call.query.all("rule").first, time) {
         case (let rule?, let time?):
-            return EventReport.Key(rule: rule, device: device, time: Timestamp(microseconds: Int64(time)))
+            return RuleEvent.Key(rule: rule, device: device, time: Timestamp(microseconds: Int64(time)))
         case (nil, nil): break
         default: throw Problem.badRequest("'rule' and 't' identify an event together: give both, or neither")
         }
@@ -90,7 +90,7 @@ struct EventRoutes {
             let stored = try await store.read { reader, cancellation in
                 try reader.events(of: device, after: id - 1, before: id + 1, cancellation: cancellation)
             }
-            keys.formUnion(stored.map { EventReport($0).key })
+            keys.formUnion(stored.map(\.key))
         }
         guard let key = keys.first else {
             throw Problem.notFound("there is no event \(id): GET /api/v1/events lists the events")

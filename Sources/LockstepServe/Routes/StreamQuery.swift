@@ -39,7 +39,7 @@ struct StreamQuery: Hashable, Sendable {
     let kind: Kind
     let limit: Int?
     let format: Format
-    /// Whether times, and the time range, are on the collector's clock. Only samples can be.
+    /// Whether times, and the time range, are on the collector's clock. Averages cannot be.
     let isOnCollectorTime: Bool
 
     /// Reads the parameters.
@@ -69,8 +69,8 @@ struct StreamQuery: Hashable, Sendable {
                 }
                 return text == "collector"
             } ?? false
-        if isOnCollectorTime, every != nil || points != nil {
-            throw .badRequest("'time=collector' is only for samples: leave out 'every' and 'points'")
+        if isOnCollectorTime, every != nil {
+            throw .badRequest("'time=collector' is not for averages: leave out 'every'")
         }
         switch (every, points) {
         case (_?, _?): throw .badRequest("'every' and 'points' exclude each other: use one of them")
@@ -116,15 +116,15 @@ struct StreamQuery: Hashable, Sendable {
     /// The columns of the rows after the time.
     var exportColumns: [ExportColumn] {
         let samples = ExportColumn(name: "samples", kind: .integer)
+        let bound = isOnCollectorTime ? [CollectorTime.boundColumn] : []
         switch kind {
-        case .samples, .thinned:
-            return columns.map { ExportColumn($0) } + (isOnCollectorTime ? [CollectorTime.boundColumn] : [])
+        case .samples, .thinned: return columns.map { ExportColumn($0) } + bound
         case .averages: return [samples] + columns.map { ExportColumn(name: $0.name, kind: .real) }
         case .envelope:
             return [samples]
                 + columns.flatMap { column in
                     ["min", "max"].map { ExportColumn(name: "\(column.name)_\($0)", kind: column.kind) }
-                }
+                } + bound
         }
     }
 
@@ -138,14 +138,26 @@ struct StreamQuery: Hashable, Sendable {
         return EnvelopeQuery(device: device, stream: stream, from: from, to: to, points: points)
     }
 
-    /// The members of the JSON document before the rows.
-    var members: [(name: String, json: String)] {
+    /// Returns the query of an envelope or of thinned samples for a longer range on the device's time line, which contains
+    /// the range on the collector's clock. The buckets have about the same length.
+    func envelopeOfLongerRange(from: Timestamp, to: Timestamp) -> EnvelopeQuery {
+        var query = envelope
+        let ratio = Double(to - from) / Double(max(1, query.to - query.from))
+        // Where a clock was stepped far, the ranges differ much: the memory of the answer stays bounded.
+        query.points = Int((Double(query.points) * min(4, max(1, ratio))).rounded(.up))
+        (query.from, query.to) = (from, to)
+        return query
+    }
+
+    /// Returns the members of the JSON document before the rows.
+    /// - Parameter width: the length of the buckets of an envelope in µs.
+    func members(width: Int64) -> [(name: String, json: String)] {
         let name: String
         var step = "null"
         switch kind {
         case .samples, .thinned: name = "samples"
         case .averages(let every): (name, step) = ("average", "\(every)")
-        case .envelope: (name, step) = ("envelope", "\(envelope.width)")
+        case .envelope: (name, step) = ("envelope", "\(width)")
         }
         return [
             ("group", JSONRowsWriter.string(device.group.rawValue)),
@@ -162,9 +174,10 @@ struct StreamQuery: Hashable, Sendable {
     }
 
     /// Returns a writer of the rows.
-    func writer() -> any RowWriter {
+    /// - Parameter width: the length of the buckets of an envelope in µs; nil for that of ``envelope``.
+    func writer(width: Int64? = nil) -> any RowWriter {
         switch format {
-        case .json: JSONRowsWriter(members: members, columns: exportColumns)
+        case .json: JSONRowsWriter(members: members(width: width ?? envelope.width), columns: exportColumns)
         case .csv: CSVWriter(columns: exportColumns)
         case .ndjson: NDJSONWriter(columns: exportColumns, stream: stream.name)
         }

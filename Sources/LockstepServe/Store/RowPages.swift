@@ -38,12 +38,20 @@ struct RowPages: Sendable {
         }
         var page = Page()
         var output = OutputBuffer()
-        func write(_ time: Timestamp, _ values: [Double]) {
+        func write(
+            _ time: Timestamp, _ values: [Double], columns: [SensorStream.Column]? = nil, first: [Double] = []
+        ) {
+            guard page.rows < limit else {
+                let isInRange = clock.map { $0.time(time, of: query.device) < query.to } ?? true
+                if isInRange, page.next == nil { page.next = time }
+                return
+            }
             var row = SampleRow(device: query.device, time: time, values: values)
             if clock != nil {
-                guard let converted = clock?.convert(row, columns: query.columns) else { return }
+                guard let converted = clock?.convert(row, columns: columns ?? query.columns) else { return }
                 row = converted
             }
+            if !first.isEmpty { row = SampleRow(device: row.device, time: row.time, values: first + row.values) }
             writer.write(row, into: &output)
             page.rows += 1
         }
@@ -57,23 +65,36 @@ struct RowPages: Sendable {
                 SampleQuery(
                     device: query.device, stream: query.stream, detail: detail, from: start,
                     to: clock.map { $0.deviceRange(of: query.device).to } ?? query.to,
-                    limit: min(limit, Self.pageRows)), cancellation: cancellation
+                    // On the collector's clock, the first rows may be outside the range.
+                    limit: clock == nil ? min(limit, Self.pageRows) : Self.pageRows), cancellation: cancellation
             ) { time, values in
                 // Averages end with the number of samples, which comes first here.
                 write(time, step == 1 ? values : values.suffix(1) + values.dropLast())
                 last = time
             }
-            if hasMore, let last { page.next = last + step }
+            if page.next == nil, hasMore, let last { page.next = last + step }
         case .envelope:
-            let buckets = try reader.envelope(query.envelope, cancellation: cancellation).buckets
-            for bucket in buckets.prefix(limit) { write(bucket.start, [Double(bucket.samples)] + bucket.values) }
-            page.next = buckets.dropFirst(limit).first?.start
+            let envelope = deviceEnvelope(clock)
+            if clock != nil { writer = query.writer(width: envelope.width) }
+            // Each column has two values.
+            let columns = envelope.columns.flatMap { [$0, $0] }
+            for bucket in try reader.envelope(envelope, cancellation: cancellation).buckets {
+                write(bucket.start, Array(bucket.values), columns: columns, first: [Double(bucket.samples)])
+            }
         case .thinned:
-            let samples = try reader.everyNth(query.envelope, cancellation: cancellation).samples
-            for sample in samples.prefix(limit) { write(sample.time, sample.values) }
-            page.next = samples.dropFirst(limit).first?.time
+            for sample in try reader.everyNth(deviceEnvelope(clock), cancellation: cancellation).samples {
+                write(sample.time, sample.values)
+            }
         }
         page.bytes = output.bytes
         return page
+    }
+
+    /// Returns the query of an envelope or of thinned samples on the device's time line.
+    private func deviceEnvelope(_ clock: CollectorTime?) -> EnvelopeQuery {
+        guard let range = clock?.deviceRange(of: query.device), let from = range.from, let to = range.to else {
+            return query.envelope
+        }
+        return query.envelopeOfLongerRange(from: from, to: to)
     }
 }

@@ -27,7 +27,7 @@ struct StoreSeeder {
                 picture.seed(seeds)
                 // Also events that no message reports, because their rules have no way out by MQTT.
                 let events = try await store.read { reader, cancellation in
-                    try reader.events(cancellation: cancellation).map { EventReport($0) }
+                    try reader.events(cancellation: cancellation)
                 }
                 picture.seed(events)
                 if isFirst { logger.info("store opened", metadata: ["devices": "\(seeds.count)"]) }

@@ -38,7 +38,7 @@ struct EventTable {
 
     /// Inserts an event and its deliveries.
     /// - Returns: the deliveries, or an empty list if the event is stored already.
-    func write(_ event: NewEvent, device: Int64, in database: SQLiteDatabase) throws(SQLiteError) -> [EventDelivery] {
+    func write(_ event: RuleEvent, device: Int64, in database: SQLiteDatabase) throws(SQLiteError) -> [EventDelivery] {
         try insert.bind(event.rule, at: 1)
         try insert.bind(device, at: 2)
         try insert.bind(event.time.microseconds, at: 3)
@@ -48,7 +48,7 @@ struct EventTable {
         try insert.bind(Int64(event.isLate ? 1 : 0), at: 7)
         try insert.run()
         guard database.changes > 0 else { return [] }
-        let stored = StoredEvent(id: database.lastInsertRowID, event: event, acknowledged: nil)
+        let stored = StoredEvent(id: database.lastInsertRowID, event: event)
         var deliveries: [EventDelivery] = []
         for way in event.ways {
             try insertDelivery.bind(stored.id, at: 1)
@@ -83,15 +83,15 @@ struct EventTable {
     /// - Returns: the acknowledgement in the store, or nil if the event is not stored here.
     func write(_ acknowledgement: EventAcknowledgement) throws(SQLiteError) -> StoredAcknowledgement? {
         try setAcknowledged.bind(acknowledgement.at.microseconds, at: 1)
-        try setAcknowledged.bind(acknowledgement.rule, at: 2)
-        try setAcknowledged.bind(acknowledgement.time.microseconds, at: 3)
-        try setAcknowledged.bind(acknowledgement.device?.group.rawValue, at: 4)
-        try setAcknowledged.bind(acknowledgement.device?.device.rawValue, at: 5)
+        try setAcknowledged.bind(acknowledgement.key.rule, at: 2)
+        try setAcknowledged.bind(acknowledgement.key.time.microseconds, at: 3)
+        try setAcknowledged.bind(acknowledgement.key.device?.group.rawValue, at: 4)
+        try setAcknowledged.bind(acknowledgement.key.device?.device.rawValue, at: 5)
         var stored: StoredAcknowledgement?
         while try setAcknowledged.step() {
-            var first = acknowledgement
-            first.at = timestamp(setAcknowledged, at: 1) ?? acknowledgement.at
-            stored = StoredAcknowledgement(id: setAcknowledged.int64(at: 0), acknowledgement: first)
+            stored = StoredAcknowledgement(
+                id: setAcknowledged.int64(at: 0), key: acknowledgement.key,
+                acknowledged: timestamp(setAcknowledged, at: 1) ?? acknowledgement.at)
         }
         return stored
     }
@@ -146,11 +146,12 @@ struct EventTable {
         let value = select.double(at: first + 6)
         return StoredEvent(
             id: select.int64(at: first),
-            event: NewEvent(
-                rule: select.text(at: first + 1) ?? "", device: deviceAddress(select, at: first + 2),
-                time: Timestamp(microseconds: select.int64(at: first + 4)),
+            event: RuleEvent(
+                key: .init(
+                    rule: select.text(at: first + 1) ?? "", device: deviceAddress(select, at: first + 2),
+                    time: Timestamp(microseconds: select.int64(at: first + 4))),
                 at: Timestamp(microseconds: select.int64(at: first + 5)), value: value.isNaN ? nil : value,
-                text: select.text(at: first + 7) ?? "", isLate: select.int64(at: first + 8) != 0, ways: []),
+                text: select.text(at: first + 7) ?? "", isLate: select.int64(at: first + 8) != 0),
             acknowledged: timestamp(select, at: first + 9))
     }
 }

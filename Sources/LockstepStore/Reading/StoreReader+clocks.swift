@@ -13,6 +13,22 @@ extension StoreReader {
     public func clockPoints(
         of device: DeviceAddress, from: Timestamp? = nil, to: Timestamp? = nil
     ) throws(StoreError) -> [ClockPoint] {
+        try clockPoints(of: device, from: from, to: to, on: .device)
+    }
+
+    /// Returns the estimates of a device's clock in a time range on the collector's clock, as
+    /// ``clockPoints(of:from:to:)`` does on the device's time line.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public func clockPoints(
+        of device: DeviceAddress, fromCollectorTime from: Timestamp?, to: Timestamp?
+    ) throws(StoreError) -> [ClockPoint] {
+        try clockPoints(of: device, from: from, to: to, on: .collector)
+    }
+
+    /// - Parameter timeLine: the time line of the range.
+    private func clockPoints(
+        of device: DeviceAddress, from: Timestamp?, to: Timestamp?, on timeLine: TimeLine
+    ) throws(StoreError) -> [ClockPoint] {
         try reading {
             guard let id = try id(of: device) else { return [] }
             let recent = try recentClocks(of: id)
@@ -27,31 +43,31 @@ extension StoreReader {
             // The first one of those with the most.
             let chosen = counts.min { ($1.value, $0.key.rawValue) < ($0.value, $1.key.rawValue) }
             guard let collector = chosen?.key else { return [] }
-            let first = from.map { $0.microseconds - Self.clockMargin } ?? .min
-            let last = to.map { $0.microseconds + Self.clockMargin } ?? .max
+            let first = from.map { max($0.microseconds, .min + Self.clockMargin) - Self.clockMargin } ?? .min
+            let last = to.map { min($0.microseconds, .max - Self.clockMargin) + Self.clockMargin } ?? .max
             let points =
-                try mergedClocks(of: id, collector, first, last) + recent.filter { $0.collector == collector }
-            let times = points.map(\.time.microseconds)
+                try mergedClocks(of: id, collector, first, last, timeLine)
+                + recent.filter { $0.collector == collector }
+            let times = points.map { timeLine.time(of: $0) }
             let before = times.filter { $0 < first }.max()
             let after = times.filter { $0 > last }.min()
-            return points.filter { point in
-                let time = point.time.microseconds
-                return (time >= first && time <= last) || time == before || time == after
-            }.sorted { $0.time < $1.time }
+            return zip(points, times)
+                .filter { ($1 >= first && $1 <= last) || $1 == before || $1 == after }
+                .map(\.0).sorted { $0.time < $1.time }
         }
     }
 
     /// Returns the estimates of a device in the table in a time range, and the nearest ones before and after it.
     private func mergedClocks(
-        of device: Int64, _ collector: CollectorID, _ first: Int64, _ last: Int64
+        of device: Int64, _ collector: CollectorID, _ first: Int64, _ last: Int64, _ timeLine: TimeLine
     ) throws(SQLiteError) -> [ClockPoint] {
         let select = try database.prepare(
             """
             SELECT collector, t, segment, offset, skew, bound, skew_bound FROM merged_clocks
-            WHERE device_id = ?1 AND collector = ?2 AND (t BETWEEN ?3 AND ?4
-                OR t = (SELECT max(t) FROM merged_clocks WHERE device_id = ?1 AND collector = ?2 AND t < ?3)
-                OR t = (SELECT min(t) FROM merged_clocks WHERE device_id = ?1 AND collector = ?2 AND t > ?4))
-            """)
+            WHERE device_id = ?1 AND collector = ?2 AND (TIME BETWEEN ?3 AND ?4
+                OR TIME = (SELECT max(TIME) FROM merged_clocks WHERE device_id = ?1 AND collector = ?2 AND TIME < ?3)
+                OR TIME = (SELECT min(TIME) FROM merged_clocks WHERE device_id = ?1 AND collector = ?2 AND TIME > ?4))
+            """.replacing("TIME", with: timeLine.expression))
         try select.bind(device, at: 1)
         try select.bind(collector.rawValue, at: 2)
         try select.bind(first, at: 3)
@@ -109,6 +125,28 @@ extension StoreReader {
         select.reset()
         try select.bind(device, at: 1)
         return try select.step() && select.text(at: 0) != nil ? clockPoint(select, at: 0) : nil
+    }
+}
+
+/// The time line on which estimates are searched.
+private enum TimeLine {
+    case device
+    case collector
+
+    /// The time of an estimate in SQL.
+    var expression: String {
+        switch self {
+        case .device: "t"
+        case .collector: "t - offset"
+        }
+    }
+
+    /// The time of an estimate in µs since 1970.
+    func time(of point: ClockPoint) -> Int64 {
+        switch self {
+        case .device: point.time.microseconds
+        case .collector: point.time.microseconds - point.offset
+        }
     }
 }
 

@@ -1,68 +1,20 @@
 public import FoundationEssentials
 public import LockstepModel
 
-/// An event of a rule, as messages and the HTTP API report it.
-public struct EventReport: Sendable, Hashable {
-    /// What identifies an event in every store: a rule tells each time of a device once.
-    public struct Key: Sendable, Hashable {
-        /// The name of the rule.
-        public var rule: String
-        /// The device, or nil for the collector's machine.
-        public var device: DeviceAddress?
-        /// When it happened, in the time of the samples.
-        public var time: Timestamp
-
-        /// Creates a key.
-        public init(rule: String, device: DeviceAddress?, time: Timestamp) {
-            self.rule = rule
-            self.device = device
-            self.time = time
-        }
-    }
-
-    /// The number of the event in the store of its collector.
-    public var id: Int64
-    /// The rule, the device and the time.
-    public var key: Key
-    /// When it was detected, on the collector's clock.
-    public var at: Timestamp
-    /// The value that completed the condition.
-    public var value: Double?
-    /// The text for people.
-    public var text: String
-    /// Whether the sample arrived late.
-    public var isLate: Bool
-    /// When a person acknowledged it, or nil.
-    public var acknowledged: Timestamp?
-
-    /// Creates a report.
-    public init(
-        id: Int64, key: Key, at: Timestamp, value: Double?, text: String, isLate: Bool, acknowledged: Timestamp?
-    ) {
-        self.id = id
-        self.key = key
-        self.at = at
-        self.value = value
-        self.text = text
-        self.isLate = isLate
-        self.acknowledged = acknowledged
-    }
-}
-
 /// The JSON encoding of an event of a rule, in MQTT messages, webhooks and the HTTP API: `{"id":7,"rule":"hot",
 /// "device":"lab/left","t":1700000000000000,"at":1700000000100000,"value":31.5,"text":"…","late":false}`.
 ///
 /// An event that a person has acknowledged also has `acknowledged`.
 public enum EventJSON {
     /// Encodes an event.
-    public static func encode(_ event: EventReport) -> [UInt8] {
+    public static func encode(_ event: StoredEvent) -> [UInt8] {
         var object = JSONObjectWriter()
         write(event, into: &object)
         return object.finish()
     }
 
     /// Appends the members of an event to an object.
-    package static func write(_ event: EventReport, into object: inout JSONObjectWriter) {
+    package static func write(_ event: StoredEvent, into object: inout JSONObjectWriter) {
         object.member("id", event.id)
         object.member("rule", event.key.rule)
         object.member("device", orNull: event.key.device?.description)
@@ -77,13 +29,16 @@ public enum EventJSON {
     /// Decodes an event.
     /// - Parameter device: the device of the topic, or nil for a topic of a collector.
     /// - Throws: ``PayloadError`` with the reason.
-    public static func decode(_ payload: Data, of device: DeviceAddress?) throws(PayloadError) -> EventReport {
+    public static func decode(_ payload: Data, of device: DeviceAddress?) throws(PayloadError) -> StoredEvent {
         do {
             let wire = try JSONDecoder().decode(Wire.self, from: payload)
             try check(id: wire.id, ("t", wire.t), ("at", wire.at), ("acknowledged", wire.acknowledged))
-            return EventReport(
-                id: wire.id, key: .init(rule: wire.rule, device: device, time: wire.t), at: wire.at,
-                value: wire.value, text: wire.text, isLate: wire.late ?? false, acknowledged: wire.acknowledged)
+            return StoredEvent(
+                id: wire.id,
+                event: RuleEvent(
+                    key: .init(rule: wire.rule, device: device, time: wire.t), at: wire.at, value: wire.value,
+                    text: wire.text, isLate: wire.late ?? false),
+                acknowledged: wire.acknowledged)
         } catch { throw PayloadError(decoding: error) }
     }
 
@@ -113,25 +68,8 @@ public enum EventJSON {
 /// The JSON encoding of a person's acknowledgement of an event. A request is `{"rule":"hot","t":1700000000000000}`; a
 /// collector that has stored it confirms it with `id` and `acknowledged`, the time of the first acknowledgement.
 public enum EventAcknowledgementJSON {
-    /// An acknowledgement that a collector has stored.
-    public struct Confirmation: Sendable, Hashable {
-        /// The number of the event in the store of the collector.
-        public var id: Int64
-        /// The event.
-        public var key: EventReport.Key
-        /// When a person first acknowledged it, on the collector's clock.
-        public var acknowledged: Timestamp
-
-        /// Creates a confirmation.
-        public init(id: Int64, key: EventReport.Key, acknowledged: Timestamp) {
-            self.id = id
-            self.key = key
-            self.acknowledged = acknowledged
-        }
-    }
-
     /// Encodes a request. The device is part of the topic.
-    public static func encode(_ key: EventReport.Key) -> [UInt8] {
+    public static func encode(_ key: RuleEvent.Key) -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("rule", key.rule)
         object.member("t", key.time.microseconds)
@@ -139,13 +77,13 @@ public enum EventAcknowledgementJSON {
     }
 
     /// Encodes a confirmation. The device is part of the topic.
-    public static func encode(_ confirmation: Confirmation) -> [UInt8] {
+    public static func encode(_ confirmation: StoredAcknowledgement) -> [UInt8] {
         encode(confirmation, includesDevice: false)
     }
 
     /// Encodes a confirmation.
     /// - Parameter includesDevice: whether `device` is a member. A message has it in its topic.
-    package static func encode(_ confirmation: Confirmation, includesDevice: Bool) -> [UInt8] {
+    package static func encode(_ confirmation: StoredAcknowledgement, includesDevice: Bool) -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("id", confirmation.id)
         object.member("rule", confirmation.key.rule)
@@ -160,14 +98,14 @@ public enum EventAcknowledgementJSON {
     /// - Throws: ``PayloadError`` with the reason.
     public static func decodeRequest(
         _ payload: Data, of device: DeviceAddress?
-    ) throws(PayloadError) -> EventReport.Key {
+    ) throws(PayloadError) -> RuleEvent.Key {
         struct Wire: Decodable {
             var rule: String
             var t: Timestamp
         }
         do {
             let wire = try JSONDecoder().decode(Wire.self, from: payload)
-            return EventReport.Key(rule: wire.rule, device: device, time: wire.t)
+            return RuleEvent.Key(rule: wire.rule, device: device, time: wire.t)
         } catch { throw PayloadError(decoding: error) }
     }
 
@@ -176,7 +114,7 @@ public enum EventAcknowledgementJSON {
     /// - Throws: ``PayloadError`` with the reason.
     public static func decodeConfirmation(
         _ payload: Data, of device: DeviceAddress?
-    ) throws(PayloadError) -> Confirmation {
+    ) throws(PayloadError) -> StoredAcknowledgement {
         struct Wire: Decodable {
             var id: Int64
             var rule: String
@@ -186,7 +124,7 @@ public enum EventAcknowledgementJSON {
         do {
             let wire = try JSONDecoder().decode(Wire.self, from: payload)
             try EventJSON.check(id: wire.id, ("t", wire.t), ("acknowledged", wire.acknowledged))
-            return Confirmation(
+            return StoredAcknowledgement(
                 id: wire.id, key: .init(rule: wire.rule, device: device, time: wire.t),
                 acknowledged: wire.acknowledged)
         } catch { throw PayloadError(decoding: error) }

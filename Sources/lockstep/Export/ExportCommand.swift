@@ -34,19 +34,7 @@ struct ExportCommand: ParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    @Option(
-        help: "Only this device, as [GROUP/]DEVICE; without a group, in any group. May be repeated.",
-        transform: DeviceArgument.init(parsing:))
-    var device: [DeviceArgument] = []
-
-    @Option(help: "Only devices of this group.", transform: groupID)
-    var group: GroupID?
-
-    @Option(parsing: .unconditional, help: "Start of the time range, inclusive.")
-    var from: String?
-
-    @Option(parsing: .unconditional, help: "End of the time range, exclusive.")
-    var to: String?
+    @OptionGroup var selection: SelectionOptions
 
     @Option(
         help:
@@ -74,18 +62,16 @@ struct ExportCommand: ParsableCommand {
 
     func run() throws {
         let now = Moment.now().wall
-        let from = try from.map { try LockstepCommandLine.time($0, now: now) }
-        let to = try to.map { try LockstepCommandLine.time($0, now: now) }
-        if let from, let to, from > to { throw CommandFailure("--from \(from) is after --to \(to)") }
+        let (from, to) = try selection.timeRange.rangeOrEmpty(now: now)
         let gap = try gap.map(parseDuration) ?? 300_000_000
         guard gap > 0 else { throw CommandFailure("--gap must be greater than 0") }
         if force, out == nil { throw CommandFailure("--force is only for --out") }
-        let selection = try ExportSelection(
-            subject: subject, format: format ?? Self.format(of: out), from: from, to: to, group: group,
-            devices: device, time: time, reader: try options.sqliteReader(for: "export"))
-        let destination = try destination(selection.export.format)
+        let export = try ExportSelection(
+            subject: subject, format: format ?? Self.format(of: out), from: from, to: to, group: selection.group,
+            devices: selection.device, time: time, reader: try options.sqliteReader(for: "export"))
+        let destination = try destination(export.export.format)
         do {
-            try selection.run(gap: gap, to: destination)
+            try export.run(gap: gap, to: destination)
         } catch let interruption as ExportInterruption {
             Terminal.writeError("Error: \(interruption)")
             throw ExitCode(128 + interruption.signal)

@@ -26,8 +26,8 @@ struct DeliveriesCommand: ParsableCommand {
         ])
         for delivery in deliveries {
             table.rows.append([
-                .init("\(delivery.event.id)"), .init(delivery.event.event.time.iso8601Seconds),
-                .init(delivery.event.event.rule), .init(delivery.way),
+                .init("\(delivery.event.id)"), .init(delivery.event.time.iso8601Seconds),
+                .init(delivery.event.rule), .init(delivery.way),
                 .init(delivery.state.rawValue, delivery.state == .dead ? .red : .yellow),
                 .init("\(delivery.attempts)"), .init(delivery.due.iso8601Seconds), .init(delivery.error ?? ""),
             ])

@@ -15,7 +15,7 @@ struct EventQuery {
     func run(_ reader: StoreReader) throws {
         let events = try reader.events(from: from, to: to, limit: .max).filter { event in
             guard group != nil || !devices.isEmpty else { return true }
-            guard let device = event.event.device else { return false }
+            guard let device = event.device else { return false }
             return (group == nil || device.group == group)
                 && (devices.isEmpty || devices.contains { $0.selects(device) })
         }
@@ -25,7 +25,7 @@ struct EventQuery {
 
     /// Returns the lines of events in a format. Events without a number have nil.
     static func lines(
-        _ events: [(id: Int64?, event: NewEvent, acknowledged: Timestamp?)], _ format: RowFormat
+        _ events: [(id: Int64?, event: RuleEvent, acknowledged: Timestamp?)], _ format: RowFormat
     ) -> [String] {
         switch format {
         case .text:
@@ -71,7 +71,7 @@ struct EventQuery {
         }
     }
 
-    private static func name(_ event: NewEvent) -> String { event.device?.description ?? "collector" }
+    private static func name(_ event: RuleEvent) -> String { event.device?.description ?? "collector" }
 
     private static func quoted(_ text: String) -> String {
         guard text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return text }

@@ -36,15 +36,7 @@ struct RulesTestCommand: ParsableCommand {
         let from = try from.map { try time($0, now: now) }
         let to = try to.map { try time($0, now: now) }
         let events = try source.map { try replay($0) } ?? read(from: from, to: to, now: now)
-        let lines = EventQuery.lines(
-            events.map { event in
-                (
-                    nil,
-                    NewEvent(
-                        rule: event.rule, device: event.device, time: event.time, at: event.at, value: event.value,
-                        text: event.text, isLate: event.isLate, ways: event.ways), nil
-                )
-            }, format)
+        let lines = EventQuery.lines(events.map { (nil, $0, nil) }, format)
         Terminal.output.write(lines.map { $0 + "\n" }.joined())
     }
 

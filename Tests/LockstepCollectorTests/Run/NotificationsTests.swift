@@ -11,18 +11,18 @@ struct NotificationsTests {
 
     private func notifications() -> Notifications {
         var notifications = Notifications()
-        notifications.rules.ways = ["broker": .mqtt(isRetained: false)]
+        notifications.setRules(RuleSet(ways: ["broker": .mqtt(isRetained: false)]))
         notifications.add((1...3).map { delivery($0) })
         return notifications
     }
 
     private func delivery(_ id: Int64) -> EventDelivery {
         let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "one"))
-        let event = NewEvent(
-            rule: "a", device: device, time: Timestamp(microseconds: id), at: Timestamp(microseconds: id), value: nil,
-            text: "text", isLate: false, ways: ["broker"])
+        let event = RuleEvent(
+            key: .init(rule: "a", device: device, time: Timestamp(microseconds: id)),
+            at: Timestamp(microseconds: id), value: nil, text: "text", isLate: false, ways: ["broker"])
         return EventDelivery(
-            id: id, event: StoredEvent(id: id, event: event, acknowledged: nil), way: "broker", state: .pending,
+            id: id, event: StoredEvent(id: id, event: event), way: "broker", state: .pending,
             attempts: 0, due: Timestamp(microseconds: 0), error: nil)
     }
 
@@ -67,7 +67,7 @@ struct NotificationsTests {
     @Test("a repeated notification is not retained, because a newer one may be")
     func retained() {
         var notifications = Notifications()
-        notifications.rules.ways = ["broker": .mqtt(isRetained: true)]
+        notifications.setRules(RuleSet(ways: ["broker": .mqtt(isRetained: true)]))
         notifications.add([delivery(1), delivery(2)])
         let time = { (seconds: Int64) in Timestamp(microseconds: seconds * 1_000_000) }
         var retained: [Bool] = []
@@ -84,7 +84,7 @@ struct NotificationsTests {
     @Test("refused notifications do not exceed the limit either")
     func manyRefused() {
         var notifications = Notifications()
-        notifications.rules.ways = ["broker": .mqtt(isRetained: false)]
+        notifications.setRules(RuleSet(ways: ["broker": .mqtt(isRetained: false)]))
         notifications.add((1...150).map { delivery($0) })
         let time = { (seconds: Int64) in Timestamp(microseconds: seconds * 1_000_000) }
         var published: [Int64] = []
@@ -110,7 +110,7 @@ struct NotificationsTests {
     @Test("after an outage, at most some notifications wait for the broker's acknowledgement")
     func many() {
         var notifications = Notifications()
-        notifications.rules.ways = ["broker": .mqtt(isRetained: false)]
+        notifications.setRules(RuleSet(ways: ["broker": .mqtt(isRetained: false)]))
         notifications.add((1...250).map { delivery($0) })
         var published: [Int64] = []
         let publish = { (delivery: EventDelivery, _: Bool) -> Int32? in
@@ -139,7 +139,7 @@ struct NotificationsTests {
     @Test("a way that the rules no longer publish by MQTT does not hold up others")
     func changedWay() {
         var notifications = notifications()
-        notifications.rules.ways = [:]
+        notifications.setRules(RuleSet())
         notifications.publish { _, _ in
             Issue.record("nothing is to be published")
             return 1

@@ -23,6 +23,13 @@ final class RecordingStore: SampleStore {
 
         func count(of call: Call) -> Int { calls.withLock { calls in calls.count { $0 == call } } }
 
+        /// The notifications that earlier runs have left.
+        let pending = Mutex<[EventDelivery]>([])
+        /// The number of times that they cannot be read.
+        let failedReads = Mutex(0)
+        /// The results of attempts to deliver.
+        let updates = Mutex<[DeliveryUpdate]>([])
+
         fileprivate func append(_ call: Call) { calls.withLock { $0.append(call) } }
     }
 
@@ -38,6 +45,16 @@ final class RecordingStore: SampleStore {
             throw StoreError(.other, "test failure")
         }
         added += group.seen.values
+        record.updates.withLock { $0 += group.deliveries }
+    }
+
+    func pendingDeliveries() throws -> [EventDelivery] {
+        let fails = record.failedReads.withLock { count in
+            defer { count = max(0, count - 1) }
+            return count > 0
+        }
+        if fails { throw StoreError(.other, "test failure") }
+        return record.pending.withLock { $0 }
     }
 
     func commit() throws -> IngestResult {

@@ -1,6 +1,7 @@
 import LockstepExport
 import LockstepHTTP
 import LockstepModel
+import LockstepStore
 import Testing
 
 @testable import LockstepServe
@@ -33,7 +34,7 @@ struct StreamQueryTests {
         arguments: [
             "from=-32d", "from=-40d&format=csv", "every=1s&points=1", "points=0", "points=20001", "points=x",
             "every=1ms", "every=1s&from=-1d", "from=now&to=-1s", "limit=0", "format=xml", "from=-4000d&points=5",
-            "time=x", "time=collector&points=5", "time=collector&every=1s",
+            "time=x", "time=collector&every=1s",
         ])
     func refusals(_ parameters: String) {
         do {
@@ -47,5 +48,17 @@ struct StreamQueryTests {
         #expect(try query("every=1s").exportColumns.map(\.name) == ["samples", "x", "y", "z"])
         #expect(try query("points=1").exportColumns.prefix(3).map(\.name) == ["samples", "x_min", "x_max"])
         #expect(try query("points=1", stream: .orientation).columns.isEmpty)
+        #expect(try query("points=1&time=collector").exportColumns.suffix(2).map(\.name) == ["z_max", "bound_us"])
+    }
+
+    @Test("on the collector's clock, the buckets of an envelope have about the wanted length, and are not too many")
+    func buckets() throws {
+        let query = try query("from=0&to=1000000&points=100&time=collector")
+        let near = query.envelopeOfLongerRange(
+            from: Timestamp(microseconds: 500_000), to: Timestamp(microseconds: 2_000_000))
+        #expect(near.points == 150 && near.width == 10_000)
+        let far = query.envelopeOfLongerRange(
+            from: Timestamp(microseconds: 0), to: Timestamp(microseconds: 86_400_000_000))
+        #expect(far.points == 400)
     }
 }

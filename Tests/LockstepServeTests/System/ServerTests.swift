@@ -31,6 +31,12 @@ struct ServerTests {
             let shared = try await server.get("\(path)?limit=2&time=collector").json
             #expect((shared["columns"] as? [String])?.last == "bound_us" && shared["next"] is NSNumber)
             #expect((shared["rows"] as? [[NSNumber]])?.map(\.count) == [5, 5], "\(shared)")
+            let newest = try #require((shared["rows"] as? [[NSNumber]])?.last?.first?.int64Value)
+            let plot = try await server.get("\(path)?points=50&to=\(newest + 1_000_000)&time=collector").json
+            #expect((plot["columns"] as? [String]) == ["x", "y", "z", "bound_us"] && plot["step"] is NSNumber)
+            #expect((plot["rows"] as? [[NSNumber]])?.first?.count == 9, "\(plot)")
+            let one = try await server.get("\(path)?points=50&time=collector&limit=1").json
+            #expect((one["rows"] as? [[NSNumber]])?.count == 1 && one["next"] is NSNumber)
             let envelope = try await server.get("\(path)?points=1").json
             #expect(envelope["kind"] as? String == "envelope" && (envelope["rows"] as? [[Any]])?.first?.count == 8)
             let cut = try await server.get("\(path)?points=20000&limit=1").json

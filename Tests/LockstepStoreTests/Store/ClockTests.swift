@@ -54,6 +54,18 @@ struct ClockTests {
         #expect(points.map(\.offset) == [3, 4, 5])
     }
 
+    @Test("of a time range on the collector's clock are those of that time, however the device's clock was set")
+    func collectorRange() throws {
+        let store = try SQLiteStore(path: path)
+        let hour: Int64 = 3_600_000_000
+        // The device's clock begins at 0 again after each point, two hours apart.
+        try store.write(group((0..<10).map { point($0, offset: $0 - $0 * 2 * hour) }))
+        let points = try StoreReader(path: path).clockPoints(
+            of: device("one"), fromCollectorTime: Timestamp(microseconds: 8 * hour),
+            to: Timestamp(microseconds: 8 * hour + 1))
+        #expect(points.map(\.time.microseconds) == [3, 4, 5])
+    }
+
     @Test("are those against the collector with the most of them")
     func collectors() throws {
         let store = try SQLiteStore(path: path)

@@ -1,4 +1,4 @@
-import { driftText, offsetText } from "../../../Sources/LockstepServe/Page/assets/pure/clock-texts.js";
+import { boundText, driftText, offsetText } from "../../../Sources/LockstepServe/Page/assets/pure/clock-texts.js";
 import { equal, test } from "./harness.js";
 
 test("an offset has as many decimals as its bound is worth", () => {
@@ -15,6 +15,11 @@ test("without a comparison, the arrival of samples tells what is known", () => {
     equal(offsetText({ offset: -1_020_000, offset_us: null, bound_us: null }), "samples arrive 1020 ms after their time");
     equal(offsetText({ offset: 2500 }), "ahead by at least 2.5 ms");
     equal([offsetText(null), offsetText({ offset: null })], ["not measured", "not measured"]);
+});
+
+test("the largest error of a time has three digits at most, and an unknown one a text", () => {
+    equal([120, 4560, 123_456, 25e6].map(boundText), ["± 0.12 ms", "± 4.6 ms", "± 123 ms", "± 25 s"]);
+    equal(boundText(NaN), "clock not compared");
 });
 
 test("a drift has its sign and the age of its measurement", () => {

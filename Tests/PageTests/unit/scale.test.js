@@ -1,4 +1,4 @@
-import { gapsOf, gapThreshold, medianStep, seriesOf, extentOf, lowerBound } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
+import { boundOf, gapsOf, gapThreshold, medianStep, seriesOf, extentOf, lowerBound } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
 import { steadyRange, ticks, timeTicks, roundLength } from "../../../Sources/LockstepServe/Page/assets/pure/scale.js";
 import { limited, liveView, panned, recentView, zoomed, LEAST_SPAN } from "../../../Sources/LockstepServe/Page/assets/pure/view.js";
 import { check, equal, near, test } from "./harness.js";
@@ -48,6 +48,16 @@ test("panning stops shortly after now", () => {
     equal(view.to, 1e15 + 3e6);
     equal(view.to - view.from, 30e6);
     equal(limited({ live: false, from: -5, to: 10 }, 1e15).from, 0);
+});
+
+test("the bounds of times on the collector's clock are no curve, and the largest one in view is shown", () => {
+    const envelope = seriesOf({ kind: "envelope", step: 0, columns: ["x", "frame", "bound_us"], units: ["g", "", "µs"], from: 0, to: 3000, rows: [[0, 2, -1, 1, 50], [1000, 2, 0, 4, 70], [2000, 1, 0, 1, 60]] });
+    equal([envelope.columns, [...envelope.high[0]], [...envelope.bounds]], [["x"], [1, 4, 1], [50, 70, 60]]);
+    equal([boundOf(envelope, 0, 3000), boundOf(envelope, 1500, 3000), boundOf(envelope, 5000, 6000)], [70, 60, null]);
+    const samples = seriesOf({ kind: "samples", step: null, columns: ["lat", "bound_us"], units: ["°", "µs"], from: 0, to: 3000, rows: [[0, 52, 50], [1000, 53, null]] });
+    equal([samples.columns, [...samples.low[0]]], [["lat"], [52, 53]]);
+    equal(Number.isNaN(boundOf(samples, 0, 3000)), true);
+    equal(boundOf(seriesOf({ kind: "samples", step: null, columns: ["x"], units: ["g"], from: 0, to: 1, rows: [[0, 1]] }), 0, 1), null);
 });
 
 test("a reply with an envelope becomes curves, without columns of words", () => {

@@ -11,6 +11,10 @@ import { openEvents } from "./event-stream.js";
 const NAME = "lockstep.events";
 /** A tab may be open for months: it keeps this number of events, and those that a person has loaded. */
 const KEPT = 2000;
+/** Events are removed in portions of at least this number, because finding the oldest ones sorts all. */
+const PORTION = 100;
+/** The server answers within 10 s, also if no collector confirms the acknowledgement. In ms. */
+const ANSWER = 20_000;
 
 class EventStore extends EventTarget {
     /** @type {Map<string, import("../pure/events.js").RuleEvent>} */
@@ -56,7 +60,9 @@ class EventStore extends EventTarget {
     async acknowledge(event) {
         // The number alone may be that of another collector's event.
         const { device, rule, t } = event;
-        const reply = await request(`/events/${event.id}/acknowledge`, { method: "POST", query: { device, rule, t } });
+        const reply = await request(`/events/${event.id}/acknowledge`, {
+            method: "POST", query: { device, rule, t }, signal: AbortSignal.timeout(ANSWER),
+        });
         this.#tell({ acknowledged: { device, rule, t, acknowledged: reply.acknowledged } });
     }
 
@@ -117,9 +123,9 @@ class EventStore extends EventTarget {
             isChanged = true;
             if (!known && this.hasLoaded && isNews(event, now())) this.dispatchEvent(new CustomEvent("news", { detail: event }));
         }
-        for (const event of excess(this.events.values(), this.#limit)) {
-            this.events.delete(keyOf(event));
-            // It can be loaded again.
+        if (this.events.size >= this.#limit + PORTION) {
+            for (const event of excess(this.events.values(), this.#limit)) this.events.delete(keyOf(event));
+            // They can be loaded again.
             this.#next = undefined;
         }
         if (loaded && !this.hasLoaded) {

@@ -28,3 +28,24 @@ export function watchVisible(element) {
     observer.observe(element);
     return state;
 }
+
+/**
+ * Returns a function that draws with the next frame, once for any number of calls. A hidden page has no frames: it draws
+ * a little later.
+ * @param {() => void} draw
+ */
+export function oncePerFrame(draw) {
+    let frame = 0;
+    let timer = 0;
+    function run() {
+        cancelAnimationFrame(frame);
+        clearTimeout(timer);
+        frame = timer = 0;
+        draw();
+    }
+    return () => {
+        if (frame) return;
+        frame = requestAnimationFrame(run);
+        timer = setTimeout(run, 250);
+    };
+}

@@ -6,6 +6,7 @@ import { joinButton } from "../join/dialog.js";
 import { h, icon, setText } from "./dom.js";
 import { ruleEvents } from "./events-store.js";
 import { fleet } from "./fleet-store.js";
+import { oncePerFrame } from "./frames.js";
 import { session } from "./session.js";
 import { setTheme, theme } from "./theme.js";
 
@@ -19,7 +20,8 @@ export function setUpShell() {
     fleet.addEventListener("tick", () => updateBanner());
     fleet.addEventListener("status", () => updateBanner());
     session.addEventListener("system", () => updateBanner());
-    ruleEvents.addEventListener("change", () => updateBadge());
+    // Many events may arrive together.
+    ruleEvents.addEventListener("change", oncePerFrame(updateBadge));
     ruleEvents.addEventListener("news", (event) => announce(`New event: ${/** @type {CustomEvent} */ (event).detail.text}`));
     session.addEventListener("change", () => {
         leave.hidden = !(session.state.token_required && session.state.authenticated);

@@ -2,6 +2,7 @@
 
 import { emptyState, h, icon, segmented, setText } from "../core/dom.js";
 import { ruleEvents } from "../core/events-store.js";
+import { oncePerFrame } from "../core/frames.js";
 import { notifications } from "../core/notifications.js";
 import { session } from "../core/session.js";
 import { store, stored } from "../core/settings.js";
@@ -76,6 +77,7 @@ export function show(main) {
         older.disabled = true;
         try {
             hasOlder = await ruleEvents.loadOlder();
+            setText(older, "Show older events");
         } catch (error) {
             setText(older, `Show older events (${error.message})`);
         } finally {
@@ -86,18 +88,9 @@ export function show(main) {
 
     // Many events may arrive together, for example after an outage.
     let isDrawing = true;
-    let isDue = false;
-    function drawSoon() {
-        if (isDue) return;
-        isDue = true;
-        const run = () => {
-            isDue = false;
-            if (isDrawing) draw();
-        };
-        // A hidden page has no frames.
-        if (document.hidden) setTimeout(run, 100);
-        else requestAnimationFrame(run);
-    }
+    const drawSoon = oncePerFrame(() => {
+        if (isDrawing) draw();
+    });
 
     draw();
     ruleEvents.addEventListener("change", drawSoon);

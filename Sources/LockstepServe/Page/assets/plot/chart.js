@@ -5,8 +5,9 @@ import { now } from "../core/clock.js";
 import { h, icon, setText } from "../core/dom.js";
 import { watchVisible } from "../core/frames.js";
 import { onThemeChange, token } from "../core/theme.js";
+import { boundText } from "../pure/clock-texts.js";
 import { shownAtFirst, streamTitle } from "../pure/columns.js";
-import { extentOf, lowerBound } from "../pure/envelope.js";
+import { boundOf, extentOf, lowerBound } from "../pure/envelope.js";
 import { day, fixed, rate, timeOfDay, UNKNOWN } from "../pure/format.js";
 import { steadyRange, ticks, timeTicks } from "../pure/scale.js";
 import { LIVE_SPAN } from "../pure/view.js";
@@ -42,11 +43,12 @@ export class Chart {
         this.legend = source.columns.map((column, i) => this.#legendItem(column, i));
         const title = h("span", { class: "chart-title" }, showsDevice && h("b", null, source.device), streamTitle(source.stream), h("span", { class: "chart-unit" }, this.#unit()));
         this.unitText = title.lastChild;
+        this.boundText = h("span", { class: "chart-unit chart-bound num", title: "The largest possible error of the times in view, on the collector's clock" });
         this.canvas = h("canvas", { class: "chart-canvas", tabIndex: 0, role: "img" });
         this.note = h("div", { class: "chart-note", hidden: true });
         const close = onclose && h("button", { class: "button quiet icon-only small", type: "button", "aria-label": `Remove plot of ${source.stream}`, title: "Remove plot", onclick: onclose }, icon("close"));
         this.element = h("div", { class: "chart" },
-            h("div", { class: "chart-head" }, title, h("div", { class: "legend", role: "group", "aria-label": "Columns" }, ...this.legend.map(({ element }) => element)), h("span", { class: "spacer" }), close),
+            h("div", { class: "chart-head" }, title, this.boundText, h("div", { class: "legend", role: "group", "aria-label": "Columns" }, ...this.legend.map(({ element }) => element)), h("span", { class: "spacer" }), close),
             h("div", { class: "chart-area" }, this.canvas, this.note));
         this.fitted = fitCanvas(this.canvas, () => this.invalidate());
         this.visible = watchVisible(this.element);
@@ -89,6 +91,7 @@ export class Chart {
     }
 
     #paintLive(cursor) {
+        setText(this.boundText, "");
         const stream = this.stream;
         const time = stream ? this.live.playheadOf(stream) : now() - 1e6;
         const view = { from: time - LIVE_SPAN, to: time };
@@ -155,6 +158,8 @@ export class Chart {
         this.element.toggleAttribute("data-loading", this.past.isLoading);
         if (cursor !== null) this.#cursor(c, area, view, cursor);
         this.#pastValues(series, cursor);
+        const bound = series && boundOf(series, view.from, view.to);
+        setText(this.boundText, bound === null ? "" : boundText(bound));
         this.#describe(`${timeOfDay(view.from)} to ${timeOfDay(view.to)}`);
     }
 

@@ -3,6 +3,7 @@
 import { now } from "../core/clock.js";
 import { card, emptyState, h, icon, segmented, setText } from "../core/dom.js";
 import { onFrame } from "../core/frames.js";
+import { store, stored } from "../core/settings.js";
 import { dateTime, duration, nearTime } from "../pure/format.js";
 import { liveView, panned, recentView, zoomed } from "../pure/view.js";
 import { Chart } from "./chart.js";
@@ -25,6 +26,7 @@ export class PlotPanel {
     /** Whether the reader has added or removed a plot. */
     isArranged = false;
     #cursor = null;
+    #isOnCollectorTime = stored("plots.collectorTime", false) === true;
 
     /** @param {{live: import("../core/live.js").LiveSamples, group: string, device: string}} options */
     constructor({ live, group, device }) {
@@ -32,6 +34,9 @@ export class PlotPanel {
         this.group = group;
         this.device = device;
         this.ranges = segmented({ label: "Time range", options: RANGES, value: "live", onchange: (value) => this.#choose(value) });
+        this.clock = h("button", { class: "button quiet", type: "button", "aria-pressed": String(this.#isOnCollectorTime),
+            title: "Puts past samples of all devices on the collector's clock. Live plots keep the clocks of the devices.",
+            onclick: () => this.#setCollectorTime(!this.#isOnCollectorTime) }, "Collector time");
         this.rangeText = h("span", { class: "card-note num" });
         const tool = (symbol, label, act) => h("button", { class: "button quiet icon-only", type: "button", "aria-label": label, title: label, onclick: act }, icon(symbol));
         this.picker = plotPicker({ onpick: (source) => {
@@ -39,7 +44,7 @@ export class PlotPanel {
             this.add(source, true);
         } });
         const { element, body, heading } = card({ title: "Plots", id: "plots", className: "card-plots",
-            tools: h("span", { class: "plot-tools" }, this.ranges.element, tool("minus", "Zoom out", () => this.zoom(2)), tool("plus", "Zoom in", () => this.zoom(0.5)), this.picker.element) });
+            tools: h("span", { class: "plot-tools" }, this.ranges.element, this.clock, tool("minus", "Zoom out", () => this.zoom(2)), tool("plus", "Zoom in", () => this.zoom(0.5)), this.picker.element) });
         heading.after(this.rangeText);
         this.element = element;
         this.list = h("div", { class: "charts" });
@@ -52,6 +57,7 @@ export class PlotPanel {
     add(source, isRemovable = true) {
         const chart = new Chart(source, { live: this.live, showsDevice: source.device !== this.device || source.group !== this.group,
             onclose: isRemovable ? () => this.#remove(chart) : null, oncursor: (time) => { this.#cursor = time; } });
+        chart.past.setCollectorTime(this.#isOnCollectorTime);
         chart.gestures = new ChartGestures(chart, this);
         this.charts.push(chart);
         this.list.append(chart.element);
@@ -105,6 +111,17 @@ export class PlotPanel {
     #choose(value) {
         this.#set(value === "live" ? liveView(now()) : recentView(now(), Number(value) * 1e6));
         for (const chart of this.charts) chart.past.reset();
+    }
+
+    /** @param {boolean} isOn */
+    #setCollectorTime(isOn) {
+        this.#isOnCollectorTime = isOn;
+        store("plots.collectorTime", isOn);
+        this.clock.setAttribute("aria-pressed", String(isOn));
+        for (const chart of this.charts) {
+            chart.past.setCollectorTime(isOn);
+            chart.invalidate();
+        }
     }
 
     #set(view) {

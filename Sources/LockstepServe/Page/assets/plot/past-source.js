@@ -13,6 +13,8 @@ export class PastSource {
     /** @type {string|null} */
     problem = null;
     isLoading = false;
+    /** Whether times are on the collector's clock. */
+    #isOnCollectorTime = false;
     #timer = 0;
     #wanted = "";
     /** @type {AbortController|null} */
@@ -47,6 +49,15 @@ export class PastSource {
         this.#timer = setTimeout(() => this.#load(Math.round(from), Math.round(Math.min(to, now())), points), SETTLE);
     }
 
+    /** Puts the times on the collector's clock, or on the device's. @param {boolean} isOn */
+    setCollectorTime(isOn) {
+        if (isOn === this.#isOnCollectorTime) return;
+        this.#isOnCollectorTime = isOn;
+        this.series = null;
+        this.close();
+        this.reset();
+    }
+
     /** Forgets everything, for a new load. */
     reset() {
         this.#wanted = "";
@@ -65,7 +76,7 @@ export class PastSource {
         this.onchange();
         const { group, device, stream, rate } = this.source;
         try {
-            const reply = await request(streamPath(group, device, stream), { query: { from, to, points }, signal: abort.signal });
+            const reply = await request(streamPath(group, device, stream), { query: { from, to, points, time: this.#isOnCollectorTime ? "collector" : undefined }, signal: abort.signal });
             this.series = seriesOf({ ...reply, from, to }, rate);
             this.problem = null;
         } catch (error) {

@@ -22,6 +22,12 @@ export function offsetText(clock) {
     return arrival > 0 ? `ahead by at least ${fixed(arrival / 1000, 1)} ms` : `samples arrive ${fixed(-arrival / 1000, 0)} ms after their time`;
 }
 
+/** Returns the largest error of times on the collector's clock. @param {number} bound µs; NaN for a clock that was never compared */
+export function boundText(bound) {
+    if (!isNumber(bound)) return "clock not compared";
+    return bound < 10e6 ? `± ${fixed(bound / 1000, bound < 1000 ? 2 : bound < 100_000 ? 1 : 0)} ms` : `± ${fixed(bound / 1e6)} s`;
+}
+
 /** Returns the drift of the clock of a device and the age of its measurement. @param {DeviceClock|null|undefined} clock */
 export function driftText(clock) {
     const { drift_ppm: drift, age_s: seconds } = clock ?? {};

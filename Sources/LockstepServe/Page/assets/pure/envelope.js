@@ -12,7 +12,11 @@
  * @property {number|null} step µs; width of a bucket
  * @property {number} from µs
  * @property {number} to µs
+ * @property {Float64Array|null} bounds µs; the largest possible errors of the times on the collector's clock, NaN if unknown
  */
+
+/** The column that replies on the collector's clock have after all others, with one value a row. */
+const BOUND = "bound_us";
 
 /**
  * Returns the curves of a reply of the server, of kind `envelope` or `samples`.
@@ -22,6 +26,7 @@
  */
 export function seriesOf(reply, rate = null) {
     const { rows } = reply;
+    const hasBound = reply.columns.at(-1) === BOUND;
     const isEnvelope = reply.kind === "envelope";
     const lead = isEnvelope ? 2 : 1;
     const picked = pickColumns(reply, lead, isEnvelope ? 2 : 1);
@@ -38,16 +43,18 @@ export function seriesOf(reply, rate = null) {
         step: reply.step,
         from: reply.from,
         to: reply.to,
+        bounds: hasBound ? Float64Array.from(rows, (row) => row.at(-1) ?? NaN) : null,
     };
 }
 
 /** Numeric columns and the place of their values in a row. */
 function pickColumns(reply, lead, width) {
     const row = reply.rows[0];
-    const all = reply.columns.map((name, i) => ({ name, unit: reply.units[i] ?? "" }));
+    const all = reply.columns.filter((name) => name !== BOUND).map((name, i) => ({ name, unit: reply.units[i] ?? "" }));
+    const count = row && row.length - (reply.columns.length - all.length);
     if (!row) return all.map((column) => ({ ...column, at: lead }));
     // An envelope may leave out columns of words; rows then are shorter than the list of columns.
-    const present = row.length === lead + width * all.length ? all : all.filter(({ name }) => !WORDS.has(name));
+    const present = count === lead + width * all.length ? all : all.filter(({ name }) => !WORDS.has(name));
     return present
         .map((column, i) => ({ ...column, at: lead + width * i }))
         .filter(({ at }) => !reply.rows.some((r) => typeof r[at] === "string"));
@@ -116,6 +123,19 @@ export function extentOf(series, from, to, shown) {
         }
     }
     return high >= low ? { low, high } : null;
+}
+
+/**
+ * Returns the largest error of the times in a range in µs, or null without samples. It is NaN if the clock is unknown.
+ * @param {Series} series @param {number} from µs @param {number} to µs
+ */
+export function boundOf(series, from, to) {
+    let largest = null;
+    const { times, bounds } = series;
+    for (let i = lowerBound(times, from); bounds && i < times.length && times[i] <= to; i += 1) {
+        if (largest === null || !(bounds[i] <= largest)) largest = bounds[i];
+    }
+    return largest;
 }
 
 /** Returns the index of the first time that is not before `time`. @param {ArrayLike<number>} times @param {number} time */

@@ -1,0 +1,49 @@
+/// Something that a rule tells.
+public struct RuleEvent: Sendable, Hashable {
+    /// What identifies an event in every store: a rule tells each time of a device once.
+    public struct Key: Sendable, Hashable {
+        /// The name of the rule.
+        public var rule: String
+        /// The device, or nil for the collector's machine.
+        public var device: DeviceAddress?
+        /// When it happened: the time of the sample or transition that completed the condition.
+        public var time: Timestamp
+
+        /// Creates a key.
+        public init(rule: String, device: DeviceAddress?, time: Timestamp) {
+            self.rule = rule
+            self.device = device
+            self.time = time
+        }
+    }
+
+    /// The rule, the device and the time.
+    public var key: Key
+    /// When it was detected, on the collector's clock.
+    public var at: Timestamp
+    /// The value that completed the condition, if there is one.
+    public var value: Double?
+    /// The text for people.
+    public var text: String
+    /// Whether the sample arrived late.
+    public var isLate: Bool
+    /// The names of the ways out. Neither messages nor the table of events have them.
+    public var ways: [String]
+
+    /// Creates an event.
+    public init(key: Key, at: Timestamp, value: Double?, text: String, isLate: Bool, ways: [String] = []) {
+        self.key = key
+        self.at = at
+        self.value = value
+        self.text = text
+        self.isLate = isLate
+        self.ways = ways
+    }
+
+    /// The name of the rule.
+    public var rule: String { key.rule }
+    /// The device, or nil for the collector's machine.
+    public var device: DeviceAddress? { key.device }
+    /// When it happened, in the time of the samples.
+    public var time: Timestamp { key.time }
+}

@@ -1,0 +1,27 @@
+import LockstepModel
+
+extension RuleEvent {
+    /// Creates an event of a rule.
+    init(_ rule: Rule, _ device: DeviceAddress?, time: Int64, at: Int64, value: Double?, isLate: Bool) {
+        let key = Key(rule: rule.name, device: device, time: Timestamp(microseconds: time))
+        let text: String
+        let subject = device?.description ?? "collector"
+        let number = value.map(shortNumber)
+        if let message = rule.message {
+            text = message.replacing("{rule}", with: rule.name)
+                .replacing("{group}", with: device?.group.rawValue ?? "")
+                .replacing("{device}", with: device?.device.rawValue ?? "collector")
+                .replacing("{value}", with: number ?? "").replacing("{time}", with: "\(key.time)")
+        } else {
+            text = "\(subject): \(rule.name)" + (number.map { " (\($0))" } ?? "")
+        }
+        self.init(
+            key: key, at: Timestamp(microseconds: at), value: value, text: text, isLate: isLate, ways: rule.ways)
+    }
+}
+
+/// Returns a number with at most four decimals.
+private func shortNumber(_ value: Double) -> String {
+    let rounded = (value * 10_000).rounded() / 10_000
+    return Int64(exactly: rounded).map(String.init) ?? "\(rounded)"
+}
