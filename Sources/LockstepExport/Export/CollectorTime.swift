@@ -32,12 +32,12 @@ public struct CollectorTime: Sendable {
     ///   - to: the end of the time range on the collector's clock (exclusive), or nil for no limit.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public init(
-        of devices: [DeviceAddress], from: Timestamp?, to: Timestamp?, in reader: StoreReader
+        of devices: [DeviceAddress], from: Timestamp?, to: Timestamp?, in reader: any ClockEstimateReading
     ) throws(StoreError) {
         self.from = from
         self.to = to
         for device in devices.sorted() {
-            if let map = ClockMap(try reader.clockPoints(of: device)) {
+            if let map = ClockMap(try reader.clockPoints(of: device, from: nil, to: nil)) {
                 maps[device] = map
             } else {
                 unknownDevices.append(device)

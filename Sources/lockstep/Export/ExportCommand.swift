@@ -82,7 +82,7 @@ struct ExportCommand: ParsableCommand {
         if force, out == nil { throw CommandFailure("--force is only for --out") }
         let selection = try ExportSelection(
             subject: subject, format: format ?? Self.format(of: out), from: from, to: to, group: group,
-            devices: device, time: time, reader: try options.sqliteReader(for: "export"))
+            devices: device, time: time, reader: try options.reader())
         let destination = try destination(selection.export.format)
         do {
             try selection.run(gap: gap, to: destination)
