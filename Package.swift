@@ -162,8 +162,9 @@ let package = Package(
         .target(
             name: "LockstepServe",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepExport", "LockstepHTTP",
-                "LockstepLive", "LockstepSupervision", hummingbird,
+                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
+                "LockstepExport",
+                "LockstepHTTP", "LockstepLive", "LockstepSupervision", hummingbird,
                 hummingbirdCore, nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
             ],
             exclude: ["Page"]),
@@ -207,8 +208,8 @@ let package = Package(
         .executableTarget(
             name: "lockstep-serve",
             dependencies: [
-                "LockstepWire", "LockstepMQTT", "LockstepHTTP", "LockstepServe", "LockstepCommandLine",
-                "LockstepSupervision", argumentParser, logging, serviceLifecycle,
+                "LockstepClickHouse", "LockstepWire", "LockstepMQTT", "LockstepHTTP", "LockstepServe",
+                "LockstepCommandLine", "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(
             name: "lockstep",
@@ -300,8 +301,10 @@ let package = Package(
         .testTarget(
             name: "LockstepServeTests",
             dependencies: [
-                "LockstepServe", "LockstepExport", "LockstepHTTP", "LockstepModel", "LockstepMQTT", "LockstepStore",
-                "LockstepWire", "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector",
+                "LockstepServe", "LockstepClickHouse", "LockstepExport", "LockstepHTTP", "LockstepModel",
+                "LockstepMQTT",
+                "LockstepStore", "LockstepWire", "LockstepTestSupport", "lockstep", "lockstep-agent",
+                "lockstep-collector",
                 "lockstep-serve", logging,
                 nioCore, nioEmbedded, nioHTTPTypes, httpTypes,
             ],

@@ -74,7 +74,7 @@ extension ClickHouseStore {
         }
     }
 
-    /// Adds the life cycles, transitions, messages and rejections of a group.
+    /// Adds the life cycles, transitions, messages, estimates of clocks and rejections of a group.
     func addDevices(of group: IngestGroup) throws(StoreError) {
         for (address, time) in group.seen { transaction.devices[try change(address)]?.recordMessage(at: time) }
         for evidence in group.evidence {
@@ -88,6 +88,7 @@ extension ClickHouseStore {
         for entry in group.transitions {
             append(entry.transition, of: devices[try change(entry.device)].id, to: &transaction.states)
         }
+        for clock in group.clocks { transaction.clocks.append(clock) }
         let room = options.rejectedLimit - storedRejections - transaction.rejected.count
         for message in group.rejected.prefix(max(0, room)) {
             transaction.rejected.append(message.at.microseconds)

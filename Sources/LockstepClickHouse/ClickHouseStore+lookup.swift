@@ -114,7 +114,7 @@ extension ClickHouseStore {
 
 extension RandomAccessCollection where Index == Int {
     /// Returns consecutive parts with at most `count` elements.
-    fileprivate func chunks(of count: Int) -> [SubSequence] {
+    func chunks(of count: Int) -> [SubSequence] {
         stride(from: startIndex, to: endIndex, by: count).map { self[$0..<Swift.min($0 + count, endIndex)] }
     }
 }

@@ -16,6 +16,9 @@ public final class ClickHouseStore: SampleStore {
         public var conflictLimit = 100_000
         /// The maximum number of rejected messages that one run of the program stores.
         public var rejectedLimit = 10_000
+        /// The age in µs from which samples may be deleted, or nil to keep all. Whole partitions are deleted, so samples
+        /// may become 31 days older.
+        public var sampleAge: Int64?
         /// The minimum time between two commits. Each commit creates a file for each table, which ClickHouse has to
         /// merge later.
         public var minInterval = Duration.milliseconds(200)
@@ -24,6 +27,8 @@ public final class ClickHouseStore: SampleStore {
         public init() {}
     }
 
+    /// The time between two deletions of old samples.
+    private static let deletionInterval = Duration.seconds(3600)
     /// The maximum age of the counters in `received_devices`.
     private static let deviceInterval = Duration.seconds(5)
 
@@ -46,6 +51,7 @@ public final class ClickHouseStore: SampleStore {
     var dirtyDevices: Set<Int> = []
     private var devicesWritten = ContinuousClock.now
     private var lastCommit: ContinuousClock.Instant?
+    private var lastDeletion = ContinuousClock.now
     var lastVersion: UInt64 = 0
     /// The claim that the store writes for, or nil if no other collector writes about the same devices.
     var token: FencingToken?
@@ -76,6 +82,7 @@ public final class ClickHouseStore: SampleStore {
         let schema = ClickHouseSchema(storage: storage, streams: streams)
         try schema.update(client, database: address.database)
         try schema.deleteOldRejections(client, at: Moment.now().wall)
+        if let age = options.sampleAge { try SampleExpiry(client: client).deleteSamples(olderThan: age) }
         for record in try DeviceRecord.readAll(client) { try register(record) }
         for table in ["received_devices", "received_states"] {
             let newest = try client.rows("SELECT max(version) FROM \(table)").first?[0].flatMap { UInt64($0) }
@@ -115,6 +122,7 @@ public final class ClickHouseStore: SampleStore {
             }
             try insert(transaction.states, into: "received_states", StateColumns.names)
             try insert(transaction.rejected, into: "rejected", ["at", "topic", "reason", "size", "head"])
+            try insert(transaction.clocks, into: "received_clocks", ClockColumns.names)
             due = areCountersDue ? dirtyDevices.union(changed) : transaction.urgentDevices
             try write(due.map { transaction.devices[$0] ?? devices[$0] })
             try write(transaction.numbers)
@@ -133,6 +141,19 @@ public final class ClickHouseStore: SampleStore {
     /// Returns the life-cycle snapshot of every device.
     public func lifecycles() -> [DeviceAddress: LifecycleSnapshot] {
         Dictionary(uniqueKeysWithValues: devices.map { ($0.address, $0.lifecycle) })
+    }
+
+    /// Whether old samples have to be deleted.
+    public var needsMaintenance: Bool {
+        options.sampleAge != nil && ContinuousClock.now - lastDeletion >= Self.deletionInterval
+    }
+
+    /// Deletes old samples.
+    public func performMaintenance() {
+        guard let age = options.sampleAge else { return }
+        lastDeletion = .now
+        // If this fails, it is tried again an hour later, and at the next start.
+        try? SampleExpiry(client: client).deleteSamples(olderThan: age)
     }
 
     /// Writes the counters of all devices.

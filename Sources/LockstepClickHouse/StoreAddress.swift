@@ -31,15 +31,20 @@ public struct StoreAddressError: Error, Hashable, CustomStringConvertible {
 }
 
 extension StoreAddress {
+    /// Returns the address with the password of the ClickHouse user, if there is one. A file needs none.
+    public func with(password: String?) -> StoreAddress {
+        guard case .clickHouse(var address) = self else { return self }
+        address.password = password
+        return .clickHouse(address)
+    }
+
     /// Opens the store for reading.
-    /// - Parameter password: the password of the ClickHouse user, if there is one.
+    /// - Parameter timeout: the maximum duration of a request to a server, in ms.
     /// - Throws: `StoreError` if the store cannot be read.
-    public func reader(password: String? = nil) throws(StoreError) -> any StoreReading {
+    public func reader(timeout: Int = 300_000) throws(StoreError) -> any StoreReading {
         switch self {
-        case .sqlite(let path): return try StoreReader(path: path)
-        case .clickHouse(var address):
-            address.password = password
-            return try ClickHouseReader(address)
+        case .sqlite(let path): try StoreReader(path: path)
+        case .clickHouse(let address): try ClickHouseReader(address, timeout: timeout)
         }
     }
 }

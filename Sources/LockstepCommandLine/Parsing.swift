@@ -32,15 +32,6 @@ public func byteCount(_ text: String) throws -> Int {
     return value * unit
 }
 
-/// Parses the address of a store, `sqlite:PATH`, and returns the path.
-/// - Throws: ``CommandFailure`` for any other text.
-public func sqlitePath(_ text: String) throws -> String {
-    guard text.hasPrefix("sqlite:"), text.count > 7 else {
-        throw CommandFailure("'\(text)' is not a store: use sqlite:PATH")
-    }
-    return String(text.dropFirst(7))
-}
-
 /// Parses an angle in degrees, from -180 to 180.
 /// - Returns: the angle in rad.
 /// - Throws: ``CommandFailure`` for any other text.

@@ -24,6 +24,9 @@ extension CollectorCommand {
     }
 
     private func sqliteOptions(_ settings: Settings) throws -> SQLiteStore.Options {
+        guard try settings.value("keep-samples", keepSamples, parse: { $0 }) == nil else {
+            throw CommandFailure("--keep-samples is only for ClickHouse stores: leave it out")
+        }
         var options = SQLiteStore.Options()
         if let limit = try rowLimit("keep-rejected", keepRejected, settings) { options.rejectedLimit = limit }
         if let limit = try rowLimit("keep-conflicts", keepConflicts, settings) { options.conflictLimit = limit }
@@ -33,6 +36,13 @@ extension CollectorCommand {
 
     private func clickHouseOptions(_ settings: Settings) throws -> ClickHouseStore.Options {
         var options = ClickHouseStore.Options()
+        options.sampleAge = try settings.value("keep-samples", keepSamples) { text in
+            let age = try parseDuration(text)
+            guard age >= 86_400_000_000 else {
+                throw CommandFailure("'\(text)' is shorter than a day: use at least 1d")
+            }
+            return age
+        }
         if let limit = try rowLimit("keep-rejected", keepRejected, settings) { options.rejectedLimit = limit }
         if let limit = try rowLimit("keep-conflicts", keepConflicts, settings) { options.conflictLimit = limit }
         options.survivesPowerLoss = try survivesPowerLoss(settings)

@@ -99,6 +99,13 @@ struct CollectorCommand: AsyncParsableCommand {
 
     @Option(
         help: """
+            Age from which samples in a ClickHouse store are deleted, at least 1d, such as 90d (default: they are kept). \
+            Whole partitions are deleted, so that samples may become 31 days older.
+            """)
+    var keepSamples: String?
+
+    @Option(
+        help: """
             Durability of acknowledged samples: full or normal (default: full). With full, each commit is synced to \
             disk before it is acknowledged. With normal, a power cut or kernel crash can lose samples that were \
             acknowledged in the last seconds and that agents have already deleted. ClickHouse before 20.10 supports \
@@ -114,7 +121,7 @@ struct CollectorCommand: AsyncParsableCommand {
             "store", "store-password-file", "store-password", "id", "group", "cluster", "root", "silence", "settle",
             "max-payload",
             "max-samples", "max-devices",
-            "max-future", "keep-rejected", "keep-conflicts", "sync", "streams", "rules",
+            "max-future", "keep-rejected", "keep-conflicts", "keep-samples", "sync", "streams", "rules",
         ]
 
     func run() async throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LockstepClickHouse
 import LockstepCommandLine
 import LockstepHTTP
 import LockstepMQTT
@@ -40,8 +41,18 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
-    @Option(help: "Store to read: sqlite:PATH (default: none, only live data).")
+    @Option(
+        help: """
+            Store to read: sqlite:PATH, or clickhouse://[user@]host[:port]/database (default: none, only live data).
+            """)
     var store: String?
+
+    @Option(
+        help: """
+            File with the password of the ClickHouse user on its first line, readable only by its owner \
+            (LOCKSTEP_STORE_PASSWORD also sets the password).
+            """)
+    var storePasswordFile: String?
 
     @Option(help: "Topic prefix (default: lockstep).")
     var root: String?
@@ -90,8 +101,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     static let names =
         BrokerOptions.names + LogOptions.names + CertificateOptions.names + [
-            "store", "root", "streams", "listen", "token-file", "read-only", "tiles", "join-url", "page",
-            "max-connections",
+            "store", "store-password-file", "store-password", "root", "streams", "listen", "token-file", "read-only",
+            "tiles", "join-url", "page", "max-connections",
             "metrics-devices",
         ]
 
@@ -121,7 +132,8 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.brokerTLS = try broker.tls(settings)
         configuration.mqttVersion = try broker.version(settings)
         if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
-        configuration.storePath = try settings.value("store", store, parse: sqlitePath)
+        configuration.store = try settings.value("store", store, parse: { try StoreAddress($0) })?
+            .with(password: StorePassword.read(storePasswordFile, settings))
         if let root = try settings.value("root", root, parse: { try TopicRoot($0) }) { configuration.root = root }
         configuration.root.streams = settings.streams
         if let listen = try settings.value("listen", listen, parse: listenAddress) { configuration.listen = listen }

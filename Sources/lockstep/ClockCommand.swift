@@ -26,7 +26,7 @@ struct ClockCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let reader = try options.sqliteReader(for: "clock")
+        let reader = try options.reader()
         if let group { try checkGroup(group, among: reader.devices().map(\.address)) }
         let now = Moment.now().wall
         let clocks = try reader.newestClocks().filter { $0.device.group == group ?? $0.device.group }

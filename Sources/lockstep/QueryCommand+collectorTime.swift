@@ -10,7 +10,7 @@ extension QueryCommand {
     /// Prints rows on the collector's time line. The time range is on that time line as well.
     func printOnCollectorTime(
         _ stream: SensorStream, _ detail: QueryDetail, from: Timestamp?, to: Timestamp?,
-        _ selections: [(group: GroupID?, devices: [DeviceID])], _ reader: StoreReader
+        _ selections: [(group: GroupID?, devices: [DeviceID])], _ reader: any StoreReading
     ) throws {
         let devices = try reader.devices().map(\.address).filter { address in
             selections.contains { selection in
@@ -34,7 +34,7 @@ extension QueryCommand {
             do {
                 try reader.query(
                     stream: stream, detail: detail, group: device.group, devices: [device.device], from: range.from,
-                    to: range.to
+                    to: range.to, limit: nil
                 ) { row in
                     guard let converted = converter.convert(row, columns: columns) else { return }
                     writer.write(converted, into: &output)

@@ -8,7 +8,8 @@ struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query", abstract: "Print the samples of one stream, sorted by device and time.",
         discussion: """
-            The name 'events' stands for the events of rules: their number, time, device, rule, value and text.
+            The name 'events' stands for the events of rules: their number, time, device, rule, value and text. Only \
+            SQLite stores have events.
             Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")), and declared streams in the store, \
             such as x/co2. The name of a stream's table is also accepted.
             Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
@@ -58,7 +59,9 @@ struct QueryCommand: ParsableCommand {
         let now = Moment.now().wall
         let (from, to) = try selection.timeRange.rangeOrEmpty(now: now)
         if self.stream == "events" {
-            let reader = try options.sqliteReader(for: "query events")
+            guard let reader = try options.reader().events else {
+                throw CommandFailure("a ClickHouse store has no events, because rules need an SQLite store")
+            }
             try EventQuery(
                 group: selection.group, devices: selection.device, from: from, to: to, limit: limit, format: format
             ).run(reader)
@@ -77,7 +80,7 @@ struct QueryCommand: ParsableCommand {
                 throw CommandFailure("use either --last or --to with --time collector, not both")
             }
             return try printOnCollectorTime(
-                stream, detail, from: from, to: to, selections, try options.sqliteReader(for: "query --time collector"))
+                stream, detail, from: from, to: to, selections, reader)
         }
         var output = OutputBuffer()
         // After an error, print the rows read so far.

@@ -28,7 +28,7 @@ struct StoreOptions: ParsableArguments {
     /// Opens the store.
     func reader() throws -> any StoreReading {
         let settings = try settings()
-        return try address(settings).reader(password: StorePassword.read(storePasswordFile, settings))
+        return try address(settings).with(password: StorePassword.read(storePasswordFile, settings)).reader()
     }
 
     /// Opens the store for a command that can only read SQLite files.

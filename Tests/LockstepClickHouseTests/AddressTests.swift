@@ -29,3 +29,17 @@ struct AddressTests {
         #expect(error?.description.contains("secret") != true)
     }
 }
+
+@Suite("Addresses of stores")
+struct StoreAddressTests {
+    @Test("sqlite: is followed by a path")
+    func file() throws {
+        #expect(try StoreAddress("sqlite:/var/lib/a b") == .sqlite(path: "/var/lib/a b"))
+    }
+
+    @Test("any other text is refused with the valid forms", arguments: ["", "sqlite:", "a.db", "SQLITE:a"])
+    func rejected(_ text: String) {
+        let error = #expect(throws: StoreAddressError.self) { try StoreAddress(text) }
+        #expect(error?.description.contains("use sqlite:PATH or clickhouse://") == true)
+    }
+}

@@ -40,7 +40,12 @@ struct EquivalenceTests {
                 file.close()
                 database.close()
                 try await server.execute("OPTIMIZE TABLE received_accelerometer FINAL")
-                try Self.compare(try StoreReader(path: path), try ClickHouseReader(address))
+                let (stored, copied) = (try StoreReader(path: path), try ClickHouseReader(address))
+                try Self.compare(stored, copied)
+                // These take some hundred requests.
+                guard seed == 1 else { return }
+                try Self.compareHistories(stored, copied)
+                try Self.compareMerges(stored, copied)
             }
         }
     }
@@ -66,6 +71,108 @@ struct EquivalenceTests {
             let address = DeviceAddress(group: GroupID(unchecked: "lab"), device: device)
             #expect(try file.compare(block, of: address) == database.compare(block, of: address))
         }
+    }
+
+    private static func compareHistories(_ file: any StoreReading, _ database: any StoreReading) throws {
+        #expect(try overviews(file) == overviews(database))
+        #expect(
+            try file.newestClocks().map { "\($0)" } == database.newestClocks().map { "\($0)" })
+        #expect(try !database.newestClocks().isEmpty)
+        for name in ["d0", "d1", "d2", "d3", "unknown"] {
+            let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: name))
+            #expect(
+                try file.contains(device, cancellation: nil) == database.contains(device, cancellation: nil))
+            let (early, late) = (Timestamp(microseconds: 100), Timestamp(microseconds: 500))
+            for (from, to, limit) in [(nil, nil, Int.max), (early, nil, 3), (nil, late, 1000)] {
+                #expect(
+                    try file.transitions(of: device, from: from, to: to, limit: limit, cancellation: nil)
+                        == database.transitions(of: device, from: from, to: to, limit: limit, cancellation: nil))
+            }
+            for (from, to) in [(nil, nil), (early, late)] {
+                #expect(
+                    try file.walk(of: device, from: from, to: to, cancellation: nil)
+                        == database.walk(of: device, from: from, to: to, cancellation: nil))
+                let (start, end) = (from.map { $0 + 20_000_000_000 }, to.map { $0 + 30_000_000_000 })
+                for timeLine in [ClockTimeLine.device, .collector] {
+                    #expect(
+                        try file.clockPoints(of: device, from: start, to: end, on: timeLine)
+                            == database.clockPoints(of: device, from: start, to: end, on: timeLine))
+                }
+            }
+            #expect(try health(file, device) == health(database, device))
+            // Each envelope takes some requests.
+            for stream in streams where name == "d1" || name == "unknown" {
+                for (points, to) in [(1, Int64(90)), (7, 61), (40, 40), (1000, 90)] {
+                    let query = EnvelopeQuery(
+                        device: device, stream: stream, from: Timestamp(microseconds: 3),
+                        to: Timestamp(microseconds: to), points: points)
+                    #expect(try buckets(file, query) == buckets(database, query), "\(stream) \(points)")
+                    #expect(try thinned(file, query) == thinned(database, query), "\(stream) \(points)")
+                }
+                let query = SampleQuery(
+                    device: device, stream: stream, from: Timestamp(microseconds: 5), to: Timestamp(microseconds: 50),
+                    limit: 4)
+                #expect(try page(file, query) == page(database, query))
+            }
+        }
+    }
+
+    private static func compareMerges(_ file: any StoreReading, _ database: any StoreReading) throws {
+        let devices = ["d2", "unknown", "d0", "d1"].map {
+            DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: $0))
+        }
+        for (from, to) in [(nil, nil), (Timestamp(microseconds: 7), Timestamp(microseconds: 44))] {
+            for stream in streams {
+                #expect(
+                    try file.timeRanges(of: stream, devices: devices, from: from, to: to)
+                        == database.timeRanges(of: stream, devices: devices, from: from, to: to))
+            }
+            func rows(_ reader: any StoreReading) throws -> [String] {
+                var rows: [String] = []
+                try reader.merge(streams: streams, devices: devices, from: from, to: to) { row, stream in
+                    rows.append("\(row.device) \(stream) \(row.time.microseconds) \(row.values)")
+                }
+                return rows
+            }
+            let expected = try rows(file)
+            #expect(expected.count > 10)
+            #expect(try rows(database) == expected)
+            #expect(try database.snapshot { [try rows(database), try rows(database)] } == [expected, expected])
+        }
+    }
+
+    private static func overviews(_ reader: any StoreReading) throws -> [String] {
+        try reader.overviews(cancellation: nil).map { overview in
+            """
+            \(overview.summary) \(String(describing: overview.transition)) \(String(describing: overview.phase))
+            \(overview.newest.sorted { $0.key < $1.key }) \(String(describing: overview.battery))
+            \(String(describing: overview.position))
+            """
+        }
+    }
+
+    private static func health(_ reader: any StoreReading, _ device: DeviceAddress) throws -> [String] {
+        guard let health = try reader.health(of: device, limit: 1000, cancellation: nil) else { return [] }
+        return [
+            "\(health.summary) \(health.rejected) \(String(describing: health.clock)) \(health.recentRejections)"
+        ] + health.recentConflicts.map { "\($0)" }
+    }
+
+    private static func buckets(_ reader: any StoreReading, _ query: EnvelopeQuery) throws -> [String] {
+        let envelope = try reader.envelope(query, cancellation: nil)
+        return ["\(envelope.columns.map(\.name)) \(envelope.width)"]
+            + envelope.buckets.map { "\($0.start.microseconds) \($0.samples) \(Array($0.values))" }
+    }
+
+    private static func thinned(_ reader: any StoreReading, _ query: EnvelopeQuery) throws -> [String] {
+        let thinned = try reader.everyNth(query, cancellation: nil)
+        return ["\(thinned.step)"] + thinned.samples.map { "\($0.time.microseconds) \($0.values)" }
+    }
+
+    private static func page(_ reader: any StoreReading, _ query: SampleQuery) throws -> [String] {
+        var rows: [String] = []
+        let hasMore = try reader.run(query, cancellation: nil) { rows.append("\($0.microseconds) \($1)") }
+        return rows + ["\(hasMore)"]
     }
 
     /// The rows of a query as text, with sums and means rounded: both stores add in different orders.
@@ -115,7 +222,29 @@ struct EquivalenceTests {
             group.dropped = [report]
             group.seen[report.device] = received
         }
+        if Int.random(in: 0..<3, using: &random) == 0 { addState(round, &group, device(&random)) }
+        if Int.random(in: 0..<3, using: &random) == 0 { addClock(round, &group, device(&random)) }
         return group
+    }
+
+    /// Adds a transition of a device. Its number is that of the round.
+    private static func addState(_ round: Int, _ group: inout IngestGroup, _ device: DeviceAddress) {
+        let change = LifecycleTransition(
+            from: .background, to: round % 2 == 0 ? .active : .inactive,
+            since: Timestamp(microseconds: Int64(round) * 10), reason: "it's \\ \(round)", seq: Int64(round) + 1)
+        group.transitions.append(DeviceTransition(device: device, transition: change))
+        group.lifecycles[device] = LifecycleSnapshot(last: change, phase: .foreground)
+        group.seen[device] = Timestamp(microseconds: 1_000_000 + Int64(round) * 1000)
+    }
+
+    /// Adds an estimate of a device's clock against one of two collectors.
+    private static func addClock(_ round: Int, _ group: inout IngestGroup, _ device: DeviceAddress) {
+        let point = ClockPoint(
+            collector: CollectorID(unchecked: round % 5 == 0 ? "second" : "main"),
+            time: Timestamp(microseconds: Int64(round) * 1_000_000_000), segment: Timestamp(microseconds: 0),
+            offset: Int64(round % 7) * 3_000_000_000, skew: Int64(round) - 20, bound: 150 + Int64(round), skewBound: 12)
+        group.clocks.append(DeviceClock(device: device, epoch: Epoch(unchecked: "e\(round % 2)"), point: point))
+        group.seen[device] = Timestamp(microseconds: 1_000_000 + Int64(round) * 1000)
     }
 
     private static func value(of column: SensorStream.Column, at time: Int64, _ variant: Int) -> Double {

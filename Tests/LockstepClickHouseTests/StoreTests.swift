@@ -124,6 +124,33 @@ struct StoreTests {
         }
     }
 
+    @Test("old samples are deleted when the store is opened, but not those of devices without a clock")
+    func expired() async throws {
+        try await withClickHouse { server in
+            let now = Moment.now().wall.microseconds
+            let year: Int64 = 31_556_952_000_000
+            try open(server).write(
+                IngestGroup(batches: [received([5, 1_600_000_000_000_000, now - year, now - 1000], seq: 1)]))
+            var options = ClickHouseStore.Options()
+            options.survivesPowerLoss = false
+            options.sampleAge = year * 3 / 2
+            let select = "SELECT t FROM accelerometer ORDER BY t"
+            _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
+            #expect(try await server.execute(select) == ["5", "\(now - year)", "\(now - 1000)"])
+            options.sampleAge = year / 2
+            _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
+            #expect(try await server.execute(select) == ["5", "\(now - 1000)"])
+        }
+    }
+
+    @Test("only partitions that end before the time are expired")
+    func expiredPartitions() {
+        let end = 651 * SamplePartition.length
+        #expect(!SamplePartition.isExpired(650, at: end - 1))
+        #expect(SamplePartition.isExpired(650, at: end))
+        #expect(!SamplePartition.isExpired(600, at: end))
+    }
+
     @Test("a declared stream is restored without its declaration, and a changed one is refused")
     func declared() async throws {
         try await withClickHouse { server in

@@ -69,21 +69,3 @@ struct WholeNumberTests {
         #expect(error?.description == "'\(text)' is not a whole number from 1 to 65535")
     }
 }
-
-@Suite("Parsing store addresses")
-struct StoreAddressTests {
-    @Test(
-        "sqlite: followed by a path is parsed",
-        arguments: [("sqlite:a.db", "a.db"), ("sqlite:/var/lib/a b", "/var/lib/a b")])
-    func valid(_ text: String, _ path: String) throws {
-        #expect(try sqlitePath(text) == path)
-    }
-
-    @Test(
-        "any other text is refused with the valid form",
-        arguments: ["", "sqlite:", "a.db", "SQLITE:a", "clickhouse:x"])
-    func rejected(_ text: String) {
-        let error = #expect(throws: CommandFailure.self) { try sqlitePath(text) }
-        #expect(error?.description == "'\(text)' is not a store: use sqlite:PATH")
-    }
-}

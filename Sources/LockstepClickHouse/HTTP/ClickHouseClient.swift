@@ -6,6 +6,10 @@ final class ClickHouseClient {
     private let address: ClickHouseAddress
     /// Settings of every request, as parameters of an address: `&name=value`.
     var settings = ""
+    /// Ends requests early, also those that start later, while it is not nil.
+    var cancellation: QueryCancellation? {
+        didSet { connection.shouldStop = { [cancellation] in cancellation?.isCancelled == true } }
+    }
 
     /// - Throws: ``StoreError`` if libcurl cannot start.
     /// - Parameter timeout: the maximum duration of a request, in ms.
@@ -54,8 +58,10 @@ final class ClickHouseClient {
     }
 
     private func send(url: String, body: [UInt8]) throws(StoreError) -> [UInt8] {
+        try checkCancellation()
         let response: HTTPConnection.Response
         do { response = try connection.post(url, body: body) } catch {
+            try checkCancellation()
             throw StoreError(
                 .unreachable, "the ClickHouse server \(address) does not answer (\(error)): check that it is running")
         }
@@ -64,6 +70,17 @@ final class ClickHouseClient {
         }
         return response.body
     }
+
+    private func checkCancellation() throws(StoreError) {
+        guard cancellation?.isCancelled != true else {
+            throw StoreError(.cancelled, "the query of \(address) was cancelled")
+        }
+    }
+}
+
+/// Returns a text as a literal in SQL.
+func literal(_ text: String) -> String {
+    "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
 }
 
 private func percentEncoded(_ text: String) -> String {

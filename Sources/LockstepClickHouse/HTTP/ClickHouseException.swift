@@ -34,6 +34,11 @@ extension StoreError {
             self.init(.notAllowed, "the ClickHouse server \(address) refuses the statement: \(exception.text)")
         case 252:
             self.init(.busy, "the ClickHouse server \(address) cannot keep up with merging: \(exception.text)")
+        case 159, 160, 241:
+            self.init(
+                .server,
+                "the query exceeds a limit of the ClickHouse server \(address): shorten the time range, or raise the limit "
+                    + "in the profile of the user (\(exception.text))")
         default: self.init(.server, "the ClickHouse server \(address) reports an error: \(exception.text)")
         }
     }

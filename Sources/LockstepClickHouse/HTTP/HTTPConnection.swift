@@ -23,6 +23,8 @@ final class HTTPConnection {
 
     private let handle: UnsafeMutableRawPointer
     private var headers: UnsafeMutablePointer<curl_slist>?
+    /// Whether the current request should end early. libcurl asks about once a second, and whenever data arrive.
+    var shouldStop: () -> Bool = { false }
 
     /// - Parameters:
     ///   - headers: the header lines of every request.
@@ -40,6 +42,14 @@ final class HTTPConnection {
         try set { curl_set_long($0, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout) }
         try set { curl_set_long($0, CURLOPT_TIMEOUT_MS, timeout) }
         try set { curl_set_long($0, CURLOPT_POST, 1) }
+        try set { handle in
+            curl_set_progress(
+                handle,
+                { context, _, _, _, _ in
+                    guard let context else { return 0 }
+                    return Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue().shouldStop() ? 1 : 0
+                }, Unmanaged.passUnretained(self).toOpaque())
+        }
     }
 
     deinit {

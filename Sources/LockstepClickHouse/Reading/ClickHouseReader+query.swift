@@ -27,7 +27,7 @@ extension ClickHouseReader {
 
     /// Reads rows in time windows, so that neither program needs memory for the whole result.
     /// - Parameter each: receives the rows; it returns false to end the query.
-    private func rows(
+    func rows(
         _ select: SampleSelect, of device: DeviceAddress, _ times: Range<Int64>,
         _ each: (Int64, [Double]) throws -> Bool
     ) throws {
@@ -64,9 +64,7 @@ extension ClickHouseReader {
         var (count, samples) = (0, 0)
         while !reader.isAtEnd {
             let row: (time: Int64, values: [Double])
-            do { row = try select.row(from: &reader) } catch {
-                throw StoreError(.other, "the answer of \(address) ends within a row: try again")
-            }
+            do { row = try select.row(from: &reader) } catch { throw truncated }
             count += 1
             samples += select.samples(in: row.values)
             guard try each(row.time, row.values) else { return (count, samples, false) }

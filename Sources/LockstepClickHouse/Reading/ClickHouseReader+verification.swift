@@ -61,6 +61,11 @@ extension ClickHouseReader {
     /// Returns whether the store has a table for a stream. Without the settings of a collector, a declared stream has
     /// none until it is declared for this store.
     func hasTable(of stream: SensorStream) throws(StoreError) -> Bool {
-        try !client.rows("EXISTS TABLE \(stream.receivedTable)").contains { $0.first == "0" }
+        try hasTable(stream.receivedTable)
+    }
+
+    /// Returns whether the store has a table.
+    func hasTable(_ name: String) throws(StoreError) -> Bool {
+        try !client.rows("EXISTS TABLE \(name)").contains { $0.first == "0" }
     }
 }

@@ -5,13 +5,19 @@ public import LockstepStore
 public final class ClickHouseReader: StoreReading {
     let client: ClickHouseClient
     let address: ClickHouseAddress
+    /// Within ``snapshot(_:)``, the lowest rank of the samples that are visible, by stream and device id.
+    var visibleRanks: [SensorStream: [Int64: UInt64]]?
+
+    /// A ClickHouse store has no events, because it cannot commit them together with the samples that they follow from.
+    public var events: (any EventReading)? { nil }
 
     /// Opens the database at `address`.
+    /// - Parameter timeout: the maximum duration of a request, in ms.
     /// - Throws: ``/LockstepStore/StoreError`` if the server does not answer or refuses the user, or there is no store of a version that
     ///   this program can read.
-    public init(_ address: ClickHouseAddress) throws(StoreError) {
+    public init(_ address: ClickHouseAddress, timeout: Int = 300_000) throws(StoreError) {
         self.address = address
-        client = try ClickHouseClient(address)
+        client = try ClickHouseClient(address, timeout: timeout)
         let tables = try client.rows(
             "SELECT name FROM system.tables WHERE database = '\(address.database)' AND name = 'lockstep_schema'",
             inDatabase: false)
@@ -35,15 +41,17 @@ public final class ClickHouseReader: StoreReading {
 
     public func devices() throws(StoreError) -> [DeviceSummary] {
         let epochs = try epochs()
-        return try records().map { record in
-            let epochs = epochs[record.id] ?? []
-            return DeviceSummary(
-                address: record.address, state: record.lifecycle.last?.to, since: record.lifecycle.last?.since,
-                firstSeen: record.firstSeen, lastSeen: record.lastSeen,
-                lastSample: record.lastSample.map(Timestamp.init(microseconds:)), samples: Int64(record.counts.stored),
-                duplicates: Int64(record.counts.duplicates), conflicts: Int64(record.counts.conflicts),
-                gaps: epochs.reduce(0) { $0 + $1.gaps.count }, dropped: epochs.reduce(0) { $0 + $1.dropped.count })
-        }
+        return try records().map { summary(of: $0, epochs[$0.id] ?? []) }
+    }
+
+    /// Returns the summary of a device.
+    func summary(of record: DeviceRecord, _ epochs: [EpochVerification]) -> DeviceSummary {
+        DeviceSummary(
+            address: record.address, state: record.lifecycle.last?.to, since: record.lifecycle.last?.since,
+            firstSeen: record.firstSeen, lastSeen: record.lastSeen,
+            lastSample: record.lastSample.map(Timestamp.init(microseconds:)), samples: Int64(record.counts.stored),
+            duplicates: Int64(record.counts.duplicates), conflicts: Int64(record.counts.conflicts),
+            gaps: epochs.reduce(0) { $0 + $1.gaps.count }, dropped: epochs.reduce(0) { $0 + $1.dropped.count })
     }
 
     /// Returns all devices, ordered by group and device.
@@ -51,11 +59,12 @@ public final class ClickHouseReader: StoreReading {
         try DeviceRecord.readAll(client).sorted { $0.address < $1.address }
     }
 
-    /// Returns the batch numbers by device id, ordered by epoch.
-    func epochs() throws(StoreError) -> [Int64: [EpochVerification]] {
+    /// Returns the batch numbers of all devices or of one, by device id, ordered by epoch.
+    func epochs(of device: Int64? = nil) throws(StoreError) -> [Int64: [EpochVerification]] {
+        let condition = device.map { " WHERE device_id = \($0)" } ?? ""
         var numbers: [Int64: [Epoch: BatchNumbers]] = [:]
         for (table, set) in [("batches", \BatchNumbers.received), ("dropped", \BatchNumbers.dropped)] {
-            for row in try client.rows("SELECT device_id, epoch, first, last FROM \(table)") {
+            for row in try client.rows("SELECT device_id, epoch, first, last FROM \(table)\(condition)") {
                 guard let id = row[0].flatMap({ Int64($0) }), let epoch = row[1].flatMap({ Epoch(rawValue: $0) }),
                     let first = row[2].flatMap({ Int64($0) }), let last = row[3].flatMap({ Int64($0) }), first <= last
                 else { throw StoreError(.corrupt, "a row of \(table) is damaged: \(row.compactMap(\.self))") }
@@ -71,11 +80,12 @@ public final class ClickHouseReader: StoreReading {
 }
 
 extension DeviceRecord {
-    /// Reads all devices.
-    static func readAll(_ client: ClickHouseClient) throws(StoreError) -> [DeviceRecord] {
+    /// Reads all devices, or the one with an id.
+    static func readAll(_ client: ClickHouseClient, id: Int64? = nil) throws(StoreError) -> [DeviceRecord] {
         let columns = ClickHouseSchema.deviceColumns.joined(separator: ", ")
+        let condition = id.map { " WHERE device_id = \($0)" } ?? ""
         var records: [DeviceRecord] = []
-        for row in try client.rows("SELECT \(columns) FROM devices") {
+        for row in try client.rows("SELECT \(columns) FROM devices\(condition)") {
             guard let record = DeviceRecord(row: row) else {
                 throw StoreError(.corrupt, "a row of the view devices is damaged: \(row.compactMap(\.self))")
             }

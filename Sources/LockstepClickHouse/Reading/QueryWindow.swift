@@ -31,6 +31,9 @@ struct QueryWindow {
     /// Continues at a later time.
     mutating func skip(to time: Int64) { start = max(start, time) }
 
+    /// Continues at an earlier time, because the last window was too long for one answer.
+    mutating func resume(at time: Int64) { start = time }
+
     /// Adapts the length to the number of rows of the last window.
     mutating func record(rows: Int) {
         if rows < Self.goodRows.lowerBound { length = min(length * 4, Self.maxLength) }

@@ -52,6 +52,12 @@ struct ClickHouseSchema {
             ) ENGINE = ReplacingMergeTree(last) ORDER BY (device_id, epoch, first)\(storage.clause)
             """,
             """
+            CREATE TABLE IF NOT EXISTS received_clocks (
+                device_id Int64, collector String, epoch String, t Int64, segment Int64, offset Int64, skew Float64,
+                bound Int64, skew_bound Float64
+            ) ENGINE = ReplacingMergeTree ORDER BY (device_id, collector, epoch, t)\(storage.clause)
+            """,
+            """
             CREATE TABLE IF NOT EXISTS streams (
                 name String, table_name String, definition String, at UInt64
             ) ENGINE = ReplacingMergeTree(at) ORDER BY name\(storage.clause)
@@ -96,6 +102,13 @@ struct ClickHouseSchema {
             ),
             ("batches", Self.ranges(of: "received_batches")),
             ("dropped", Self.ranges(of: "received_dropped")),
+            (
+                "clocks",
+                """
+                SELECT \(ClockColumns.names.joined(separator: ", ")) FROM received_clocks
+                ORDER BY device_id, collector, epoch, t LIMIT 1 BY device_id, collector, epoch, t
+                """
+            ),
             (
                 "conflicts",
                 streams.map { stream in
@@ -157,7 +170,7 @@ extension SensorStream {
         return """
             CREATE TABLE IF NOT EXISTS \(receivedTable) (
                 device_id Int64, t Int64, \(values.joined(separator: ", ")), _rank UInt64, _values_hash UInt64
-            ) ENGINE = ReplacingMergeTree(_rank) PARTITION BY greatest(intDiv(t, \(partitionLength)), \(firstPartition))
+            ) ENGINE = ReplacingMergeTree(_rank) PARTITION BY greatest(intDiv(t, \(SamplePartition.length)), \(SamplePartition.first))
             ORDER BY (device_id, t, _values_hash)\(storage.clause)
             """
     }
@@ -192,8 +205,3 @@ extension SensorStream.Column {
         return "Nullable(\(type))"
     }
 }
-
-/// The time span of a partition: a twelfth of a mean year, in µs.
-private let partitionLength = 2_629_746_000_000
-/// The partition of all samples before 2020, so that devices whose clock is wrong do not create hundreds of partitions.
-private let firstPartition = 600

@@ -45,10 +45,16 @@ struct SampleRows {
         }
         // A sample ranks above all of its conflicts, and of two samples the one received first ranks higher.
         let rank = UInt64(Int64.max) - UInt64(clamping: receivedAt.microseconds)
-        rows.append(isConflict ? rank : rank | 1 << 63)
+        rows.append(isConflict ? rank : rank | Self.lowestSampleRank)
         rows.append(hash)
         rows.endRow()
     }
+
+    /// The lowest rank of a sample that is no conflict.
+    static let lowestSampleRank: UInt64 = 1 << 63
+
+    /// Returns the time of receipt of a row with a rank, in µs since 1970.
+    static func receivedAt(rank: UInt64) -> Int64 { Int64.max - Int64(rank & ~lowestSampleRank) }
 }
 
 extension SensorStream.Kind {

@@ -59,9 +59,11 @@ struct Transaction {
     var states = RowBinary()
     /// The rejected messages, encoded.
     var rejected = RowBinary()
+    /// The estimates of clocks, encoded.
+    var clocks = RowBinary()
     /// The number of conflicts to insert.
     var conflicts = 0
 
     /// Whether there is nothing to commit.
-    var isEmpty: Bool { devices.isEmpty && numbers.isEmpty && rejected.isEmpty && states.isEmpty }
+    var isEmpty: Bool { devices.isEmpty && numbers.isEmpty && rejected.isEmpty && states.isEmpty && clocks.isEmpty }
 }

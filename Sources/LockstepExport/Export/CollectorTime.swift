@@ -34,13 +34,13 @@ public struct CollectorTime: Sendable {
     ///   - to: the end of the time range on the collector's clock (exclusive), or nil for no limit.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public init(
-        of devices: [DeviceAddress], from: Timestamp?, to: Timestamp?, in reader: StoreReader
+        of devices: [DeviceAddress], from: Timestamp?, to: Timestamp?, in reader: any ClockEstimateReading
     ) throws(StoreError) {
         self.from = from
         self.to = to
         for device in devices.sorted() {
             // Not all estimates: there may be years of them.
-            let nearby = try reader.clockPoints(of: device, fromCollectorTime: from, to: to)
+            let nearby = try reader.clockPoints(of: device, from: from, to: to, on: .collector)
             if let map = ClockMap(nearby) {
                 let range = Self.deviceRange(map, from: from, to: to)
                 // After a clock was set back, the device may have had the same times earlier.

@@ -48,7 +48,7 @@ public struct SampleExport: Sendable {
     /// Returns the times of the oldest and newest sample of each device that has any, over all streams.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func timeRanges(
-        of devices: [DeviceAddress], in reader: StoreReader
+        of devices: [DeviceAddress], in reader: any MergeReading
     ) throws(StoreError) -> [DeviceAddress: ClosedRange<Timestamp>] {
         guard let collectorTime else { return try timeRanges(of: devices, in: reader, from: from, to: to) }
         var result: [DeviceAddress: ClosedRange<Timestamp>] = [:]
@@ -62,13 +62,13 @@ public struct SampleExport: Sendable {
     /// Returns the times of the oldest and newest sample of each device, ignoring the time range of the export.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func storedTimeRanges(
-        of devices: [DeviceAddress], in reader: StoreReader
+        of devices: [DeviceAddress], in reader: any MergeReading
     ) throws(StoreError) -> [DeviceAddress: ClosedRange<Timestamp>] {
         try timeRanges(of: devices, in: reader, from: nil, to: nil)
     }
 
     private func timeRanges(
-        of devices: [DeviceAddress], in reader: StoreReader, from: Timestamp?, to: Timestamp?
+        of devices: [DeviceAddress], in reader: any MergeReading, from: Timestamp?, to: Timestamp?
     ) throws(StoreError) -> [DeviceAddress: ClosedRange<Timestamp>] {
         var result: [DeviceAddress: ClosedRange<Timestamp>] = [:]
         for stream in subject.streams {
@@ -92,7 +92,7 @@ public struct SampleExport: Sendable {
     /// - Returns: the number of samples.
     /// - Throws: ``StoreError``, or the errors of `write` and `update`.
     public func run(
-        ranges: [DeviceAddress: ClosedRange<Timestamp>], in reader: StoreReader, gap: Int64, creator: String,
+        ranges: [DeviceAddress: ClosedRange<Timestamp>], in reader: any MergeReading, gap: Int64, creator: String,
         write: ([UInt8]) throws -> Void, update: (Progress) throws -> Void = { _ in }
     ) throws -> Int {
         let devices = ranges.keys.sorted()
@@ -111,11 +111,14 @@ public struct SampleExport: Sendable {
             // All passes must see the same samples.
             try reader.snapshot {
                 var pass = 0
+                var rowsOfFirstPass = 0
                 repeat {
                     pass += 1
+                    var rows = 0
                     converter?.restart()
                     var untilUpdate = Self.updateInterval
                     try reader.merge(streams: subject.streams, devices: set, from: from, to: to) { row, stream in
+                        rows += 1
                         guard subject.contains(row), let converted = convert(row, stream, &converter),
                             format.represents(converted.time)
                         else { return }
@@ -131,6 +134,13 @@ public struct SampleExport: Sendable {
                         let done = (Double(pass - 1) + within) / Double(max(pass, format.passes))
                         progress.fraction = (Double(index) + done) / Double(sets.count)
                         try update(progress)
+                    }
+                    if pass == 1 { rowsOfFirstPass = rows }
+                    guard rows == rowsOfFirstPass else {
+                        throw StoreError(
+                            .other,
+                            "the samples of \(set[0]) changed during the export, because the clock of the collector was set "
+                                + "back: try again, or end the time range before the present")
                     }
                 } while writer.endPass(into: &output)
             }

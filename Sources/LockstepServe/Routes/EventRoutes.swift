@@ -9,7 +9,7 @@ import Logging
 
 /// The events of rules, and their acknowledgement.
 ///
-/// They come from the store, if there is one, and otherwise from the messages since the start.
+/// They come from the store, if it has events, and otherwise from the messages since the start.
 struct EventRoutes {
     let feed: LiveFeed
     let store: StorePool
@@ -23,11 +23,8 @@ struct EventRoutes {
         ) { call in
             if Self.acceptsStream(call.request.headers[.accept]) { return try stream(call) }
             let filter = try EventFilter(call, now: Moment.now().wall)
-            guard hasStore else {
-                return Response(json: filter.json(of: filter.events(of: feed.picture.numberedEvents)))
-            }
-            let events = try await store.read { try filter.events(in: $0, $1) }
-            return Response(json: filter.json(of: events))
+            let stored = hasStore ? try await events(filter) : nil
+            return Response(json: filter.json(of: stored ?? filter.events(of: feed.picture.numberedEvents)))
         }
         routes.add(
             Route(
@@ -46,6 +43,13 @@ struct EventRoutes {
                 object.member("acknowledged", confirmation.acknowledged.microseconds)
                 return Response(json: object.finish())
             } catch let error as CommandError { throw CommandRoutes.problem(error) }
+        }
+    }
+
+    /// Returns the events of the store, or nil if this kind of store has none.
+    private func events(_ filter: EventFilter) async throws -> [EventFilter.Numbered]? {
+        try await store.read { reader, cancellation in
+            try reader.events.map { try filter.events(in: $0, cancellation) }
         }
     }
 
@@ -88,7 +92,9 @@ struct EventRoutes {
             feed.picture.events.filter { $0.id == id && $0.key.device == device ?? $0.key.device }.map(\.key))
         if hasStore {
             let stored = try await store.read { reader, cancellation in
-                try reader.events(of: device, after: id - 1, before: id + 1, cancellation: cancellation)
+                try reader.events?.events(
+                    of: device, group: nil, rule: nil, from: nil, to: nil, after: id - 1, before: id + 1, limit: 1000,
+                    cancellation: cancellation) ?? []
             }
             keys.formUnion(stored.map(\.key))
         }

@@ -37,7 +37,7 @@ struct HistoryRoutes {
         if picture.read({ $0[address] != nil }) { return }
         // Only this device: a list of all is expensive, and anyone may ask for a device that does not exist.
         let isStored = try await store.read { reader, cancellation in
-            try reader.overview(of: address, cancellation: cancellation) != nil
+            try reader.contains(address, cancellation: cancellation)
         }
         guard isStored else { throw Problem.unknown(address) }
     }

@@ -55,7 +55,7 @@ public struct LockstepServer: Service {
     private func run(_ application: some Service, _ parts: ServerParts) async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await parts.feed.run() }
-            if configuration.storePath != nil {
+            if configuration.store != nil {
                 tasks.addTask { await parts.seeder.run() }
             }
             tasks.addTask { await report(parts) }

@@ -1,3 +1,4 @@
+public import LockstepClickHouse
 public import LockstepHTTP
 public import LockstepMQTT
 public import LockstepWire
@@ -22,8 +23,8 @@ public struct ServeConfiguration: Sendable {
     public var keepAlive = 15
     /// The prefix of all topics, with the streams that are known.
     public var root = TopicRoot.standard
-    /// The path of the store, or nil to serve live data only.
-    public var storePath: String?
+    /// The store, or nil to serve live data only.
+    public var store: StoreAddress?
     /// The folder with the files of the page, or nil if it was not found.
     public var pageFolder: String?
     /// The folder of the map library.

@@ -1,3 +1,4 @@
+import LockstepClickHouse
 import LockstepHTTP
 import LockstepLive
 import LockstepModel
@@ -19,7 +20,7 @@ struct ServerParts: Sendable {
         self.configuration = configuration
         self.logger = logger
         store = StorePool(
-            path: configuration.storePath, threads: configuration.limits.storeThreads,
+            configuration.store, threads: configuration.limits.storeThreads,
             maximumWaiting: configuration.limits.waitingReads)
         catalog = Self.catalog(configuration)
         var root = configuration.root
@@ -37,7 +38,7 @@ struct ServerParts: Sendable {
     /// Returns the streams of the settings and of the store. The settings take precedence.
     private static func catalog(_ configuration: ServeConfiguration) -> StreamCatalog {
         let declared = configuration.root.streams.declared
-        guard let path = configuration.storePath, let stored = try? StoreReader(path: path).catalog().declared else {
+        guard let stored = try? configuration.store?.reader().catalog().declared else {
             return configuration.root.streams
         }
         let others = stored.filter { stream in !declared.contains { $0.name == stream.name || $0.table == stream.table }
@@ -53,7 +54,7 @@ struct ServerParts: Sendable {
         let broker = feed.status
         return SystemStatus(
             isBrokerConnected: broker.isConnected, brokerProblem: broker.problem, storeProblem: store.problem,
-            hasStore: configuration.storePath != nil)
+            hasStore: configuration.store != nil)
     }
 
     /// Ends event streams and reads of the store, and refuses further ones.
@@ -89,7 +90,7 @@ struct ServerParts: Sendable {
             addresses: AddressCounter(maximum: configuration.limits.eventStreamsOfAddress))
         live.add(to: &routes)
         EventRoutes(
-            feed: feed, store: store, hasStore: configuration.storePath != nil, live: live, logger: logger
+            feed: feed, store: store, hasStore: configuration.store != nil, live: live, logger: logger
         ).add(to: &routes)
         let history = HistoryRoutes(store: store, picture: feed.picture, catalog: catalog)
         DeviceHistoryRoutes(history: history).add(to: &routes)

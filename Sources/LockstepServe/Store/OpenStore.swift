@@ -1,11 +1,12 @@
 import Glibc
+import LockstepClickHouse
 import LockstepHTTP
 import LockstepStore
 
-/// A reader of the store, used by one thread at a time, with the identity of its file.
+/// A reader of the store, used by one thread at a time, with the identity of its file, if it is a file.
 final class OpenStore {
-    private let path: String
-    private let reader: StoreReader
+    private let address: StoreAddress
+    private let reader: any StoreReading
     private let file: FileIdentity?
     /// The error of a read that has failed, or nil.
     private(set) var failure: String?
@@ -14,26 +15,29 @@ final class OpenStore {
         let device: UInt
         let inode: UInt
 
-        init?(_ path: String) {
+        init?(_ address: StoreAddress) {
             var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
+            guard case .sqlite(let path) = address, stat(path, &status) == 0 else { return nil }
             device = UInt(status.st_dev)
             inode = UInt(status.st_ino)
         }
     }
 
-    init(path: String) throws {
-        self.path = path
-        file = FileIdentity(path)
-        reader = try StoreReader(path: path)
+    /// The maximum duration of a request to a database server, in ms.
+    private static let timeout = 60_000
+
+    init(_ address: StoreAddress) throws {
+        self.address = address
+        file = FileIdentity(address)
+        reader = try address.reader(timeout: Self.timeout)
     }
 
-    /// Whether the path still names the opened file.
-    var isCurrent: Bool { FileIdentity(path) == file }
+    /// Whether the address still names the opened store.
+    var isCurrent: Bool { FileIdentity(address) == file }
 
     /// Reads the store.
     /// - Throws: ``Problem`` if that fails, `CancellationError` if it was cancelled, or another error of `body`.
-    func read<Value>(_ body: (StoreReader) throws -> Value) throws -> Value {
+    func read<Value>(_ body: (any StoreReading) throws -> Value) throws -> Value {
         do { return try body(reader) } catch let error as StoreError {
             if error.code != .cancelled { failure = "\(error)" }
             throw Self.problem(error)

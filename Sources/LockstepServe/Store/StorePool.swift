@@ -1,4 +1,5 @@
 import Dispatch
+import LockstepClickHouse
 import LockstepHTTP
 import LockstepStore
 import Synchronization
@@ -27,17 +28,17 @@ final class StorePool: Sendable {
         var duration = Duration.zero
     }
 
-    private let path: String?
+    private let address: StoreAddress?
     private let threads: Int
     private let maximumWaiting: Int
     private let state = Mutex(State())
     private let signal = DispatchSemaphore(value: 0)
 
     /// Starts the threads.
-    /// - Parameter path: the path of the store, or nil if there is none.
-    init(path: String?, threads: Int, maximumWaiting: Int) {
-        self.path = path
-        self.threads = path == nil ? 0 : threads
+    /// - Parameter address: the store, or nil if there is none.
+    init(_ address: StoreAddress?, threads: Int, maximumWaiting: Int) {
+        self.address = address
+        self.threads = address == nil ? 0 : threads
         self.maximumWaiting = maximumWaiting
         for index in 0..<self.threads {
             DispatchQueue(label: "lockstep.serve.store-\(index)").async { [self] in run() }
@@ -55,20 +56,21 @@ final class StorePool: Sendable {
     }
 
     /// The reason why the store cannot be read, or nil if the last read succeeded.
-    var problem: String? { path == nil ? Self.missing : state.withLock { $0.problem } }
+    var problem: String? { address == nil ? Self.missing : state.withLock { $0.problem } }
 
     var statistics: Statistics { state.withLock { $0.statistics } }
 
-    private static let missing = "no store is configured: start the server with --store sqlite:PATH"
+    private static let missing =
+        "no store is configured: start the server with --store sqlite:PATH, or with a ClickHouse store"
 
     /// Reads the store on one of the threads.
     /// - Parameter body: reads. It passes the cancellation on to queries, so that they end when the client goes away.
     /// - Throws: ``Problem`` if the store cannot be read or too many reads wait; `CancellationError` if the task is
     ///   cancelled; or the error of `body`.
     func read<Value: Sendable>(
-        _ body: @escaping @Sendable (StoreReader, QueryCancellation) throws -> Value
+        _ body: @escaping @Sendable (any StoreReading, QueryCancellation) throws -> Value
     ) async throws -> Value {
-        guard path != nil else { throw Problem.unavailable(Self.missing) }
+        guard address != nil else { throw Problem.unavailable(Self.missing) }
         let cancellation = QueryCancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (done: CheckedContinuation<Value, any Error>) in
@@ -107,7 +109,7 @@ final class StorePool: Sendable {
     }
 
     private func run() {
-        guard let path else { return }
+        guard let address else { return }
         var store: OpenStore?
         while true {
             signal.wait()
@@ -120,7 +122,7 @@ final class StorePool: Sendable {
             }
             let start = ContinuousClock.now
             if store?.isCurrent != true { store = nil }
-            let opened = Result { try store ?? OpenStore(path: path) }
+            let opened = Result { try store ?? OpenStore(address) }
             store = try? opened.get()
             let deliver = job(opened.mapError(OpenStore.problem))
             let failure = store?.failure

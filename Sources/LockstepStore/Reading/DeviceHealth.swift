@@ -15,6 +15,14 @@ public struct DeviceHealth: Sendable {
         public let received: String
         /// The time of receipt, on the collector's clock.
         public let receivedAt: Timestamp
+
+        package init(stream: String, time: Timestamp, stored: String, received: String, receivedAt: Timestamp) {
+            self.stream = stream
+            self.time = time
+            self.stored = stored
+            self.received = received
+            self.receivedAt = receivedAt
+        }
     }
 
     /// Counters, missing and dropped batches, first and last message.
@@ -27,6 +35,17 @@ public struct DeviceHealth: Sendable {
     public let recentConflicts: [Conflict]
     /// The newest rejected messages, the newest first.
     public let recentRejections: [RejectedMessage]
+
+    package init(
+        summary: DeviceSummary, rejected: Int64, clock: ClockPoint?, recentConflicts: [Conflict],
+        recentRejections: [RejectedMessage]
+    ) {
+        self.summary = summary
+        self.rejected = rejected
+        self.clock = clock
+        self.recentConflicts = recentConflicts
+        self.recentRejections = recentRejections
+    }
 }
 
 extension StoreReader {

@@ -9,6 +9,11 @@ public struct DeviceOverview: Sendable {
         public let time: Timestamp
         /// The values in the order of the stream's columns. NaN stands for null.
         public let values: [Double]
+
+        package init(time: Timestamp, values: [Double]) {
+            self.time = time
+            self.values = values
+        }
     }
 
     /// State, counters, and missing and dropped batches.
@@ -23,6 +28,18 @@ public struct DeviceOverview: Sendable {
     public let battery: Sample?
     /// The newest sample of the stream `location` that has a position, or nil if there is none among the newest 10,000.
     public let position: Sample?
+
+    package init(
+        summary: DeviceSummary, transition: LifecycleTransition?, phase: Phase?, newest: [String: Timestamp],
+        battery: Sample?, position: Sample?
+    ) {
+        self.summary = summary
+        self.transition = transition
+        self.phase = phase
+        self.newest = newest
+        self.battery = battery
+        self.position = position
+    }
 }
 
 extension StoreReader {

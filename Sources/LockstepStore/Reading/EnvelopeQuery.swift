@@ -32,13 +32,13 @@ public struct EnvelopeQuery: Hashable, Sendable {
     }
 
     /// The number of buckets. The last one may extend beyond the range.
-    var bucketCount: Int {
+    package var bucketCount: Int {
         let length = times.upperBound - times.lowerBound
         return Int(length / width + (length % width == 0 ? 0 : 1))
     }
 
     /// The range in µs since 1970. It is limited to 73,000 years before and after, so that its length is an `Int64`.
-    var times: Range<Int64> {
+    package var times: Range<Int64> {
         let limits: ClosedRange<Int64> = -(1 << 61)...(1 << 61)
         func limited(_ time: Timestamp) -> Int64 {
             min(max(time.microseconds, limits.lowerBound), limits.upperBound)
@@ -58,6 +58,12 @@ public struct Envelope: Sendable {
         /// The least and the greatest value of each column: `min, max, min, max, …`. NaN stands for null: the column has
         /// no known value in this bucket.
         public let values: ArraySlice<Double>
+
+        package init(start: Timestamp, samples: Int64, values: ArraySlice<Double>) {
+            self.start = start
+            self.samples = samples
+            self.values = values
+        }
     }
 
     /// The columns.
@@ -66,4 +72,10 @@ public struct Envelope: Sendable {
     public let width: Int64
     /// The buckets with samples, in order of time.
     public let buckets: [Bucket]
+
+    package init(columns: [SensorStream.Column], width: Int64, buckets: [Bucket]) {
+        self.columns = columns
+        self.width = width
+        self.buckets = buckets
+    }
 }

@@ -32,7 +32,7 @@ public struct SampleQuery: Hashable, Sendable {
     /// The columns of the values that the query returns.
     public var columns: [SensorStream.Column] { detail.columns(of: stream) }
 
-    var times: Range<Int64> {
+    package var times: Range<Int64> {
         let start = from?.microseconds ?? .min
         return start..<max(start, to?.microseconds ?? .max)
     }

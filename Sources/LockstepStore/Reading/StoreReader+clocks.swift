@@ -5,29 +5,8 @@ extension StoreReader {
     /// The time in µs by which estimates before and after a time range are read as well.
     private static let clockMargin: Int64 = 3_600_000_000
 
-    /// Returns the estimates of a device's clock in a time range on the device's time line, with those up to an hour
-    /// before and after it, or the nearest ones if there are none.
-    ///
-    /// If several collectors compared their clocks, only the estimates of the collector with the most are returned.
-    /// - Throws: ``StoreError`` if the store cannot be read.
     public func clockPoints(
-        of device: DeviceAddress, from: Timestamp? = nil, to: Timestamp? = nil
-    ) throws(StoreError) -> [ClockPoint] {
-        try clockPoints(of: device, from: from, to: to, on: .device)
-    }
-
-    /// Returns the estimates of a device's clock in a time range on the collector's clock, as
-    /// ``clockPoints(of:from:to:)`` does on the device's time line.
-    /// - Throws: ``StoreError`` if the store cannot be read.
-    public func clockPoints(
-        of device: DeviceAddress, fromCollectorTime from: Timestamp?, to: Timestamp?
-    ) throws(StoreError) -> [ClockPoint] {
-        try clockPoints(of: device, from: from, to: to, on: .collector)
-    }
-
-    /// - Parameter timeLine: the time line of the range.
-    private func clockPoints(
-        of device: DeviceAddress, from: Timestamp?, to: Timestamp?, on timeLine: TimeLine
+        of device: DeviceAddress, from: Timestamp?, to: Timestamp?, on timeLine: ClockTimeLine
     ) throws(StoreError) -> [ClockPoint] {
         try reading {
             guard let id = try id(of: device) else { return [] }
@@ -59,7 +38,7 @@ extension StoreReader {
 
     /// Returns the estimates of a device in the table in a time range, and the nearest ones before and after it.
     private func mergedClocks(
-        of device: Int64, _ collector: CollectorID, _ first: Int64, _ last: Int64, _ timeLine: TimeLine
+        of device: Int64, _ collector: CollectorID, _ first: Int64, _ last: Int64, _ timeLine: ClockTimeLine
     ) throws(SQLiteError) -> [ClockPoint] {
         let select = try database.prepare(
             """
@@ -125,28 +104,6 @@ extension StoreReader {
         select.reset()
         try select.bind(device, at: 1)
         return try select.step() && select.text(at: 0) != nil ? clockPoint(select, at: 0) : nil
-    }
-}
-
-/// The time line on which estimates are searched.
-private enum TimeLine {
-    case device
-    case collector
-
-    /// The time of an estimate in SQL.
-    var expression: String {
-        switch self {
-        case .device: "t"
-        case .collector: "t - offset"
-        }
-    }
-
-    /// The time of an estimate in µs since 1970.
-    func time(of point: ClockPoint) -> Int64 {
-        switch self {
-        case .device: point.time.microseconds
-        case .collector: point.time.microseconds - point.offset
-        }
     }
 }
 

@@ -2,6 +2,14 @@ public import LockstepModel
 import LockstepSQLite
 
 extension StoreReader {
+    /// Returns whether a device is stored.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public func contains(
+        _ device: DeviceAddress, cancellation: QueryCancellation? = nil
+    ) throws(StoreError) -> Bool {
+        try reading(until: cancellation) { try id(of: device) != nil }
+    }
+
     /// Returns changes of a device's life-cycle state, in the order of their numbers.
     /// - Parameters:
     ///   - from: the start of the time range (inclusive), or nil for no limit.

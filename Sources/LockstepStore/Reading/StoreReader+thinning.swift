@@ -13,6 +13,11 @@ public struct ThinnedSamples: Sendable {
     public let step: Int64
     /// The samples, in order of time. NaN stands for null.
     public let samples: [(time: Timestamp, values: [Double])]
+
+    package init(step: Int64, samples: [(time: Timestamp, values: [Double])]) {
+        self.step = step
+        self.samples = samples
+    }
 }
 
 extension StoreReader {

@@ -1,7 +1,10 @@
 public import LockstepModel
 
 /// Reads a store of any kind, also while a collector writes to it. Use a reader from one thread only.
-public protocol StoreReading: AnyObject {
+public protocol StoreReading: MergeReading, ClockEstimateReading, HistoryReading {
+    /// The events of rules, or nil if this kind of store has none.
+    var events: (any EventReading)? { get }
+
     /// Returns the streams of the store: the built-in streams, and all streams that were ever declared for this store.
     func catalog() throws(StoreError) -> StreamCatalog
 

@@ -15,6 +15,18 @@ public struct WalkSummary: Hashable, Sendable {
     public var cadence: Double?
     /// The time of the newest sample in the range.
     public var newest: Timestamp?
+
+    package init(
+        steps: Int64? = nil, distance: Double? = nil, averagePace: Double? = nil, pace: Double? = nil,
+        cadence: Double? = nil, newest: Timestamp? = nil
+    ) {
+        self.steps = steps
+        self.distance = distance
+        self.averagePace = averagePace
+        self.pace = pace
+        self.cadence = cadence
+        self.newest = newest
+    }
 }
 
 extension StoreReader {

@@ -62,7 +62,7 @@ extension SensorStream.Kind {
 
 extension SensorStream {
     /// Returns the values of a sample as a JSON object: `{"x":0.5,"y":null,"z":-1.0}`.
-    func json(_ values: [Double]) -> String {
+    package func json(_ values: [Double]) -> String {
         let members = zip(columns, values).map { column, value in "\"\(column.name)\":\(column.kind.json(value))" }
         return "{" + members.joined(separator: ",") + "}"
     }

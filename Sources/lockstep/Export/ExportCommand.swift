@@ -68,7 +68,7 @@ struct ExportCommand: ParsableCommand {
         if force, out == nil { throw CommandFailure("--force is only for --out") }
         let export = try ExportSelection(
             subject: subject, format: format ?? Self.format(of: out), from: from, to: to, group: selection.group,
-            devices: selection.device, time: time, reader: try options.sqliteReader(for: "export"))
+            devices: selection.device, time: time, reader: try options.reader())
         let destination = try destination(export.export.format)
         do {
             try export.run(gap: gap, to: destination)

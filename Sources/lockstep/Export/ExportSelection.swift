@@ -7,7 +7,7 @@ import LockstepStore
 /// The devices, samples and format that the options of `lockstep export` select.
 struct ExportSelection {
     let export: SampleExport
-    private let reader: StoreReader
+    private let reader: any StoreReading
     /// The selected devices with samples, each with the times of its oldest and newest sample.
     private let ranges: [DeviceAddress: ClosedRange<Timestamp>]
 
@@ -15,7 +15,7 @@ struct ExportSelection {
     /// - Throws: ``CommandFailure`` if a name is unknown or nothing is selected; `StoreError`.
     init(
         subject name: String, format: ExportFormat, from: Timestamp?, to: Timestamp?, group: GroupID?,
-        devices arguments: [DeviceArgument], time: TimeReference, reader: StoreReader
+        devices arguments: [DeviceArgument], time: TimeReference, reader: any StoreReading
     ) throws {
         let subject = try Self.subject(name, in: reader.catalog())
         guard subject.formats.contains(format) else {
@@ -52,7 +52,7 @@ struct ExportSelection {
     }
 
     private static func devices(
-        _ arguments: [DeviceArgument], _ group: GroupID?, _ reader: StoreReader
+        _ arguments: [DeviceArgument], _ group: GroupID?, _ reader: any StoreReading
     ) throws -> [DeviceAddress] {
         let known = try reader.devices().map(\.address)
         if let group { try checkGroup(group, among: known) }
@@ -71,7 +71,7 @@ struct ExportSelection {
 
     /// Returns the error for a selection without samples. It names the range of samples that exist.
     private static func nothing(
-        _ name: String, _ devices: [DeviceAddress], _ export: SampleExport, _ reader: StoreReader
+        _ name: String, _ devices: [DeviceAddress], _ export: SampleExport, _ reader: any StoreReading
     ) -> CommandFailure {
         let of = devices.count == 1 ? "\(devices[0])" : counted(devices.count, "device")
         let stored = (try? export.storedTimeRanges(of: devices, in: reader)) ?? [:]

@@ -12,8 +12,10 @@ struct EventQuery {
     let limit: Int?
     let format: RowFormat
 
-    func run(_ reader: StoreReader) throws {
-        let events = try reader.events(from: from, to: to, limit: .max).filter { event in
+    func run(_ reader: any EventReading) throws {
+        let events = try reader.events(
+            of: nil, group: nil, rule: nil, from: from, to: to, after: 0, before: .max, limit: .max, cancellation: nil
+        ).filter { event in
             guard group != nil || !devices.isEmpty else { return true }
             guard let device = event.device else { return false }
             return (group == nil || device.group == group)

@@ -41,14 +41,16 @@ struct RulesTestCommand: ParsableCommand {
     }
 
     private func read(from: Timestamp?, to: Timestamp?, now: Timestamp) throws -> [RuleEvent] {
-        let reader = try storeOptions.sqliteReader(for: "rules test")
+        let reader = try storeOptions.reader()
         let catalog = try reader.catalog()
         let end = min(to ?? now, now)
         var rehearsal = Rehearsal(try options.rules(catalog))
         for stream in catalog.streams where rehearsal.needs(stream) {
             var block = SampleBlock(stream: stream)
             var owner: DeviceAddress?
-            try reader.query(stream: stream, from: from, to: to) { row in
+            try reader.query(
+                stream: stream, detail: .samples, group: nil, devices: [], from: from, to: to, limit: nil
+            ) { row in
                 if row.device != owner || block.count >= 10_000 {
                     if let owner { rehearsal.add(block, of: owner) }
                     block = SampleBlock(stream: stream)
@@ -59,7 +61,7 @@ struct RulesTestCommand: ParsableCommand {
             if let owner { rehearsal.add(block, of: owner) }
         }
         for device in try reader.devices().map(\.address) {
-            let transitions = try reader.transitions(of: device, from: from, to: to, limit: .max)
+            let transitions = try reader.transitions(of: device, from: from, to: to, limit: .max, cancellation: nil)
             rehearsal.add(transitions, of: device, end: end)
         }
         return rehearsal.events(until: end)

@@ -34,10 +34,14 @@ struct TestServer {
     }
 
     /// Starts the server and waits until it listens.
-    init(_ system: TestSystem, _ arguments: [String] = [], listen: String = "0") async throws {
+    /// - Parameter store: the address of the store, or nil for the file of the system.
+    init(
+        _ system: TestSystem, _ arguments: [String] = [], listen: String = "0", store: String? = nil
+    ) async throws {
         let program = try system.start(
             "lockstep-serve",
-            ["--broker", system.broker.url, "--store", "sqlite:\(system.storePath)", "--listen", listen] + arguments)
+            ["--broker", system.broker.url, "--store", store ?? "sqlite:\(system.storePath)", "--listen", listen]
+                + arguments)
         guard await program.waitForOutput("server started") else {
             throw ProgramError("the server does not start: \(program.text)")
         }

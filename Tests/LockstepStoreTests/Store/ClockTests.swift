@@ -61,8 +61,8 @@ struct ClockTests {
         // The device's clock begins at 0 again after each point, two hours apart.
         try store.write(group((0..<10).map { point($0, offset: $0 - $0 * 2 * hour) }))
         let points = try StoreReader(path: path).clockPoints(
-            of: device("one"), fromCollectorTime: Timestamp(microseconds: 8 * hour),
-            to: Timestamp(microseconds: 8 * hour + 1))
+            of: device("one"), from: Timestamp(microseconds: 8 * hour), to: Timestamp(microseconds: 8 * hour + 1),
+            on: .collector)
         #expect(points.map(\.time.microseconds) == [3, 4, 5])
     }
 

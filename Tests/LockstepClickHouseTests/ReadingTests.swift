@@ -1,0 +1,101 @@
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@testable import LockstepClickHouse
+
+@Suite("Reading from ClickHouse", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+struct ReadingTests {
+    private static let device = DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))
+
+    @Test("later merges of a snapshot do not see samples that were received after the first one")
+    func snapshot() async throws {
+        try await withClickHouse { server in
+            let store = try Self.open(server)
+            _ = try store.write(Self.group([10, 20], receivedAt: 1))
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            try reader.snapshot {
+                #expect(try Self.times(reader) == [10, 20])
+                _ = try store.write(Self.group([5, 15, 20], receivedAt: 2))
+                #expect(try Self.times(reader) == [10, 20])
+            }
+            #expect(try Self.times(reader) == [5, 10, 15, 20])
+        }
+    }
+
+    @Test("a merge reads a window with more rows than one answer may have, and skips gaps")
+    func longMerge() async throws {
+        try await withClickHouse { server in
+            let store = try Self.open(server)
+            _ = try store.write(Self.group([-1_000_000_000_000], receivedAt: 1))
+            store.close()
+            // Within the first minute there are more rows than in one answer, and the last one is a year later.
+            try await server.execute(
+                """
+                INSERT INTO received_accelerometer (device_id, t, x, y, z, _rank, _values_hash)
+                SELECT \(DeviceRecord.id(of: Self.device)),
+                    if(number = 150000, toInt64(31556952000000), toInt64(number)), 0, 0, 0, bitShiftLeft(toUInt64(1), 63), 1
+                FROM numbers(150001)
+                """)
+            let times = try Self.times(ClickHouseReader(ClickHouseAddress(server.url())))
+            #expect(times == [-1_000_000_000_000] + Array(0..<150_000) + [31_556_952_000_000])
+        }
+    }
+
+    @Test("a query that would never end is cancelled")
+    func cancelled() async throws {
+        try await withClickHouse { server in
+            var address = try ClickHouseAddress(server.url())
+            address.database = "system"
+            let client = try ClickHouseClient(address)
+            let cancellation = QueryCancellation()
+            client.cancellation = cancellation
+            Task.detached {
+                // The query has probably begun; the result is the same if it has not.
+                _ = try await server.execute("SELECT 1", in: "system")
+                cancellation.cancel()
+            }
+            let error = #expect(throws: StoreError.self) { try client.rows("SELECT count() FROM system.numbers") }
+            #expect(error?.code == .cancelled)
+        }
+    }
+
+    @Test("an envelope is divided into parts of whole buckets")
+    func parts() {
+        let query = EnvelopeQuery(
+            device: Self.device, stream: .accelerometer, from: Timestamp(microseconds: 100),
+            to: Timestamp(microseconds: 195), points: 10)
+        let counts: [(bucket: Int64, rows: Int64)] = [(0, 600_000), (1, 400_000), (4, 5_000_000), (7, 1), (9, 2)]
+        #expect(
+            EnvelopeSelect(query).parts(counts) == [
+                .init(times: 100...119, rows: 1_000_000), .init(times: 140...149, rows: 5_000_000),
+                .init(times: 170...194, rows: 3),
+            ])
+    }
+
+    private static func open(_ server: TestClickHouse) throws -> ClickHouseStore {
+        var options = ClickHouseStore.Options()
+        options.survivesPowerLoss = false
+        options.minInterval = .zero
+        return try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
+    }
+
+    private static func group(_ times: [Int64], receivedAt second: Int64) -> IngestGroup {
+        var block = SampleBlock(stream: .accelerometer)
+        for time in times { block.append(time: Timestamp(microseconds: time), values: [0, 0, -1]) }
+        return IngestGroup(batches: [
+            ReceivedBatch(
+                device: device, batch: Batch(position: nil, samples: block),
+                receivedAt: Timestamp(microseconds: second * 1_000_000))
+        ])
+    }
+
+    private static func times(_ reader: ClickHouseReader) throws -> [Int64] {
+        var times: [Int64] = []
+        try reader.merge(streams: [.accelerometer], devices: [device], from: nil, to: nil) { row, _ in
+            times.append(row.time.microseconds)
+        }
+        return times
+    }
+}
