@@ -19,6 +19,15 @@ struct ScriptLifetimeTests {
         )
     }
 
+    @Test(
+        "all processes of deploy/cluster end with it, and its folder is removed",
+        .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"), arguments: [SIGINT, SIGKILL])
+    func cluster(signal: Int32) async throws {
+        try await expectCleanEnd(
+            of: "cluster", ["--devices", "4"],
+            programs: ["mosquitto", "clickhouse-serv", "lockstep-agent", "lockstep-collec"], signal)
+    }
+
     @Test("deploy/demo prints the address of a page, and with --stay runs until Ctrl-C and then verifies the samples")
     func page() async throws {
         try await withScript("demo", ["--devices", "1", "--seconds", "10", "--stay"]) { script, run in
@@ -65,7 +74,10 @@ struct ScriptLifetimeTests {
         of name: String, _ arguments: [String], programs: Set<String>, _ signal: Int32
     ) async throws {
         try await withScript(name, arguments) { script, run in
-            await expectEventually("\(script.text)", within: .seconds(120)) { run.names.isSuperset(of: programs) }
+            let isStarted = await eventually(within: .seconds(120)) {
+                run.names.isSuperset(of: programs) || !script.isRunning
+            }
+            try #require(isStarted && script.isRunning, "\(script.text)")
             #expect(!run.folders.isEmpty)
             script.signal(signal)
             var status = await script.waitForExit(within: .seconds(20))
