@@ -97,6 +97,18 @@ import Testing
         #expect(bench.events.map(\.isLate) == [false, true, false, true, false])
     }
 
+    @Test("older samples that are not late do not end the cool-down of newer ones")
+    func unorderedCooldown() throws {
+        var bench = try Bench("rules: {high: {when: {value: pressure.pressure, above: 10}, cooldown: 30s}}")
+        bench.pressure((40, 9), (100, 11), (101, 9))
+        bench.delay = 52
+        bench.pressure((50, 11), (51, 9))
+        bench.delay = 0
+        bench.pressure((105, 11), (106, 9), (131, 11))
+        #expect(bench.times == [100, 50, 131])
+        #expect(bench.events.allSatisfy { !$0.isLate })
+    }
+
     @Test("a schedule restricts notifications to its days and hours, in the time of the samples")
     func schedule() throws {
         let yaml = """

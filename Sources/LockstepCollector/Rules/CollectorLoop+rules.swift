@@ -11,8 +11,6 @@ import Logging
 extension CollectorLoop {
     /// The interval at which rules are checked for conditions that time alone completes, in µs.
     private static let tickInterval: Int64 = 1_000_000
-    /// The time after which rules are loaded again if the store could not be read, in µs.
-    private static let reloadInterval: Int64 = 1_000_000
 
     /// Reads the rules and continues with the notifications of earlier runs.
     func startRules() {
@@ -32,7 +30,7 @@ extension CollectorLoop {
         let rules: RuleSet
         do { rules = try load() } catch {
             logger.error(
-                "rules not loaded, the old rules stay",
+                notifications.hasRules ? "rules not loaded, the old rules stay" : "rules not loaded, there are none",
                 metadata: ["error": "\(error)", "hint": "correct the file and send SIGHUP"])
             return
         }
@@ -41,11 +39,13 @@ extension CollectorLoop {
             let earlier = notifications.hasRules ? [] : try writer.pendingDeliveries()
             try writer.setRules(rules, folder: configuration.storeFolder)
             notifications.setRules(rules, earlier: earlier)
+            notifications.reloadInterval = Notifications.firstReloadInterval
             logger.info("rules loaded", metadata: ["rules": "\(rules.rules.count)"])
         } catch {
             // The file is good: the store may be readable later.
             notifications.reloadsRules = true
-            notifications.nextLoad = Moment.now().boot + Self.reloadInterval
+            notifications.nextLoad = Moment.now().boot + notifications.reloadInterval
+            notifications.reloadInterval = min(2 * notifications.reloadInterval, Notifications.maxReloadInterval)
             logger.error(
                 "rules not loaded, because the store cannot be read; they are loaded again soon",
                 metadata: ["error": "\(error)"])

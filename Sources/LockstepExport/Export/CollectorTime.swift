@@ -40,18 +40,23 @@ public struct CollectorTime: Sendable {
         self.to = to
         for device in devices.sorted() {
             // Not all estimates: there may be years of them.
-            let nearby = try reader.clockPoints(of: device, from: from, to: to, on: .collector)
-            if let map = ClockMap(nearby) {
-                let range = Self.deviceRange(map, from: from, to: to)
-                // After a clock was set back, the device may have had the same times earlier.
-                let points =
-                    from == nil && to == nil
-                    ? [] : try reader.clockPoints(of: device, from: range.from, to: range.to)
-                ranges[device] = range
-                maps[device] = ClockMap(Array(Set(nearby).union(points)))
-            } else {
+            var points = Set(try reader.clockPoints(of: device, from: from, to: to, on: .collector))
+            guard var map = ClockMap(Array(points)) else {
                 unknownDevices.append(device)
+                continue
             }
+            var range = Self.deviceRange(map, from: from, to: to)
+            // After a clock was set back, the device has had the same times earlier, with other offsets. These extend the
+            // range, because the times of two segments are converted to the middle of both.
+            while from != nil || to != nil {
+                let count = points.count
+                points.formUnion(try reader.clockPoints(of: device, from: range.from, to: range.to))
+                guard points.count > count, let extended = ClockMap(Array(points)) else { break }
+                map = extended
+                range = Self.deviceRange(map, from: from, to: to)
+            }
+            ranges[device] = range
+            maps[device] = map
         }
     }
 

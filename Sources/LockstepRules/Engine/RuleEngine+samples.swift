@@ -179,10 +179,11 @@ extension RuleEngine {
         let isLate = at.microseconds - (completed ?? time) > rule.lateAfter
         if isLate, rule.late == .ignore { return }
         if let schedule = rule.schedule, !schedule.contains(Timestamp(microseconds: time)) { return }
-        // Who was told about the past still wants to know what happens now, and the reverse.
+        // Late events and others have separate cool-downs, so that neither suppresses the other.
         let last = isLate ? \RuleState.lateNotifiedAt : \RuleState.notifiedAt
         if let last = state[keyPath: last], abs(time - last) < rule.cooldown { return }
-        state[keyPath: last] = time
+        // Samples that arrive out of order must not end the cool-down of newer ones.
+        state[keyPath: last] = max(state[keyPath: last] ?? time, time)
         let address = key.device < 0 ? nil : devices[key.device]?.address
         events.append(
             RuleEvent(rule, address, time: time, at: at.microseconds, value: value, isLate: isLate))

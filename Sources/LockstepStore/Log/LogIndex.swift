@@ -42,7 +42,7 @@ struct LogIndex {
     /// The content of a log for one device.
     struct Device {
         var figures = Figures()
-        /// The number of rows of samples.
+        /// The number of rows of samples and estimates.
         fileprivate(set) var rows = 0
         /// The numbers of the scopes whose batch numbers the log contains.
         fileprivate(set) var scopes: [Int] = []
@@ -90,7 +90,7 @@ struct LogIndex {
     private(set) var devices = NumberMap<Device>()
     /// The number of devices with changes in the log.
     private(set) var deviceCount = 0
-    /// The number of rows of samples in the log.
+    /// The number of rows of samples and estimates in the log.
     private(set) var rows = 0
     /// The number of rows before the current transaction.
     private var committedRows = 0

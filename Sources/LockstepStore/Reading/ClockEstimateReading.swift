@@ -2,8 +2,8 @@ public import LockstepModel
 
 /// Reads the estimates of devices' clocks.
 public protocol ClockEstimateReading: AnyObject {
-    /// Returns the estimates of a device's clock in a time range, with those up to an hour before and after it, or the
-    /// nearest ones if there are none.
+    /// Returns the estimates of a device's clock in a time range, with those up to an hour before and after it, and the
+    /// nearest ones before and after these.
     ///
     /// If several collectors compared their clocks, only the estimates of the collector with the most are returned.
     /// - Parameter timeLine: the time line of the range.

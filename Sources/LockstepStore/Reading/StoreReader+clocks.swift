@@ -57,7 +57,22 @@ extension StoreReader {
     }
 
     /// Returns the estimates of a device in the logs.
+    ///
+    /// For a second device, those of all devices are read and cached until the store changes: one scan of the logs is
+    /// faster than a search for each device.
     private func recentClocks(of device: Int64) throws(SQLiteError) -> [ClockPoint] {
+        let version = try database.integer("PRAGMA data_version")
+        if let known = recentClocks, known.version == version {
+            if let points = known.points { return points[device] ?? [] }
+            if known.device != device {
+                var points: [Int64: [ClockPoint]] = [:]
+                let scan = try database.prepare(ClockLog.selectSQL(ofDevice: false))
+                while try scan.step() { points[scan.int64(at: 0), default: []].append(clockPoint(scan, at: 1)) }
+                recentClocks = RecentClocks(version: version, device: device, points: points)
+                return points[device] ?? []
+            }
+        }
+        recentClocks = RecentClocks(version: version, device: device, points: nil)
         let select = try database.prepare(ClockLog.selectSQL(ofDevice: true))
         try select.bind(device, at: 1)
         var points: [ClockPoint] = []
@@ -105,6 +120,16 @@ extension StoreReader {
         try select.bind(device, at: 1)
         return try select.step() && select.text(at: 0) != nil ? clockPoint(select, at: 0) : nil
     }
+}
+
+/// The estimates in the logs, which are not merged yet.
+struct RecentClocks {
+    /// SQLite's number of the store's state.
+    let version: Int64
+    /// The device that was read last.
+    let device: Int64
+    /// The estimates of all devices, or nil if only those of one device were read.
+    let points: [Int64: [ClockPoint]]?
 }
 
 /// Returns the newer of two estimates by the collector's clock.

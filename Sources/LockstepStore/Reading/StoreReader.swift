@@ -15,6 +15,8 @@ public final class StoreReader {
     var lookups: [SensorStream: SampleLookup] = [:]
     /// The cached rows of ``compare(_:of:)``.
     var recent: RecentRows?
+    /// The cached estimates of ``clockPoints(of:from:to:on:)``.
+    var recentClocks: RecentClocks?
     /// The connections of ``envelope(_:cancellation:)``, which opens them.
     var envelopeConnections: [EnvelopeConnection] = []
     /// The number of samples of an envelope after which a second thread helps: opening its connection takes as long as

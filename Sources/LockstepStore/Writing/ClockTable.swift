@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table `merged_clocks` of estimates of devices' clocks, and those in the logs.
+/// Writes estimates of devices' clocks to the table `merged_clocks`, and finds them there and in the logs.
 struct ClockTable {
     /// The statement that creates the table, as of schema 5.
     static let create = """

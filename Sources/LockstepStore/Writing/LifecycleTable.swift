@@ -3,7 +3,7 @@ import LockstepSQLite
 
 /// The table `merged_states` of life-cycle transitions, and the life-cycle snapshots in `merged_devices`.
 ///
-/// The first transition of a device is only in its snapshot. So a new device has one row less.
+/// The first transition of a device is only in its snapshot. This saves a row for each new device.
 struct LifecycleTable {
     private let insert: SQLiteStatement
     private let insertFirst: SQLiteStatement

@@ -103,18 +103,19 @@ struct ClockTests {
                 try reader.clockPoints(
                     of: device("one"), from: Timestamp(microseconds: -4_000_000_000),
                     to: Timestamp(microseconds: -4_000_000_000)) == Array(chosen.prefix(1)))
+            // After another device, from the scan of the logs.
+            _ = try reader.clockPoints(of: device("two"))
+            #expect(try reader.clockPoints(of: device("one")) == chosen)
             #expect(try reader.newestClocks().map(\.point) == Array(expected.suffix(1)))
             #expect(try reader.newestClock(of: 1) == expected.last)
         }
         for count in 1...6 {
             try store.write(group(Array(points.prefix(count))))
             try check(count)
-            // All in a log; then in the table; then in the table and in one log, and in two logs.
+            // All in a log; then in the table; then in the table and in one log, in two logs, and in one again.
             if count == 2 { try store.mergeLogs() }
-            if count == 4 {
-                try store.startMerge(of: store.activeLog)
-                try store.mergeSlice(maxDuration: .zero)
-            }
+            if count == 4 { try store.startMerge(of: store.activeLog) }
+            if count == 5 { try store.mergeSlice(maxDuration: .zero) }
             try check(count)
             try store.write(group(Array(points.prefix(count))))
             try check(count)
