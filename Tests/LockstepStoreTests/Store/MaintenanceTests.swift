@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
@@ -22,5 +23,26 @@ struct MaintenanceTests {
         try store.write(received(acceleration([commits]), seq: commits + 1))
         #expect(!store.needsMaintenance)
         #expect(try StoreReader(path: store.path).devices().map(\.samples) == [commits + 1])
+    }
+
+    @Test("at the end, the logs of few devices are merged, and those of many are kept", arguments: [1000, 1001])
+    func end(devices: Int64) throws {
+        let path = TemporaryFolder.path + "/store"
+        let store = try SQLiteStore(path: path)
+        var group = IngestGroup()
+        for number in 1...devices {
+            group.clocks.append(
+                DeviceClock(
+                    device: device("d\(number)"), epoch: epoch("e"),
+                    point: ClockPoint(
+                        collector: CollectorID(unchecked: "main"), time: time(number), segment: time(0), offset: number,
+                        skew: 0, bound: 1, skewBound: 0)))
+        }
+        try store.write(group)
+        store.close()
+        let reader = try StoreReader(path: path)
+        let isKept = try reader.database.integer("SELECT count(*) FROM merged_clocks") == 0
+        #expect(isKept == (devices > 1000))
+        #expect(try reader.newestClocks().map(\.point.offset).sorted() == Array(1...devices))
     }
 }
