@@ -254,6 +254,20 @@ struct StoreTests {
             #expect(try read(.samples, from: 60_000_000) == Array(times[4...]))
             #expect(
                 try read(.averages(span: day)) == [-day, 0, 10 * day, 4000 * day])
+
+            // The partition of the last sample is dropped after the start of the query.
+            let border = 650 * SamplePartition.length
+            let (first, last) = (border - 30_000_000, border + 60_000_000)
+            try store.write(IngestGroup(batches: [received([first, last], seq: 2)]))
+            var found: [Int64] = []
+            try reader.query(
+                stream: .accelerometer, detail: .samples, group: nil, devices: [],
+                from: Timestamp(microseconds: first), to: Timestamp(microseconds: last + 1), limit: nil
+            ) { row in
+                found.append(row.time.microseconds)
+                try store.client.execute("ALTER TABLE received_accelerometer DROP PARTITION 650")
+            }
+            #expect(found == [first])
         }
     }
 
