@@ -222,11 +222,38 @@ struct StoreTests {
                     declaring: "x/air", summary: "Air",
                     columns: [
                         try SensorStream.Column(
-                            declaring: "co2", kind: kind, unit: "ppm", isRequired: true, summary: "")
+                            declaring: "co2", kind: kind, unit: "ppm", isRequired: true, summary: ""),
+                        // These words have been names in statements.
+                        try SensorStream.Column(declaring: "bucket", kind: .real),
+                        try SensorStream.Column(declaring: "span_start", kind: .real),
                     ])
             }
-            _ = try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [stream(.real)]))
-            #expect(try ClickHouseReader(address).catalog().declared == [stream(.real)])
+            let air = try stream(.real)
+            let store = try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [air]))
+            let reader = try ClickHouseReader(address)
+            #expect(try reader.catalog().declared == [air])
+            var block = SampleBlock(stream: air)
+            for (time, value) in [(21, 5), (22, 7), (31, 9)] as [(Int64, Double)] {
+                block.append(time: Timestamp(microseconds: time), values: [value, value + 100, value + 200])
+            }
+            try store.write(
+                IngestGroup(batches: [
+                    ReceivedBatch(
+                        device: device, batch: Batch(position: nil, samples: block),
+                        receivedAt: Timestamp(microseconds: 1))
+                ]))
+            var averages: [[Double]] = []
+            try reader.query(
+                stream: air, detail: .averages(span: 10), group: nil, devices: [], from: nil, to: nil, limit: nil
+            ) { averages.append([Double($0.time.microseconds)] + $0.values) }
+            #expect(averages == [[20, 6, 106, 206, 2], [30, 9, 109, 209, 1]])
+            let query = EnvelopeQuery(
+                device: device, stream: air, from: Timestamp(microseconds: 20), to: Timestamp(microseconds: 40),
+                points: 2)
+            let buckets = try reader.envelope(query, cancellation: nil).buckets
+            #expect(buckets.map(\.start.microseconds) == [20, 30])
+            #expect(buckets.map { Array($0.values) } == [[5, 7, 105, 107, 205, 207], [9, 9, 109, 109, 209, 209]])
+            #expect(try reader.everyNth(query, cancellation: nil).samples.count == 2)
             let error = #expect(throws: StoreError.self) {
                 try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [stream(.integer)]))
             }

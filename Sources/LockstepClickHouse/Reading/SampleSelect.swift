@@ -28,8 +28,8 @@ struct SampleSelect {
         // Unlike this alias, the names of columns do not start with an underscore.
         let values = stream.columns.compactMap(\.aggregateSQL) + ["toInt64(count())"]
         return """
-            SELECT t - ((t % toInt64(\(span)) + \(span)) % toInt64(\(span))) AS span_start, \(values.joined(separator: ", "))
-            FROM (\(samples(of: device, times))) GROUP BY span_start ORDER BY span_start
+            SELECT t - ((t % toInt64(\(span)) + \(span)) % toInt64(\(span))) AS _span_start, \(values.joined(separator: ", "))
+            FROM (\(samples(of: device, times))) GROUP BY _span_start ORDER BY _span_start
             """
     }
 
