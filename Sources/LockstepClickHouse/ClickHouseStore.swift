@@ -19,6 +19,8 @@ public final class ClickHouseStore: SampleStore {
         /// The age in µs from which samples may be deleted, or nil to keep all. Whole partitions are deleted, so samples
         /// may become 31 days older.
         public var sampleAge: Int64?
+        /// Receives the text of an error if old samples cannot be deleted. The store works nevertheless.
+        public var reportExpiryProblem: (@Sendable (String) -> Void)?
         /// The minimum time between two commits. Each commit creates a file for each table, which ClickHouse has to
         /// merge later.
         public var minInterval = Duration.milliseconds(200)
@@ -27,8 +29,6 @@ public final class ClickHouseStore: SampleStore {
         public init() {}
     }
 
-    /// The time between two deletions of old samples.
-    private static let deletionInterval = Duration.seconds(3600)
     /// The maximum age of the counters in `received_devices`.
     private static let deviceInterval = Duration.seconds(5)
 
@@ -51,7 +51,8 @@ public final class ClickHouseStore: SampleStore {
     var dirtyDevices: Set<Int> = []
     private var devicesWritten = ContinuousClock.now
     private var lastCommit: ContinuousClock.Instant?
-    private var lastDeletion = ContinuousClock.now
+    /// The deletion of old samples, or nil if all are kept.
+    var expiry: SampleExpiry?
     var lastVersion: UInt64 = 0
     /// The claim that the store writes for, or nil if no other collector writes about the same devices.
     var token: FencingToken?
@@ -82,7 +83,10 @@ public final class ClickHouseStore: SampleStore {
         let schema = ClickHouseSchema(storage: storage, streams: streams)
         try schema.update(client, database: address.database)
         try schema.deleteOldRejections(client, at: Moment.now().wall)
-        if let age = options.sampleAge { try SampleExpiry(client: client).deleteSamples(olderThan: age) }
+        expiry = options.sampleAge.map {
+            SampleExpiry(client: client, age: $0, report: options.reportExpiryProblem)
+        }
+        while needsMaintenance { performMaintenance() }
         for record in try DeviceRecord.readAll(client) { try register(record) }
         for table in ["received_devices", "received_states"] {
             let newest = try client.rows("SELECT max(version) FROM \(table)").first?[0].flatMap { UInt64($0) }
@@ -144,16 +148,12 @@ public final class ClickHouseStore: SampleStore {
     }
 
     /// Whether old samples have to be deleted.
-    public var needsMaintenance: Bool {
-        options.sampleAge != nil && ContinuousClock.now - lastDeletion >= Self.deletionInterval
-    }
+    public var needsMaintenance: Bool { expiry?.isDue ?? false }
 
-    /// Deletes old samples.
+    /// Searches for partitions of old samples, or drops one.
     public func performMaintenance() {
-        guard let age = options.sampleAge else { return }
-        lastDeletion = .now
         // If this fails, it is tried again an hour later, and at the next start.
-        try? SampleExpiry(client: client).deleteSamples(olderThan: age)
+        expiry?.performPiece()
     }
 
     /// Writes the counters of all devices.

@@ -1,11 +1,14 @@
 import LockstepClickHouse
 import LockstepCommandLine
 import LockstepStore
+import Logging
 
 extension CollectorCommand {
     /// Returns a function that opens the store of the settings.
     /// - Parameter shares: the number of collectors, or shares of a cluster, that write to a ClickHouse store.
-    func storeFactory(_ settings: Settings, shares: Int) throws -> @Sendable () throws -> sending any SampleStore {
+    func storeFactory(
+        _ settings: Settings, shares: Int, logger: Logger
+    ) throws -> @Sendable () throws -> sending any SampleStore {
         let catalog = settings.streams
         switch try settings.value("store", store, parse: { try StoreAddress($0) }) {
         case .sqlite(let path):
@@ -14,6 +17,7 @@ extension CollectorCommand {
         case .clickHouse(var address):
             address.password = try StorePassword.read(storePasswordFile, settings)
             var options = try clickHouseOptions(settings)
+            options.reportExpiryProblem = { logger.warning("cannot delete old samples", metadata: ["error": "\($0)"]) }
             // Up to ten shares together make at most ten inserts a second into a table. With more, the delay of the
             // acknowledgements matters more.
             options.minInterval = min(max(options.minInterval, .milliseconds(100 * shares)), .seconds(1))

@@ -128,9 +128,9 @@ struct CollectorCommand: AsyncParsableCommand {
         let settings = try Settings(names: Self.names, file: config)
         var configuration = try collectorConfiguration(settings)
         let shares = try clusterShares(settings)
-        let makeStore = try storeFactory(settings, shares: shares?.shares.count ?? 1)
-        try setRules(&configuration, settings)
         let logger = try log.makeLogger("lockstep-collector", settings)
+        let makeStore = try storeFactory(settings, shares: shares?.shares.count ?? 1, logger: logger)
+        try setRules(&configuration, settings)
         let openStore: @Sendable () throws -> sending any SampleStore = {
             do { return try makeStore() } catch let error as StoreError {
                 guard let place = error.stream.flatMap(settings.place(ofStream:)) else { throw error }

@@ -24,7 +24,7 @@ struct ReadingTests {
         }
     }
 
-    @Test("a merge reads a window with more rows than one answer may have, and skips gaps")
+    @Test("a merge and a query read a window with more rows than one answer may have, and skip gaps")
     func longMerge() async throws {
         try await withClickHouse { server in
             let store = try Self.open(server)
@@ -38,8 +38,17 @@ struct ReadingTests {
                     if(number = 150000, toInt64(31556952000000), toInt64(number)), 0, 0, 0, bitShiftLeft(toUInt64(1), 63), 1
                 FROM numbers(150001)
                 """)
-            let times = try Self.times(ClickHouseReader(ClickHouseAddress(server.url())))
-            #expect(times == [-1_000_000_000_000] + Array(0..<150_000) + [31_556_952_000_000])
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let times: [Int64] = [-1_000_000_000_000] + Array(0..<150_000) + [31_556_952_000_000]
+            #expect(try Self.times(reader) == times)
+            var queried: [Int64] = []
+            try reader.query(
+                stream: .accelerometer, detail: .samples, group: nil, devices: [], from: nil, to: nil, limit: nil
+            ) { queried.append($0.time.microseconds) }
+            #expect(queried == times)
+            let select = SampleSelect(stream: .accelerometer, detail: .samples)
+            let id = DeviceRecord.id(of: Self.device)
+            #expect(try reader.client.rows(select.statement(of: id, 0...149_999, limit: 7)).count == 7)
         }
     }
 

@@ -2,6 +2,7 @@ import Glibc
 import LockstepModel
 import LockstepStore
 import LockstepTestSupport
+import Synchronization
 import Testing
 
 @testable import LockstepClickHouse
@@ -143,12 +144,71 @@ struct StoreTests {
         }
     }
 
+    @Test(
+        "old samples are deleted in pieces, and a partition that the server refuses to drop is skipped and reported once"
+    )
+    func refusedPartition() async throws {
+        try await withClickHouse(settings: "<max_partition_size_to_drop>100000</max_partition_size_to_drop>") {
+            server in
+            let now = Moment.now().wall.microseconds
+            let year: Int64 = 31_556_952_000_000
+            let large = (now - 2 * year) / SamplePartition.length * SamplePartition.length
+            let problems = TextLog()
+            var options = ClickHouseStore.Options()
+            options.survivesPowerLoss = false
+            options.sampleAge = year / 2
+            options.reportExpiryProblem = { problems.append($0) }
+            let store = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
+            #expect(!store.needsMaintenance)
+            try store.write(IngestGroup(batches: [received([now - year, now - 1000], seq: 1)]))
+            try await server.execute(
+                """
+                INSERT INTO received_accelerometer (device_id, t, x, y, z, _rank, _values_hash)
+                SELECT 1, \(large) + number, rand64(1), rand64(2), 0, 0, rand64(3) FROM numbers(20000)
+                """)
+            let select = "SELECT count(), min(t) FROM received_accelerometer"
+            #expect(try await server.execute(select) == ["20002\t\(large)"])
+            store.expiry?.lastSearch = nil
+            // A search, the partition that the server refuses, and the other one.
+            for _ in 0..<3 {
+                #expect(store.needsMaintenance)
+                #expect(try await server.execute(select) == ["20002\t\(large)"])
+                store.performMaintenance()
+            }
+            #expect(!store.needsMaintenance)
+            #expect(try await server.execute(select) == ["20001\t\(large)"])
+            #expect(problems.texts.count == 1 && problems.texts.first?.contains("received_accelerometer") == true)
+            store.expiry?.lastSearch = nil
+            while store.needsMaintenance { store.performMaintenance() }
+            #expect(problems.texts.count == 1)
+            // The store opens nevertheless.
+            _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
+            #expect(problems.texts.count == 2)
+            #expect(try await server.execute(select) == ["20001\t\(large)"])
+        }
+    }
+
     @Test("only partitions that end before the time are expired")
     func expiredPartitions() {
         let end = 651 * SamplePartition.length
         #expect(!SamplePartition.isExpired(650, at: end - 1))
         #expect(SamplePartition.isExpired(650, at: end))
         #expect(!SamplePartition.isExpired(600, at: end))
+    }
+
+    @Test("clocks that are years ahead do not make partitions expire that are close to the newest one")
+    func clockAhead() {
+        func expired(_ numbers: [Int64], after count: Int64, at now: Int64) -> [Int64] {
+            let partitions = numbers.map { SamplePartition(table: $0 % 2 == 0 ? "a" : "b", number: $0) }
+            return SamplePartition.expired(partitions, olderThan: count * SamplePartition.length, at: now)
+                .map(\.number)
+        }
+        let now = 700 * SamplePartition.length
+        #expect(expired([652, 600, 650, 649, 651], after: 2, at: now) == [649, 650])
+        #expect(expired([652, 600, 650, 649, 651], after: 2, at: 652 * SamplePartition.length) == [649])
+        // Samples in the future.
+        #expect(expired([649, .max / SamplePartition.length], after: 2, at: now) == [649])
+        #expect(expired([], after: 2, at: now) == [])
     }
 
     @Test("a declared stream is restored without its declaration, and a changed one is refused")
@@ -162,11 +222,38 @@ struct StoreTests {
                     declaring: "x/air", summary: "Air",
                     columns: [
                         try SensorStream.Column(
-                            declaring: "co2", kind: kind, unit: "ppm", isRequired: true, summary: "")
+                            declaring: "co2", kind: kind, unit: "ppm", isRequired: true, summary: ""),
+                        // These words have been names in statements.
+                        try SensorStream.Column(declaring: "bucket", kind: .real),
+                        try SensorStream.Column(declaring: "span_start", kind: .real),
                     ])
             }
-            _ = try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [stream(.real)]))
-            #expect(try ClickHouseReader(address).catalog().declared == [stream(.real)])
+            let air = try stream(.real)
+            let store = try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [air]))
+            let reader = try ClickHouseReader(address)
+            #expect(try reader.catalog().declared == [air])
+            var block = SampleBlock(stream: air)
+            for (time, value) in [(21, 5), (22, 7), (31, 9)] as [(Int64, Double)] {
+                block.append(time: Timestamp(microseconds: time), values: [value, value + 100, value + 200])
+            }
+            try store.write(
+                IngestGroup(batches: [
+                    ReceivedBatch(
+                        device: device, batch: Batch(position: nil, samples: block),
+                        receivedAt: Timestamp(microseconds: 1))
+                ]))
+            var averages: [[Double]] = []
+            try reader.query(
+                stream: air, detail: .averages(span: 10), group: nil, devices: [], from: nil, to: nil, limit: nil
+            ) { averages.append([Double($0.time.microseconds)] + $0.values) }
+            #expect(averages == [[20, 6, 106, 206, 2], [30, 9, 109, 209, 1]])
+            let query = EnvelopeQuery(
+                device: device, stream: air, from: Timestamp(microseconds: 20), to: Timestamp(microseconds: 40),
+                points: 2)
+            let buckets = try reader.envelope(query, cancellation: nil).buckets
+            #expect(buckets.map(\.start.microseconds) == [20, 30])
+            #expect(buckets.map { Array($0.values) } == [[5, 7, 105, 107, 205, 207], [9, 9, 109, 109, 209, 209]])
+            #expect(try reader.everyNth(query, cancellation: nil).samples.count == 2)
             let error = #expect(throws: StoreError.self) {
                 try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [stream(.integer)]))
             }
@@ -194,6 +281,20 @@ struct StoreTests {
             #expect(try read(.samples, from: 60_000_000) == Array(times[4...]))
             #expect(
                 try read(.averages(span: day)) == [-day, 0, 10 * day, 4000 * day])
+
+            // The partition of the last sample is dropped after the start of the query.
+            let border = 650 * SamplePartition.length
+            let (first, last) = (border - 30_000_000, border + 60_000_000)
+            try store.write(IngestGroup(batches: [received([first, last], seq: 2)]))
+            var found: [Int64] = []
+            try reader.query(
+                stream: .accelerometer, detail: .samples, group: nil, devices: [],
+                from: Timestamp(microseconds: first), to: Timestamp(microseconds: last + 1), limit: nil
+            ) { row in
+                found.append(row.time.microseconds)
+                try store.client.execute("ALTER TABLE received_accelerometer DROP PARTITION 650")
+            }
+            #expect(found == [first])
         }
     }
 
@@ -233,6 +334,15 @@ struct StoreTests {
             #expect(newer?.code == .schema)
         }
     }
+}
+
+/// Texts in the order in which they were reported.
+private final class TextLog: Sendable {
+    private let log = Mutex<[String]>([])
+
+    var texts: [String] { log.withLock { $0 } }
+
+    func append(_ text: String) { log.withLock { $0.append(text) } }
 }
 
 private let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "one"))

@@ -12,7 +12,7 @@ public final class TestClickHouse: Sendable {
     /// Whether the server is installed.
     public static var isInstalled: Bool { Programs.isInstalled("clickhouse-server") }
 
-    fileprivate init(folder: String) throws {
+    fileprivate init(folder: String, settings: String) throws {
         port = try freePort()
         configuration = folder + "/clickhouse.xml"
         let users = folder + "/users.xml"
@@ -28,6 +28,7 @@ public final class TestClickHouse: Sendable {
             <users_config>\(users)</users_config>
             <default_profile>default</default_profile>
             <default_database>default</default_database>
+            \(settings)
         </yandex>
         """.write(toFile: configuration, atomically: true, encoding: .utf8)
         try """
@@ -86,9 +87,12 @@ public final class TestClickHouse: Sendable {
 }
 
 /// Calls `body` with a running ClickHouse server, and stops it when `body` returns or throws.
-public func withClickHouse<Result>(_ body: (TestClickHouse) async throws -> Result) async throws -> Result {
+/// - Parameter settings: further elements of the server's configuration.
+public func withClickHouse<Result>(
+    settings: String = "", _ body: (TestClickHouse) async throws -> Result
+) async throws -> Result {
     try await withTemporaryFolder { folder in
-        let server = try TestClickHouse(folder: folder)
+        let server = try TestClickHouse(folder: folder, settings: settings)
         try await server.start()
         do {
             let result = try await body(server)

@@ -5,7 +5,7 @@ extension ClickHouseReader {
     /// The maximum number of devices in one statement.
     static let devicesOfStatement = 500
     /// The maximum number of rows of one stream in one answer. A window with more is read in parts.
-    private static let rowLimit = 100_000
+    static let rowLimit = 100_000
 
     public func timeRanges(
         of stream: SensorStream, devices: [DeviceAddress], from: Timestamp?, to: Timestamp?

@@ -43,14 +43,16 @@ extension ClickHouseReader {
         var window = QueryWindow(start: select.start(of: first), unit: select.span)
         while let span = window.next(before: last) {
             let part = max(span.lowerBound, times.lowerBound)...min(span.upperBound, times.upperBound - 1)
-            let read = try read(select.statement(of: id, part), select, each)
+            let read = try read(select.statement(of: id, part, limit: Self.rowLimit), select, each)
             guard read.goesOn else { return }
             window.record(rows: read.samples)
-            if read.rows == 0 {
-                // Skip a gap of any length.
-                let rest = span.upperBound..<times.upperBound
-                guard let next = try client.rows(select.range(of: id, rest)).first, next[2] != "0",
-                    let time = next[0].flatMap({ Int64($0) })
+            if select.detail == .samples, read.rows == Self.rowLimit, let time = read.last, time < part.upperBound {
+                window.resume(at: time + 1)
+            } else if read.rows == 0 {
+                // Skip a gap of any length. The last samples may have been deleted meanwhile.
+                guard part.upperBound < last,
+                    let next = try client.rows(select.range(of: id, part.upperBound + 1..<times.upperBound)).first,
+                    next[2] != "0", let time = next[0].flatMap({ Int64($0) })
                 else { return }
                 window.skip(to: select.start(of: time))
             }
@@ -59,16 +61,18 @@ extension ClickHouseReader {
 
     private func read(
         _ statement: String, _ select: SampleSelect, _ each: (Int64, [Double]) throws -> Bool
-    ) throws -> (rows: Int, samples: Int, goesOn: Bool) {
+    ) throws -> (rows: Int, samples: Int, last: Int64?, goesOn: Bool) {
         var reader = RowBinaryReader(try client.binary(statement))
         var (count, samples) = (0, 0)
+        var last: Int64?
         while !reader.isAtEnd {
             let row: (time: Int64, values: [Double])
             do { row = try select.row(from: &reader) } catch { throw truncated }
             count += 1
+            last = row.time
             samples += select.samples(in: row.values)
-            guard try each(row.time, row.values) else { return (count, samples, false) }
+            guard try each(row.time, row.values) else { return (count, samples, last, false) }
         }
-        return (count, samples, true)
+        return (count, samples, last, true)
     }
 }

@@ -24,15 +24,16 @@ struct EnvelopeSelect {
         device = DeviceRecord.id(of: query.device)
     }
 
-    /// The expression for the number of a sample's bucket.
+    /// The expression for the number of a sample's bucket. Its alias starts with an underscore, which the names
+    /// of columns do not.
     private var bucket: String { "intDiv(t - toInt64(\(query.times.lowerBound)), toInt64(\(query.width)))" }
 
     /// The statement for the buckets with rows, and the number of rows in each. It does not sort the rows.
     var rowCounts: String {
         """
-        SELECT \(bucket) AS bucket, toInt64(count()) FROM \(query.stream.receivedTable)
+        SELECT \(bucket) AS _bucket, toInt64(count()) FROM \(query.stream.receivedTable)
         WHERE device_id = \(device) AND t >= \(query.times.lowerBound) AND t < \(query.times.upperBound)
-        GROUP BY bucket ORDER BY bucket
+        GROUP BY _bucket ORDER BY _bucket
         """
     }
 
@@ -42,8 +43,8 @@ struct EnvelopeSelect {
             ["min", "max"].map { "CAST(\($0)(\(column.name)) AS Nullable(Float64))" }
         }
         return """
-            SELECT \(([bucket + " AS bucket", "toInt64(count())"] + values).joined(separator: ", "))
-            FROM (\(samples.samples(of: device, times))) GROUP BY bucket ORDER BY bucket
+            SELECT \(([bucket + " AS _bucket", "toInt64(count())"] + values).joined(separator: ", "))
+            FROM (\(samples.samples(of: device, times))) GROUP BY _bucket ORDER BY _bucket
             """
     }
 

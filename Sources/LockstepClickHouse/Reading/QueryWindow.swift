@@ -1,7 +1,7 @@
 /// The time windows in which a query reads. Their length follows the number of rows found.
 struct QueryWindow {
     /// The numbers of rows for which the length of a window stays as it is.
-    private static let goodRows = 10_000...100_000
+    private static let goodRows = 10_000..<ClickHouseReader.rowLimit
     /// The longest window, in µs.
     private static let maxLength: Int64 = 1 << 50
 
@@ -37,6 +37,6 @@ struct QueryWindow {
     /// Adapts the length to the number of rows of the last window.
     mutating func record(rows: Int) {
         if rows < Self.goodRows.lowerBound { length = min(length * 4, Self.maxLength) }
-        if rows > Self.goodRows.upperBound { length = max(length / 4, 1_000_000) }
+        if rows >= Self.goodRows.upperBound { length = max(length / 4, 1_000_000) }
     }
 }

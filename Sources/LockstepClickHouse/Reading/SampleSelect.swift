@@ -22,12 +22,14 @@ struct SampleSelect {
     }
 
     /// Returns the statement for the rows of a device in a range of times.
-    func statement(of device: Int64, _ times: ClosedRange<Int64>) -> String {
-        guard case .averages(let span) = detail else { return samples(of: device, times) }
+    /// - Parameter limit: the maximum number of rows, except for averages.
+    func statement(of device: Int64, _ times: ClosedRange<Int64>, limit: Int) -> String {
+        guard case .averages(let span) = detail else { return samples(of: device, times) + " LIMIT \(limit)" }
+        // Unlike this alias, the names of columns do not start with an underscore.
         let values = stream.columns.compactMap(\.aggregateSQL) + ["toInt64(count())"]
         return """
-            SELECT t - ((t % toInt64(\(span)) + \(span)) % toInt64(\(span))) AS span_start, \(values.joined(separator: ", "))
-            FROM (\(samples(of: device, times))) GROUP BY span_start ORDER BY span_start
+            SELECT t - ((t % toInt64(\(span)) + \(span)) % toInt64(\(span))) AS _span_start, \(values.joined(separator: ", "))
+            FROM (\(samples(of: device, times))) GROUP BY _span_start ORDER BY _span_start
             """
     }
 

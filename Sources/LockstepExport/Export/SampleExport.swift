@@ -139,8 +139,8 @@ public struct SampleExport: Sendable {
                     guard rows == rowsOfFirstPass else {
                         throw StoreError(
                             .other,
-                            "the samples of \(set[0]) changed during the export, because the clock of the collector was set "
-                                + "back: try again, or end the time range before the present")
+                            "the samples of \(set[0]) changed during the export: try again, or end the time range "
+                                + "before the present")
                     }
                 } while writer.endPass(into: &output)
             }
