@@ -73,8 +73,9 @@ def device_shows_every_card(system, browser):
 
 
 def plots_show_the_past(system, browser):
-    samples = "/api/v1/devices/lab/left/streams/motion/accelerometer"
-    system.wait(lambda: len((system.get(samples) or {}).get("rows", [])) > 100, "samples are stored", 60)
+    # The plot of a fixed range does not grow: a curve of a few seconds in five minutes is too short to be recognised.
+    seconds = "/api/v1/devices/lab/left/streams/motion/accelerometer?every=1s"
+    system.wait(lambda: len((system.get(seconds) or {}).get("rows", [])) >= 20, "samples of 20 s are stored", 120)
     page = browser.page(height=1700)
     open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.chart').length === 2")
     page.evaluate("[...document.querySelectorAll('#plots [role=radio]')].find((button) => button.textContent === '5 min').click()")
