@@ -50,6 +50,15 @@ public struct ClockMap: Sendable {
             gaps.max() ?? 0, from.map { max(first - $0, $0 - last) } ?? 0, to.map { max(first - $0, $0 - last) } ?? 0)
     }
 
+    /// The times of the device, in order, at which another segment may become the nearest one. From one to the next,
+    /// conversions do not decrease.
+    public var turns: [Timestamp] {
+        let ends = segments.compactMap(\.first?.time) + segments.compactMap(\.last?.time).map { $0 + 1 }
+        let times = ends.sorted()
+        // Between two segments, the nearer one is used.
+        return (times + zip(times, times.dropFirst()).map { $0 + ($1 - $0 + 1) / 2 }).sorted()
+    }
+
     /// Converts a time of the device.
     public func convert(_ time: Timestamp) -> Conversion {
         // The segments with the time, and the nearest ones before and after it.

@@ -49,6 +49,19 @@ struct ClockMapTests {
         #expect(map.convert(time(-50)).bound <= 11 && map.convert(time(2050)).bound <= 11)
     }
 
+    @Test("conversions only decrease at turns")
+    func turns() throws {
+        let map = try #require(
+            ClockMap([
+                point(0, segment: 0, offset: 0), point(100, segment: 0, offset: 0),
+                point(1001, segment: 1001, offset: 500), point(2000, segment: 1001, offset: 500),
+                point(1500, segment: 1500, offset: 900), point(2500, segment: 1500, offset: 900),
+            ]))
+        let decreases = (-100..<3000).filter { map.convert(time($0)).time < map.convert(time($0 - 1)).time }
+        #expect(decreases == [551, 1500, 2001])
+        #expect(Set(decreases.map(time)).isSubset(of: map.turns) && map.turns == map.turns.sorted())
+    }
+
     @Test(
         "between two segments the bound covers both, because the step may have been at any time",
         arguments: [-700, 0, 700])

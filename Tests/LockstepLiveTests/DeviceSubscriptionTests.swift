@@ -82,6 +82,23 @@ struct DeviceSubscriptionTests {
         #expect(try waiting(subscription) == [(0..<8).map { "d\($0)" }])
     }
 
+    @Test("nothing is encoded for a subscriber that is refused")
+    func refused() throws {
+        let picture = LivePicture(root: .standard, limits: LiveLimits(subscribers: 2))
+        picture.handle(.state(transition(.active), of: device("a")), at: 0)
+        let other = try picture.subscribeToDevices(group: GroupID(unchecked: "x"), at: moment(0))
+        let last = try picture.subscribeToStates()
+        #expect(throws: SubscriptionError.tooManySubscribers(limit: 2)) {
+            try picture.subscribeToDevices(at: moment(0))
+        }
+        last.cancel()
+        picture.handle(.state(transition(.active), of: device("b")), at: 0.1)
+        // An event that was encoded for the refused subscriber would be used again.
+        let subscription = try picture.subscribeToDevices(at: moment(0.2))
+        #expect(try waiting(subscription) == [["a", "b"]])
+        #expect(try waiting(other) == [[]])
+    }
+
     @Test("10,000 devices are encoded once for all subscribers")
     func manyDevices() throws {
         for index in 0..<10_000 { picture.handle(.state(transition(.active), of: device("d\(index)")), at: 0) }

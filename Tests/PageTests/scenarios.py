@@ -73,16 +73,19 @@ def device_shows_every_card(system, browser):
 
 
 def plots_show_the_past(system, browser):
+    # The plot of a fixed range does not grow: a curve of a few seconds in five minutes is too short to be recognised.
+    seconds = "/api/v1/devices/lab/left/streams/motion/accelerometer?every=1s"
+    system.wait(lambda: len((system.get(seconds) or {}).get("rows", [])) >= 20, "samples of 20 s are stored", 120)
     page = browser.page(height=1700)
     open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.chart').length === 2")
     page.evaluate("[...document.querySelectorAll('#plots [role=radio]')].find((button) => button.textContent === '5 min').click()")
-    page.expect("!document.querySelector('.chart[data-loading]') && document.querySelector('.chart-note').hidden", 20, "loaded samples")
+    page.expect("!document.querySelector('.chart[data-loading]') && document.querySelector('.chart-note').hidden", 60, "loaded samples")
     painted = """(() => { const canvas = document.querySelector('.chart-canvas'); const c = canvas.getContext('2d');
         const { data } = c.getImageData(60, 0, canvas.width - 60, canvas.height - 24); let coloured = 0;
         for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 60 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 60) coloured += 1;
         return coloured; })()"""
-    page.expect("performance.getEntriesByType('resource').some(({ name, responseEnd }) => responseEnd > 0 && /accelerometer.*points=/.test(name))", 20, "a request for minima and maxima")
-    page.expect(f"{painted} > 100", 20, "a curve")
+    page.expect("performance.getEntriesByType('resource').some(({ name, responseEnd }) => responseEnd > 0 && /accelerometer.*points=/.test(name))", 60, "a request for minima and maxima")
+    page.expect(f"{painted} > 100", 60, "a curve")
     # The system is younger than five minutes: the time before it is a gap.
     page.expect("""(() => { const canvas = document.querySelector('.chart-canvas');
         const { data } = canvas.getContext('2d').getImageData(60, 0, canvas.width - 60, canvas.height - 24);
@@ -98,7 +101,7 @@ def plots_show_the_past(system, browser):
     toggle = "[...document.querySelectorAll('.plot-tools .button')].find((button) => button.textContent === 'Collector time').click()"
     page.evaluate(toggle)
     page.expect("/^± [0-9.]+ ms$/.test(document.querySelector('.chart-bound').textContent)", what="the bound of the collector's time")
-    page.expect(f"{painted} > 100", 20, "a curve on the collector's time")
+    page.expect(f"{painted} > 100", 60, "a curve on the collector's time")
     page.evaluate(toggle)
     page.expect("document.querySelector('.chart-bound').textContent === ''")
     page.evaluate("document.querySelector('.chart-canvas').focus()")

@@ -65,6 +65,37 @@ public struct CollectorTime: Sendable {
         ranges[device] ?? (from, to)
     }
 
+    /// Returns the shortest time range on the device's time line that contains all rows of the range. Its first time is
+    /// in the range.
+    /// - Returns: nil if the device has no estimates, the range has no limits, or no time of the device is in it.
+    public func exactDeviceRange(of device: DeviceAddress) -> Range<Timestamp>? {
+        guard let map = maps[device], let from, let to, case (let start?, let end?) = deviceRange(of: device),
+            start < end
+        else { return nil }
+        func time(_ time: Timestamp) -> Timestamp { map.convert(time).time }
+        // Within each piece, conversions increase. Where the clock was set, they may decrease.
+        let limits = [start] + map.turns.filter { start < $0 && $0 < end } + [end]
+        let pieces = zip(limits, limits.dropFirst())
+        let first = pieces.lazy.map { Self.first(from: $0, to: $1) { time($0) >= from } }
+        let last = pieces.reversed().lazy.map { ($0, Self.first(from: $0, to: $1) { time($0) >= to }) }
+        guard let lower = zip(pieces, first).first(where: { $1 < $0.1 })?.1,
+            let upper = last.first(where: { $0 < $1 })?.1,
+            lower < upper
+        else { return nil }
+        return lower..<upper
+    }
+
+    /// Returns the first time for which a condition is true, or `end` if there is none. It must remain true after that.
+    private static func first(from start: Timestamp, to end: Timestamp, where isTrue: (Timestamp) -> Bool) -> Timestamp
+    {
+        var (lower, upper) = (start, end)
+        while lower < upper {
+            let middle = lower + (upper - lower) / 2
+            if isTrue(middle) { upper = middle } else { lower = middle + 1 }
+        }
+        return lower
+    }
+
     private static func deviceRange(
         _ map: ClockMap, from: Timestamp?, to: Timestamp?
     ) -> (from: Timestamp?, to: Timestamp?) {
@@ -88,9 +119,11 @@ public struct CollectorTime: Sendable {
     ///   - stream: the index of the stream.
     ///   - columns: the columns of the row.
     ///   - appendsBound: whether the bound is appended to the values.
+    ///   - length: the length of the span that begins at the row, in µs. A span that begins before the time range and ends
+    ///     in it is moved to the start of the range.
     /// - Returns: nil if the row is outside the time range.
     public mutating func convert(
-        _ row: SampleRow, stream: Int = 0, columns: [SensorStream.Column], appendsBound: Bool = true
+        _ row: SampleRow, stream: Int = 0, columns: [SensorStream.Column], appendsBound: Bool = true, length: Int64 = 1
     ) -> SampleRow? {
         var values = row.values
         var time = row.time
@@ -104,7 +137,10 @@ public struct CollectorTime: Sendable {
                 values[index] = Double(map.convert(Timestamp(microseconds: value)).time.microseconds)
             }
         }
-        if let from, time < from { return nil }
+        if let from, time < from {
+            guard from - time < length else { return nil }
+            time = from
+        }
         if let to, time >= to { return nil }
         if appendsBound { values.append(bound) }
         return SampleRow(device: row.device, time: time, values: values)

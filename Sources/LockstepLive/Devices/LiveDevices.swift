@@ -25,8 +25,8 @@ public struct LiveDevices: Sendable {
     /// The last health report of each gateway, by `group/id`.
     public internal(set) var gateways: [String: GatewayHealth] = [:]
 
-    /// The topic prefix and the streams.
-    let root: TopicRoot
+    /// The topic prefix and the streams, which may be replaced: routes of unknown streams are not kept.
+    var root: TopicRoot
     let limits: LiveLimits
     let options: Options
     var positions: [DeviceAddress: Int] = [:]

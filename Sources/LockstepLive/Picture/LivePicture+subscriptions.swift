@@ -70,12 +70,16 @@ extension LivePicture {
         group: GroupID? = nil, every interval: Int64 = 1_000_000, at moment: Moment = .now()
     ) throws(SubscriptionError) -> LiveSubscription {
         let interval = max(1_000_000, interval)
-        let snapshot = snapshots.snapshot(of: group, at: moment) { read { copy $0 } }
+        // Before the snapshot, so that a subscription that is refused costs nothing.
         let subscriber = try state.withLock { state throws(SubscriptionError) in
-            let subscriber = try state.addSubscriber(limits, .unlimited)
-            // What changes meanwhile is part of the next event.
+            try state.addSubscriber(limits, .unlimited)
+        }
+        let snapshot = snapshots.snapshot(of: group, at: moment) { read { copy $0 } }
+        state.withLock { state in
+            // The picture may have been closed meanwhile.
+            guard state.subscribers[subscriber.id] != nil else { return }
+            // What has changed since the snapshot is part of the next event.
             state.fleet.add(subscriber, group: group, interval: interval, revision: snapshot.revision, at: moment)
-            return subscriber
         }
         subscriber.open([snapshot.event])
         return subscription(subscriber)

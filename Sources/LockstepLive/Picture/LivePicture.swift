@@ -52,6 +52,9 @@ public final class LivePicture: Sendable {
         state.withLock { body($0.devices) }
     }
 
+    /// Replaces the streams that are known. Samples of a stream that becomes known are shown from then on.
+    public func use(_ streams: StreamCatalog) { state.withLock { $0.devices.root.streams = streams } }
+
     /// Adds what a store knows, and replaces counters that were added before. It may be called again at any time.
     public func seed(_ seeds: [DeviceSeed]) {
         state.withLock { state in

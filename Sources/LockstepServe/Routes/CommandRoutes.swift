@@ -9,14 +9,14 @@ import Logging
 /// Commands to devices.
 struct CommandRoutes {
     let feed: LiveFeed
-    let catalog: StreamCatalog
+    let knownStreams: KnownStreams
     let logger: Logger
 
     func add(to routes: inout RouteTable<APIHandler>) {
         routes.add(Route("POST", "/api/v1/devices/{group}/{device}/commands", right: .operate)) { call in
             let address = try call.device()
             let body = try await call.jsonBody()
-            let request = try Self.request(body, catalog)
+            let request = try Self.request(body, knownStreams.catalog)
             guard feed.picture.read({ $0[address] != nil }) else { throw Problem.unknown(address) }
             logger.info(
                 "command sent", metadata: ["device": "\(address)", "action": "\(Self.name(of: request.action))"])

@@ -12,7 +12,7 @@ import NIOCore
 struct HistoryRoutes {
     let store: StorePool
     let picture: LivePicture
-    let catalog: StreamCatalog
+    let knownStreams: KnownStreams
 
     func add(to routes: inout RouteTable<APIHandler>) {
         routes.add(
@@ -21,15 +21,26 @@ struct HistoryRoutes {
                 parameters: StreamQuery.parameters)
         ) { call in
             let address = try call.device()
-            let name = call.path["stream"] ?? ""
-            guard let stream = catalog.stream(named: name) else {
-                throw Problem.notFound(catalog.unknownStreamMessage(for: name))
-            }
+            let stream = try await stream(named: call.path["stream"] ?? "")
             let query = try StreamQuery(
                 device: address, stream: stream, call.query, call.limits, now: Moment.now().wall)
             try await checkExists(address)
             return try await respond(query, call)
         }
+    }
+
+    /// Returns the stream with a name.
+    func stream(named name: String) async throws -> SensorStream {
+        if let known = knownStreams.catalog.stream(named: name) { return known }
+        // The store may have been opened, or the stream declared, a moment ago.
+        if store.hasStore, name.hasPrefix(SensorStream.declaredPrefix) {
+            knownStreams.use(stored: try await store.read { reader, _ in try reader.catalog() })
+        }
+        let catalog = knownStreams.catalog
+        guard let stream = catalog.stream(named: name) else {
+            throw Problem.notFound(catalog.unknownStreamMessage(for: name))
+        }
+        return stream
     }
 
     /// Throws if neither the broker nor the store knows the device.

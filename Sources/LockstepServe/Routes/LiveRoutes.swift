@@ -8,7 +8,7 @@ import LockstepStore
 /// The present devices, and streams of events.
 struct LiveRoutes {
     let picture: LivePicture
-    let catalog: StreamCatalog
+    let knownStreams: KnownStreams
     let streams: EventStreamCounters
     let addresses: AddressCounter
 
@@ -80,6 +80,7 @@ struct LiveRoutes {
             throw .badRequest("at most 1000 devices can be named: use device=*")
         }
         var selected: Set<SensorStream>? = query.all("stream").isEmpty ? nil : []
+        let catalog = knownStreams.catalog
         for name in query.all("stream") {
             guard let stream = catalog.stream(named: name) else {
                 throw .badRequest("stream: \(catalog.unknownStreamMessage(for: name))")

@@ -138,13 +138,13 @@ struct StreamQuery: Hashable, Sendable {
         return EnvelopeQuery(device: device, stream: stream, from: from, to: to, points: points)
     }
 
-    /// Returns the query of an envelope or of thinned samples for a longer range on the device's time line, which contains
-    /// the range on the collector's clock. The buckets have about the same length.
-    func envelopeOfLongerRange(from: Timestamp, to: Timestamp) -> EnvelopeQuery {
+    /// Returns the query of an envelope or of thinned samples for a range on the device's time line, which contains the
+    /// range on the collector's clock. If it is much longer, the buckets have about the same length.
+    func envelopeOfOtherRange(from: Timestamp, to: Timestamp) -> EnvelopeQuery {
         var query = envelope
         let ratio = Double(to - from) / Double(max(1, query.to - query.from))
         // Where a clock was stepped far, the ranges differ much: the memory of the answer stays bounded.
-        query.points = Int((Double(query.points) * min(4, max(1, ratio))).rounded(.up))
+        query.points = Int((Double(query.points) * min(4, max(1, ratio))).rounded())
         (query.from, query.to) = (from, to)
         return query
     }

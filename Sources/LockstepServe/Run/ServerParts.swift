@@ -14,7 +14,7 @@ struct ServerParts: Sendable {
     let feed: LiveFeed
     let connections: OpenConnections
     let streams = EventStreamCounters()
-    let catalog: StreamCatalog
+    let knownStreams: KnownStreams
 
     init(_ configuration: ServeConfiguration, logger: Logger) {
         self.configuration = configuration
@@ -22,32 +22,25 @@ struct ServerParts: Sendable {
         store = StorePool(
             configuration.store, threads: configuration.limits.storeThreads,
             maximumWaiting: configuration.limits.waitingReads)
-        catalog = Self.catalog(configuration)
-        var root = configuration.root
-        root.streams = catalog
         var feedConfiguration = FeedConfiguration(
-            broker: configuration.broker, clientID: "lockstep-serve-\(Epoch.random())", root: root)
+            broker: configuration.broker, clientID: "lockstep-serve-\(Epoch.random())", root: configuration.root)
         feedConfiguration.tls = configuration.brokerTLS
         feedConfiguration.mqttVersion = configuration.mqttVersion
         feedConfiguration.keepAlive = configuration.keepAlive
         feedConfiguration.limits.subscribers = configuration.limits.eventStreams
         feed = LiveFeed(feedConfiguration, logger: logger)
+        knownStreams = KnownStreams(configuration.root.streams, picture: feed.picture)
+        // A file answers at once, unlike a server. The seeder reports failures, and asks again.
+        if case .sqlite(let path)? = configuration.store, let stored = try? StoreReader(path: path).catalog() {
+            knownStreams.use(stored: stored)
+        }
         connections = OpenConnections(maximum: configuration.limits.http.connections)
     }
 
-    /// Returns the streams of the settings and of the store. The settings take precedence.
-    private static func catalog(_ configuration: ServeConfiguration) -> StreamCatalog {
-        let declared = configuration.root.streams.declared
-        guard let stored = try? configuration.store?.reader().catalog().declared else {
-            return configuration.root.streams
-        }
-        let others = stored.filter { stream in !declared.contains { $0.name == stream.name || $0.table == stream.table }
-        }
-        return (try? StreamCatalog(declared: declared + others)) ?? configuration.root.streams
-    }
-
     /// Adds what the store knows to the live picture.
-    var seeder: StoreSeeder { StoreSeeder(store: store, picture: feed.picture, logger: logger) }
+    var seeder: StoreSeeder {
+        StoreSeeder(store: store, picture: feed.picture, knownStreams: knownStreams, logger: logger)
+    }
 
     /// The state of broker and store.
     var status: SystemStatus {
@@ -86,16 +79,16 @@ struct ServerParts: Sendable {
             configuration: configuration, feed: feed, store: store, connections: connections, streams: streams
         ).add(to: &routes)
         let live = LiveRoutes(
-            picture: feed.picture, catalog: catalog, streams: streams,
+            picture: feed.picture, knownStreams: knownStreams, streams: streams,
             addresses: AddressCounter(maximum: configuration.limits.eventStreamsOfAddress))
         live.add(to: &routes)
         EventRoutes(
             feed: feed, store: store, hasStore: configuration.store != nil, live: live, logger: logger
         ).add(to: &routes)
-        let history = HistoryRoutes(store: store, picture: feed.picture, catalog: catalog)
+        let history = HistoryRoutes(store: store, picture: feed.picture, knownStreams: knownStreams)
         DeviceHistoryRoutes(history: history).add(to: &routes)
         history.add(to: &routes)
-        CommandRoutes(feed: feed, catalog: catalog, logger: logger).add(to: &routes)
+        CommandRoutes(feed: feed, knownStreams: knownStreams, logger: logger).add(to: &routes)
         StaticFiles(page: configuration.pageFolder, leaflet: configuration.leafletFolder).add(to: &routes)
         return routes
     }

@@ -39,7 +39,8 @@ struct RowPages: Sendable {
         var page = Page()
         var output = OutputBuffer()
         func write(
-            _ time: Timestamp, _ values: [Double], columns: [SensorStream.Column]? = nil, first: [Double] = []
+            _ time: Timestamp, _ values: [Double], columns: [SensorStream.Column]? = nil, first: [Double] = [],
+            length: Int64 = 1
         ) {
             guard page.rows < limit else {
                 let isInRange = clock.map { $0.time(time, of: query.device) < query.to } ?? true
@@ -48,7 +49,8 @@ struct RowPages: Sendable {
             }
             var row = SampleRow(device: query.device, time: time, values: values)
             if clock != nil {
-                guard let converted = clock?.convert(row, columns: columns ?? query.columns) else { return }
+                guard let converted = clock?.convert(row, columns: columns ?? query.columns, length: length)
+                else { return }
                 row = converted
             }
             if !first.isEmpty { row = SampleRow(device: row.device, time: row.time, values: first + row.values) }
@@ -79,7 +81,9 @@ struct RowPages: Sendable {
             // Each column has two values.
             let columns = envelope.columns.flatMap { [$0, $0] }
             for bucket in try reader.envelope(envelope, cancellation: cancellation).buckets {
-                write(bucket.start, Array(bucket.values), columns: columns, first: [Double(bucket.samples)])
+                write(
+                    bucket.start, Array(bucket.values), columns: columns, first: [Double(bucket.samples)],
+                    length: envelope.width)
             }
         case .thinned:
             for sample in try reader.everyNth(deviceEnvelope(clock), cancellation: cancellation).samples {
@@ -92,9 +96,12 @@ struct RowPages: Sendable {
 
     /// Returns the query of an envelope or of thinned samples on the device's time line.
     private func deviceEnvelope(_ clock: CollectorTime?) -> EnvelopeQuery {
-        guard let range = clock?.deviceRange(of: query.device), let from = range.from, let to = range.to else {
-            return query.envelope
+        guard let clock else { return query.envelope }
+        // Exactly the rows of the range, because a bucket cannot be divided afterwards.
+        if let range = clock.exactDeviceRange(of: query.device) {
+            return query.envelopeOfOtherRange(from: range.lowerBound, to: range.upperBound)
         }
-        return query.envelopeOfLongerRange(from: from, to: to)
+        let range = clock.deviceRange(of: query.device)
+        return query.envelopeOfOtherRange(from: range.from ?? query.from, to: range.to ?? query.to)
     }
 }

@@ -55,6 +55,9 @@ final class StorePool: Sendable {
         for _ in 0..<threads { signal.signal() }
     }
 
+    /// Whether a store is configured.
+    var hasStore: Bool { address != nil }
+
     /// The reason why the store cannot be read, or nil if the last read succeeded.
     var problem: String? { address == nil ? Self.missing : state.withLock { $0.problem } }
 

@@ -5,10 +5,11 @@ import LockstepStore
 import LockstepWire
 import Logging
 
-/// Adds what the store knows about devices to the live picture, at the start and every few seconds.
+/// Adds what the store knows about streams and devices to the live picture, at the start and every few seconds.
 struct StoreSeeder {
     let store: StorePool
     let picture: LivePicture
+    let knownStreams: KnownStreams
     let logger: Logger
     /// The time between two reads of the counters.
     var interval = Duration.seconds(5)
@@ -21,9 +22,14 @@ struct StoreSeeder {
         while !Task.isCancelled {
             do {
                 let isFirst = !isOpen
-                let seeds = try await store.read { reader, cancellation in
-                    isFirst ? try Self.seeds(reader, cancellation) : try Self.counters(reader)
+                let (catalog, seeds) = try await store.read { reader, cancellation in
+                    let catalog = try reader.catalog()
+                    return (
+                        catalog, isFirst ? try Self.seeds(reader, catalog, cancellation) : try Self.counters(reader)
+                    )
                 }
+                // Also later, because a collector may start with further streams.
+                knownStreams.use(stored: catalog)
                 picture.seed(seeds)
                 // Also events that no message reports, because their rules have no way out by MQTT.
                 let events = try await store.read { reader, cancellation in
@@ -49,9 +55,10 @@ struct StoreSeeder {
     }
 
     /// Returns what the store knows about all devices.
-    private static func seeds(_ reader: any StoreReading, _ cancellation: QueryCancellation) throws -> [DeviceSeed] {
-        let catalog = try reader.catalog()
-        return try reader.overviews(cancellation: cancellation).map { overview in
+    private static func seeds(
+        _ reader: any StoreReading, _ catalog: StreamCatalog, _ cancellation: QueryCancellation
+    ) throws -> [DeviceSeed] {
+        try reader.overviews(cancellation: cancellation).map { overview in
             var seed = seed(overview.summary)
             seed.transition = overview.transition
             seed.newest =

@@ -54,10 +54,10 @@ struct StreamQueryTests {
     @Test("on the collector's clock, the buckets of an envelope have about the wanted length, and are not too many")
     func buckets() throws {
         let query = try query("from=0&to=1000000&points=100&time=collector")
-        let near = query.envelopeOfLongerRange(
+        let near = query.envelopeOfOtherRange(
             from: Timestamp(microseconds: 500_000), to: Timestamp(microseconds: 2_000_000))
         #expect(near.points == 150 && near.width == 10_000)
-        let far = query.envelopeOfLongerRange(
+        let far = query.envelopeOfOtherRange(
             from: Timestamp(microseconds: 0), to: Timestamp(microseconds: 86_400_000_000))
         #expect(far.points == 400)
     }

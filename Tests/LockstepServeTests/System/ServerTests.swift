@@ -35,7 +35,7 @@ struct ServerTests {
             let plot = try await server.get("\(path)?points=50&to=\(newest + 1_000_000)&time=collector").json
             #expect((plot["columns"] as? [String]) == ["x", "y", "z", "bound_us"] && plot["step"] is NSNumber)
             #expect((plot["rows"] as? [[NSNumber]])?.first?.count == 9, "\(plot)")
-            let one = try await server.get("\(path)?points=50&time=collector&limit=1").json
+            let one = try await server.get("\(path)?points=20000&time=collector&limit=1").json
             #expect((one["rows"] as? [[NSNumber]])?.count == 1 && one["next"] is NSNumber)
             let envelope = try await server.get("\(path)?points=1").json
             #expect(envelope["kind"] as? String == "envelope" && (envelope["rows"] as? [[Any]])?.first?.count == 8)

@@ -7,6 +7,7 @@ import { qrCode } from "../../../Sources/LockstepGateway/Page/assets/pure/qr.js"
 import { Rate } from "../../../Sources/LockstepGateway/Page/assets/pure/rate.js";
 import { isObstacle, outcome, refusalText } from "../../../Sources/LockstepGateway/Page/assets/pure/reply.js";
 import { statusOf } from "../../../Sources/LockstepGateway/Page/assets/pure/texts.js";
+import { Queue } from "../../../Sources/LockstepGateway/Page/assets/queue.js";
 import { sharedAddress } from "../../../Sources/LockstepGateway/Page/assets/share.js";
 import { gravityOf } from "../../../Sources/LockstepServe/Page/assets/pure/quaternion.js";
 import { check, equal, near, test } from "./harness.js";
@@ -181,4 +182,20 @@ test("the address for another phone has the name of the device only if it was ch
     equal(sharedAddress("https://g", values, false), "https://g/join#group=phones&token=a%2Bb");
     equal(settingsOf(sharedAddress("https://g", values, true).split("/join")[1]), { device: "my-phone", group: "phones", token: "a+b" });
     equal(sharedAddress("https://g", { device: "", group: "", token: "" }, true), "https://g/join");
+});
+
+test("a batch that was read from a database that has been replaced is not removed from the new one", () => {
+    const database = () => {
+        const changes = [];
+        const store = (name) => ({ add: () => changes.push(`add to ${name}`), delete: (key) => changes.push(`delete ${key}`) });
+        return { changes, transaction: () => ({ objectStore: store }) };
+    };
+    const [old, present] = [database(), database()];
+    const queue = new Queue(present);
+    queue.remove({ key: 1, batch: {}, database: old });
+    queue.refuse({ key: 1, batch: {}, database: old }, "why");
+    equal([old.changes, present.changes], [[], []]);
+    queue.remove({ key: 2, batch: {}, database: present });
+    queue.refuse({ key: 3, batch: {}, database: present }, "why");
+    equal(present.changes, ["delete 2", "add to refused", "delete 3"]);
 });

@@ -39,6 +39,12 @@ const REOPEN_DELAY = 2000;
 
 /** @typedef {{group: string, device: string, epoch: string, seq: number, made: number, state: string, reason?: string, streams: {stream: string, samples: any[][]}[]}} Batch */
 
+/**
+ * The oldest batch, its key and its database. A database that was deleted and opened again may have the same key for another
+ * batch, which was not sent yet.
+ * @typedef {{key: IDBValidKey, batch: Batch, database: IDBDatabase}} Head
+ */
+
 /** Sends `outdated` if a newer page has changed the database, so that this one has to be reloaded. */
 export class Queue extends EventTarget {
     #database;
@@ -78,25 +84,28 @@ export class Queue extends EventTarget {
         return done;
     }
 
-    /** The oldest batch and its key, or null. @returns {Promise<{key: IDBValidKey, batch: Batch}|null>} */
+    /** The oldest batch, or null. @returns {Promise<Head|null>} */
     async first() {
-        const cursor = await result(this.#database.transaction("batches").objectStore("batches").openCursor());
-        return cursor && { key: cursor.key, batch: cursor.value };
+        const database = this.#database;
+        const cursor = await result(database.transaction("batches").objectStore("batches").openCursor());
+        return cursor && { key: cursor.key, batch: cursor.value, database };
     }
 
-    /** @param {IDBValidKey} key */
-    remove(key) {
-        const transaction = this.#database.transaction("batches", "readwrite", { durability: "strict" });
+    /** Removes a batch that is stored, unless the database was opened again since. @param {Head} head */
+    async remove({ key, database }) {
+        if (database !== this.#database) return;
+        const transaction = database.transaction("batches", "readwrite", { durability: "strict" });
         transaction.objectStore("batches").delete(key);
-        return completion(transaction);
+        await completion(transaction);
     }
 
-    /** Moves a batch out of the way that the gateway will never store. */
-    refuse(key, batch, detail) {
-        const transaction = this.#database.transaction(["batches", "refused"], "readwrite", { durability: "strict" });
+    /** Moves a batch out of the way that the gateway will never store, unless the database was opened again since. @param {Head} head @param {string} detail */
+    async refuse({ key, batch, database }, detail) {
+        if (database !== this.#database) return;
+        const transaction = database.transaction(["batches", "refused"], "readwrite", { durability: "strict" });
         transaction.objectStore("refused").add({ batch, detail, at: Date.now() });
         transaction.objectStore("batches").delete(key);
-        return completion(transaction);
+        await completion(transaction);
     }
 
     /** Puts all refused batches at the end of the queue, with new numbers: the gateway may have passed theirs. @param {string} epoch */

@@ -80,14 +80,14 @@ export class Sender extends EventTarget {
             this.#set("sending");
             const result = await this.#post(head.batch);
             if (result.kind === "stored") {
-                await this.#queue.remove(head.key);
+                await this.#queue.remove(head);
                 this.#failures = 0;
                 this.problem = null;
                 this.lastStored = Date.now();
                 this.stored += 1;
                 this.dispatchEvent(new Event("change"));
             } else if (isObstacle(result, head.batch, this.#settings())) {
-                await this.#queue.refuse(head.key, head.batch, refusalText(result, head.batch, this.#settings()));
+                await this.#queue.refuse(head, refusalText(result, head.batch, this.#settings()));
                 this.#failures = 0;
                 this.dispatchEvent(new Event("change"));
             } else {
