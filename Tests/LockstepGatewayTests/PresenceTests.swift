@@ -37,6 +37,21 @@ struct SilenceLimitsTests {
         #expect(isExceeded(.background, silentFor: 86_400_000_000, listeningFor: 120_000_000))
     }
 
+    @Test("after a time in which the gateway did not run, senders have time to come back")
+    func gap() {
+        var listening = ListeningTime()
+        listening.begin(at: 1_000_000)
+        for boot: Int64 in [1_000_000, 2_000_000, 12_000_000] { listening.check(at: boot) }
+        #expect(listening.since == 1_000_000)
+        listening.check(at: 312_000_000)
+        #expect(listening.since == 312_000_000)
+        listening.check(at: 313_000_000)
+        #expect(listening.since == 312_000_000)
+        // Messages that could not be kept.
+        listening.begin(at: 313_500_000)
+        #expect(listening.since == 313_500_000)
+    }
+
     @Test("a format that reports only changes has a limit only for senders not heard since the start")
     func sinceStart() {
         let limits = SilenceLimits(sinceStart: 300)

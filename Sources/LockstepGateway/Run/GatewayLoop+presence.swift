@@ -52,6 +52,7 @@ extension GatewayLoop {
     /// Returns the devices whose senders have been silent for too long. Without a connection nothing is decided, because
     /// the gateway cannot hear them.
     private func silentDevices(at boot: Int64) -> [Int] {
+        listening.check(at: boot)
         guard link.isUp, boot >= nextSilenceCheck else { return [] }
         nextSilenceCheck = boot + Self.silenceInterval
         return deliveries.indices.filter { index in
@@ -59,8 +60,8 @@ extension GatewayLoop {
                 let limits = configuration.silence[presence.format]
             else { return false }
             return limits.isExceeded(
-                in: presence.phase, lastMessage: deliveries[index].heardAt, start: startedAt, listening: connectedAt,
-                at: boot)
+                in: presence.phase, lastMessage: deliveries[index].heardAt, start: startedAt,
+                listening: listening.since, at: boot)
         }
     }
 

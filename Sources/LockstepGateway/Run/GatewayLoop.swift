@@ -58,8 +58,8 @@ final class GatewayLoop {
     var presencesInFlight: [Int32: (device: Int, presence: OutboxPresence)] = [:]
     /// The time of the next check for silent senders, in µs of the boot clock.
     var nextSilenceCheck: Int64 = 0
-    /// The time of the last connection, in µs of the boot clock.
-    var connectedAt: Int64 = 0
+    /// The time since which silence counts.
+    var listening = ListeningTime()
     /// The time of the start.
     let started = Moment.now().wall
     /// The time of the start in µs of the boot clock.
