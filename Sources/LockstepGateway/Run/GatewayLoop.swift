@@ -179,6 +179,8 @@ final class GatewayLoop {
                 metadata: ["error": "\(error)"])
         }
         outboxProblem = "\(error)"
+        // What was heard since the last commit is not kept, and senders by HTTP wait before they try again.
+        listening.begin(at: boot)
         for (item, _) in waiting { item.reply(.unavailable) }
         waiting = []
         if removalDeadline != nil { removalDeadline = boot + Self.removalDelay }
