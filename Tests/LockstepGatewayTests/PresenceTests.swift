@@ -63,6 +63,26 @@ struct SilenceLimitsTests {
         #expect(!isExceeded(lastMessage: 1000, at: 1_000_000))
     }
 
+    @Test("the time in which the gateway did not run is no silence, and a restart does not begin the limit anew")
+    func downtime() {
+        let hour: Int64 = 3_600_000_000
+        func times(_ ages: [Int64?]) -> [Int64] {
+            EarlierMessages.times(
+                ages.map { age in age.map { Timestamp(microseconds: 1_795_575_600_000_000 - $0) } },
+                startingAt: Timestamp(microseconds: 1_795_575_600_000_000), boot: 1000)
+        }
+        #expect(times([25 * hour, 26 * hour, nil]) == [999, 999 - hour, 999])
+        // The clock was set back since the messages of some, or of all.
+        #expect(times([-hour, hour, 2 * hour]) == [999, 999, 999 - hour])
+        #expect(times([-hour, -2 * hour]) == [999, 999])
+        // A device that reports only changes is lost if it does not come back, whatever the clock showed.
+        for time in times([-hour, 0, hour]) {
+            #expect(
+                SilenceLimits(sinceStart: 300).isExceeded(
+                    in: .foreground, lastMessage: time, start: 1000, listening: 1100, at: 1400))
+        }
+    }
+
     @Test("every format has limits")
     func formats() {
         let limits = SilenceLimits.standard(AdapterSettings().makeAll())

@@ -19,13 +19,12 @@ struct DeviceDelivery {
     /// Whether the presence must be published.
     var needsPresence = false
 
-    init(_ device: OutboxDevice, root: TopicRoot, backlogRate: Int, at moment: Moment) {
+    init(_ device: OutboxDevice, root: TopicRoot, backlogRate: Int, heardAt: Int64, at boot: Int64) {
         address = device.address
         ackTopic = root.topic(device.address, .ack)
         delivery = Delivery(pending: device.pending)
-        budget = ByteBudget(rate: backlogRate, at: moment.boot)
-        // A clock that was set back must not make the last message one of the future.
-        heardAt = moment.boot - max(0, moment.wall - (device.presence?.heardAt ?? moment.wall))
+        budget = ByteBudget(rate: backlogRate, at: boot)
+        self.heardAt = heardAt
     }
 
     /// Whether the device has batches to deliver.
