@@ -43,13 +43,15 @@ struct SilenceLimitsTests {
         listening.begin(at: 1_000_000)
         for boot: Int64 in [1_000_000, 2_000_000, 12_000_000] { listening.check(at: boot) }
         #expect(listening.since == 1_000_000)
+        #expect(listening.time(at: 12_500_000) == 12_500_000)
+        // The break does not count.
         listening.check(at: 312_000_000)
-        #expect(listening.since == 312_000_000)
+        #expect(listening.since == 12_000_000 && listening.time(at: 312_500_000) == 12_500_000)
         listening.check(at: 313_000_000)
-        #expect(listening.since == 312_000_000)
+        #expect(listening.since == 12_000_000)
         // Messages that could not be kept.
         listening.begin(at: 313_500_000)
-        #expect(listening.since == 313_500_000)
+        #expect(listening.since == 13_500_000)
     }
 
     @Test("a format that reports only changes has a limit only for senders not heard since the start")

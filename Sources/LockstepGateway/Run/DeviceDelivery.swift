@@ -12,7 +12,7 @@ struct DeviceDelivery {
     var removable: [Epoch: SequenceSet] = [:]
     /// Whether the acknowledgements of the device are subscribed to on this connection.
     var isSubscribed = false
-    /// The time of the last message of its sender, in µs of the boot clock. It may be before the start.
+    /// The time of the last message of its sender, by ``ListeningTime``. It may be before the start.
     var heardAt: Int64
     /// Whether its sender has told its phase since the start.
     var isHeard = false

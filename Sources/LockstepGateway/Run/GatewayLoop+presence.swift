@@ -55,13 +55,14 @@ extension GatewayLoop {
         listening.check(at: boot)
         guard link.isUp, boot >= nextSilenceCheck else { return [] }
         nextSilenceCheck = boot + Self.silenceInterval
+        let now = listening.time(at: boot)
         return deliveries.indices.filter { index in
             guard let presence = outbox.devices[index].presence,
                 let limits = configuration.silence[presence.format]
             else { return false }
             return limits.isExceeded(
                 in: presence.phase, lastMessage: deliveries[index].heardAt, start: startedAt,
-                listening: listening.since, at: boot)
+                listening: listening.since, at: now)
         }
     }
 
@@ -79,7 +80,7 @@ extension GatewayLoop {
     /// Records that senders were heard.
     func didHear(_ contacts: [Int: SenderContact], at boot: Int64) {
         for (index, contact) in contacts {
-            deliveries[index].heardAt = boot
+            deliveries[index].heardAt = listening.time(at: boot)
             if contact.presence != nil { deliveries[index].isHeard = true }
         }
     }

@@ -58,7 +58,7 @@ final class GatewayLoop {
     var presencesInFlight: [Int32: (device: Int, presence: OutboxPresence)] = [:]
     /// The time of the next check for silent senders, in µs of the boot clock.
     var nextSilenceCheck: Int64 = 0
-    /// The time since which senders can be heard.
+    /// The time in which senders can be heard.
     var listening = ListeningTime()
     /// The time of the start.
     let started = Moment.now().wall
@@ -203,7 +203,8 @@ final class GatewayLoop {
             // A new device has no pending batches yet, except for those of this commit, which are published next.
             var device = DeviceDelivery(
                 outbox.devices[index], root: configuration.root, backlogRate: configuration.backlogRate,
-                heardAt: times.indices.contains(index) ? times[index] : boot, at: boot)
+                heardAt: times.indices.contains(index) ? times[index] : listening.time(at: boot),
+                at: boot)
             if link.isUp { device.delivery = Delivery(pending: [:]) }
             deviceOfAckTopic[device.ackTopic] = index
             deliveries.append(device)
