@@ -93,8 +93,8 @@ struct GatewayCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Time without messages after which a device counts as lost: FORMAT=TIME, such as join=30s, for the formats \
-            owntracks, sensorlogger, senml, json, join and phyphox. May be repeated.
+            Time without messages after which a device counts as lost, in every phase: FORMAT=TIME, such as json=10m, \
+            for the formats owntracks, sensorlogger, senml, json, join and phyphox. May be repeated.
             """)
     var silence: [String] = []
 

@@ -37,6 +37,23 @@ struct SilenceLimitsTests {
         #expect(isExceeded(.background, silentFor: 86_400_000_000, listeningFor: 120_000_000))
     }
 
+    @Test("after a time in which the gateway did not run, senders have time to come back")
+    func gap() {
+        var listening = ListeningTime()
+        listening.begin(at: 1_000_000)
+        for boot: Int64 in [1_000_000, 2_000_000, 12_000_000] { listening.check(at: boot) }
+        #expect(listening.since == 1_000_000)
+        #expect(listening.time(at: 12_500_000) == 12_500_000)
+        // The break does not count.
+        listening.check(at: 312_000_000)
+        #expect(listening.since == 12_000_000 && listening.time(at: 312_500_000) == 12_500_000)
+        listening.check(at: 313_000_000)
+        #expect(listening.since == 12_000_000)
+        // Messages that could not be kept.
+        listening.begin(at: 313_500_000)
+        #expect(listening.since == 13_500_000)
+    }
+
     @Test("a format that reports only changes has a limit only for senders not heard since the start")
     func sinceStart() {
         let limits = SilenceLimits(sinceStart: 300)
@@ -46,6 +63,26 @@ struct SilenceLimitsTests {
         #expect(!isExceeded(lastMessage: 999, at: 1399))
         #expect(isExceeded(lastMessage: 999, at: 1400))
         #expect(!isExceeded(lastMessage: 1000, at: 1_000_000))
+    }
+
+    @Test("the time in which the gateway did not run is no silence, and a restart does not begin the limit anew")
+    func downtime() {
+        let hour: Int64 = 3_600_000_000
+        func times(_ ages: [Int64?]) -> [Int64] {
+            EarlierMessages.times(
+                ages.map { age in age.map { Timestamp(microseconds: 1_795_575_600_000_000 - $0) } },
+                startingAt: Timestamp(microseconds: 1_795_575_600_000_000), boot: 1000)
+        }
+        #expect(times([25 * hour, 26 * hour, nil]) == [999, 999 - hour, 999])
+        // The clock was set back since the messages of some, or of all.
+        #expect(times([-hour, hour, 2 * hour]) == [999, 999, 999 - hour])
+        #expect(times([-hour, -2 * hour]) == [999, 999])
+        // A device that reports only changes is lost if it does not come back, whatever the clock showed.
+        for time in times([-hour, 0, hour]) {
+            #expect(
+                SilenceLimits(sinceStart: 300).isExceeded(
+                    in: .foreground, lastMessage: time, start: 1000, listening: 1100, at: 1400))
+        }
     }
 
     @Test("every format has limits")

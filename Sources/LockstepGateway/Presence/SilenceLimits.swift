@@ -36,7 +36,7 @@ public struct SilenceLimits: Sendable, Hashable {
         return limits
     }
 
-    /// Returns whether a sender counts as lost. All times are in µs of the boot clock.
+    /// Returns whether a sender counts as lost. All times are in µs of one clock.
     /// - Parameters:
     ///   - phase: the last phase of the sender.
     ///   - lastMessage: the time of its last message. It may be before the start of the gateway.

@@ -12,20 +12,19 @@ struct DeviceDelivery {
     var removable: [Epoch: SequenceSet] = [:]
     /// Whether the acknowledgements of the device are subscribed to on this connection.
     var isSubscribed = false
-    /// The time of the last message of its sender, in µs of the boot clock. It may be before the start.
+    /// The time of the last message of its sender, by ``ListeningTime``. It may be before the start.
     var heardAt: Int64
     /// Whether its sender has told its phase since the start.
     var isHeard = false
     /// Whether the presence must be published.
     var needsPresence = false
 
-    init(_ device: OutboxDevice, root: TopicRoot, backlogRate: Int, at moment: Moment) {
+    init(_ device: OutboxDevice, root: TopicRoot, backlogRate: Int, heardAt: Int64, at boot: Int64) {
         address = device.address
         ackTopic = root.topic(device.address, .ack)
         delivery = Delivery(pending: device.pending)
-        budget = ByteBudget(rate: backlogRate, at: moment.boot)
-        // A clock that was set back must not make the last message one of the future.
-        heardAt = moment.boot - max(0, moment.wall - (device.presence?.heardAt ?? moment.wall))
+        budget = ByteBudget(rate: backlogRate, at: boot)
+        self.heardAt = heardAt
     }
 
     /// Whether the device has batches to deliver.

@@ -131,7 +131,14 @@ struct GatewayIntake {
                 omissions.append(error.description)
             }
         }
-        if fitted.isEmpty, let lastRefusal { throw lastRefusal }
+        if fitted.isEmpty, let lastRefusal {
+            // A sender whose samples are all refused is not silent. Its state is refused with them.
+            if let known, !message.isRetained {
+                contacts[known] = SenderContact(
+                    format: report.sender.format, presence: contacts[known]?.presence)
+            }
+            throw lastRefusal
+        }
         let device = outbox.index(of: address, sender: report.sender)
         // An old message that is sent again must not bring back an old state.
         let isNewest = report.sequence.map { sequences.isNewest($0, of: report.sender) } ?? true

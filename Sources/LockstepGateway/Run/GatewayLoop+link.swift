@@ -72,7 +72,7 @@ extension GatewayLoop {
         } catch {
             logger.error("cannot subscribe", metadata: ["error": "\(error)"])
         }
-        connectedAt = boot
+        listening.begin(at: boot)
         backlogStart = boot + Self.acknowledgementDelay
         nextHealth = 0
         publishPresences(at: now)

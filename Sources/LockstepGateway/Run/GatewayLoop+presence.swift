@@ -52,15 +52,17 @@ extension GatewayLoop {
     /// Returns the devices whose senders have been silent for too long. Without a connection nothing is decided, because
     /// the gateway cannot hear them.
     private func silentDevices(at boot: Int64) -> [Int] {
+        listening.check(at: boot)
         guard link.isUp, boot >= nextSilenceCheck else { return [] }
         nextSilenceCheck = boot + Self.silenceInterval
+        let now = listening.time(at: boot)
         return deliveries.indices.filter { index in
             guard let presence = outbox.devices[index].presence,
                 let limits = configuration.silence[presence.format]
             else { return false }
             return limits.isExceeded(
-                in: presence.phase, lastMessage: deliveries[index].heardAt, start: startedAt, listening: connectedAt,
-                at: boot)
+                in: presence.phase, lastMessage: deliveries[index].heardAt, start: startedAt,
+                listening: listening.since, at: now)
         }
     }
 
@@ -78,7 +80,7 @@ extension GatewayLoop {
     /// Records that senders were heard.
     func didHear(_ contacts: [Int: SenderContact], at boot: Int64) {
         for (index, contact) in contacts {
-            deliveries[index].heardAt = boot
+            deliveries[index].heardAt = listening.time(at: boot)
             if contact.presence != nil { deliveries[index].isHeard = true }
         }
     }

@@ -58,8 +58,8 @@ final class GatewayLoop {
     var presencesInFlight: [Int32: (device: Int, presence: OutboxPresence)] = [:]
     /// The time of the next check for silent senders, in µs of the boot clock.
     var nextSilenceCheck: Int64 = 0
-    /// The time of the last connection, in µs of the boot clock.
-    var connectedAt: Int64 = 0
+    /// The time in which senders can be heard.
+    var listening = ListeningTime()
     /// The time of the start.
     let started = Moment.now().wall
     /// The time of the start in µs of the boot clock.
@@ -88,7 +88,10 @@ final class GatewayLoop {
                 tls: configuration.tls)
         }
         link.onMessage = { [unowned self] message in receive(message) }
-        addDeliveries()
+        addDeliveries(
+            heardAt: EarlierMessages.times(
+                outbox.devices.indices.map { outbox.devices[$0].presence?.heardAt }, startingAt: started,
+                boot: startedAt))
     }
 
     /// Runs until the gateway is stopped.
@@ -179,6 +182,8 @@ final class GatewayLoop {
                 metadata: ["error": "\(error)"])
         }
         outboxProblem = "\(error)"
+        // What was heard since the last commit is not kept, and senders by HTTP wait before they try again.
+        listening.begin(at: boot)
         for (item, _) in waiting { item.reply(.unavailable) }
         waiting = []
         if removalDeadline != nil { removalDeadline = boot + Self.removalDelay }
@@ -190,14 +195,16 @@ final class GatewayLoop {
     }
 
     /// Creates the deliveries of new devices.
-    private func addDeliveries() {
-        let moment = Moment.now()
+    /// - Parameter times: the times of the last messages of devices from earlier runs.
+    private func addDeliveries(heardAt times: [Int64] = []) {
+        let boot = Moment.now().boot
         while deliveries.count < outbox.devices.count {
             let index = deliveries.count
             // A new device has no pending batches yet, except for those of this commit, which are published next.
             var device = DeviceDelivery(
                 outbox.devices[index], root: configuration.root, backlogRate: configuration.backlogRate,
-                at: moment)
+                heardAt: times.indices.contains(index) ? times[index] : listening.time(at: boot),
+                at: boot)
             if link.isUp { device.delivery = Delivery(pending: [:]) }
             deviceOfAckTopic[device.ackTopic] = index
             deliveries.append(device)
