@@ -32,6 +32,17 @@ public struct OutboxDevices: Sendable {
         }
     }
 
+    /// Returns the senders of a format that were neither lost nor terminated when they were last heard.
+    func presentSenders(of format: String) -> [ForeignName] {
+        devices.compactMap { device in
+            guard let presence = device.presence, presence.format == format,
+                presence.phase != .lost, presence.phase != .terminated
+            else { return nil }
+            let parts = device.sender.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+            return parts.first == format ? ForeignName(format, Array(parts.dropFirst())) : nil
+        }
+    }
+
     mutating func index(of address: DeviceAddress, sender: String) -> Int {
         if let known = indexes[address] { return known }
         devices.append(OutboxDevice(address: address, sender: sender))

@@ -55,6 +55,9 @@ public final class Gateway: Service {
     /// Takes over the figures of the host application of Sparkplug, for the health report.
     func report(_ figures: GatewayHealth.Sparkplug) { inbox.sparkplug = figures }
 
+    /// The nodes and devices of Sparkplug that were present when the gateway last ran; nil until the outbox is open.
+    var earlierSparkplugSenders: [ForeignName]? { inbox.earlierSparkplugSenders }
+
     /// Runs until the surrounding task or service group shuts down.
     /// - Throws: `OutboxError` if the outbox cannot be opened.
     public func run() async throws {

@@ -2,7 +2,8 @@ import LockstepMQTT
 import LockstepWire
 import Synchronization
 
-/// The queue of requests from other threads, such as an HTTP server, to the gateway's loop.
+/// What the gateway's loop shares with other threads: a queue of their requests, such as those of an HTTP server, and what
+/// it knows of the senders of Sparkplug.
 final class GatewayInbox: Sendable {
     /// What a thread hands over.
     enum Content: Sendable {
@@ -26,6 +27,7 @@ final class GatewayInbox: Sendable {
 
     private let state = Mutex(State())
     private let sparkplugFigures = Mutex<GatewayHealth.Sparkplug?>(nil)
+    private let sparkplugSenders = Mutex<[ForeignName]?>(nil)
     private let wakeup: Wakeup
 
     init(wakeup: Wakeup) { self.wakeup = wakeup }
@@ -34,6 +36,12 @@ final class GatewayInbox: Sendable {
     var sparkplug: GatewayHealth.Sparkplug? {
         get { sparkplugFigures.withLock { $0 } }
         set { sparkplugFigures.withLock { $0 = newValue } }
+    }
+
+    /// The nodes and devices of Sparkplug that were present when the gateway last ran; nil until the outbox is open.
+    var earlierSparkplugSenders: [ForeignName]? {
+        get { sparkplugSenders.withLock { $0 } }
+        set { sparkplugSenders.withLock { $0 = newValue } }
     }
 
     /// Adds a request. After the stop it is answered at once.

@@ -92,6 +92,7 @@ final class GatewayLoop {
             heardAt: EarlierMessages.times(
                 outbox.devices.indices.map { outbox.devices[$0].presence?.heardAt }, startingAt: started,
                 boot: startedAt))
+        inbox.earlierSparkplugSenders = outbox.devices.presentSenders(of: SparkplugNodes.formatName)
     }
 
     /// Runs until the gateway is stopped.

@@ -74,6 +74,8 @@ private final class SparkplugHostLoop {
     private var figures = GatewayHealth.Sparkplug()
     /// The time at which devices are counted next, in µs of the boot clock.
     private var nextDeviceCount: Int64 = 0
+    /// Whether ``nodes`` contains those that were present before the gateway started.
+    private var isRestored = false
     /// Whether another client has said that this host application is offline.
     private var isContradicted = false
 
@@ -190,6 +192,10 @@ private final class SparkplugHostLoop {
         let now = Moment.now()
         guard now.boot >= nextCheck else { return }
         nextCheck = now.boot + Self.checkInterval
+        if !isRestored, let senders = gateway.earlierSparkplugSenders {
+            isRestored = true
+            nodes.restore(senders, at: now.boot)
+        }
         for node in nodes.takeRebirths(at: now.boot) {
             figures.rebirths += 1
             let time = now.wall.microseconds / 1000

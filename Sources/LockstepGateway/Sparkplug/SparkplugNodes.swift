@@ -6,7 +6,8 @@ import LockstepSparkplug
 struct SparkplugNodes {
     /// The name of the format, which begins the foreign names.
     static let formatName = "sparkplug"
-    /// A node reports only changes, and the broker tells of its death. Only a death during a restart is not seen.
+    /// A node reports only changes, and the broker tells of its death. Those that were present before a restart are asked
+    /// for new births; the limit is for the others, whose devices share their address with a sender of another name.
     static let silence = SilenceLimits(sinceStart: 300_000_000)
     /// The minimum interval between two requests for the birth messages of a node, in µs.
     static let rebirthInterval: Int64 = 10_000_000
@@ -55,6 +56,27 @@ struct SparkplugNodes {
         nodes = nodes.mapValues { $0.withoutBirths(targets) }
         watched.formUnion(nodes.keys)
         metricCount = nodes.values.reduce(0) { $0 + $1.metricCount }
+    }
+
+    /// Adds nodes and devices that were present before a restart, and lets them be born again.
+    ///
+    /// Those that do not answer are lost: they may have died during the restart. Names beyond the limits are left out.
+    mutating func restore(_ names: [ForeignName], at boot: Int64) {
+        for parts in names.map(\.parts) where parts.count == 2 || parts.count == 3 {
+            guard let name = SparkplugNode(group: parts[0], node: parts[1]), var node = try? take(name) else {
+                continue
+            }
+            if parts.count == 2 {
+                node.isPresent = node.isPresent || !node.hasBirth
+            } else if node.devices[parts[2]] == nil {
+                let device = Device(source: SparkplugSource(targets: targets), hasBirth: false)
+                if (try? reserve(device.size, replacing: 0)) != nil {
+                    node.devices[parts[2]] = device
+                    if node.hasBirth { node.deviceDeadline = node.deviceDeadline ?? boot + Self.deviceBirthLimit }
+                }
+            }
+            save(node, name)
+        }
     }
 
     /// Handles a message.

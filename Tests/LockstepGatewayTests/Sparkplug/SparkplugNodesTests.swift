@@ -297,6 +297,40 @@ struct SparkplugNodesTests {
         #expect(node.nodes.count == 0)
     }
 
+    @Test("what was present before a restart is asked for births, and is lost if it does not answer")
+    func restart() throws {
+        func after(
+            _ devices: [String], _ answer: (inout Node) throws -> Void = { _ in }
+        ) throws -> (asked: [String], lost: [String]) {
+            var node = try Node()
+            let names = devices.map { ForeignName("sparkplug", ["plant", "line1"] + ($0.isEmpty ? [] : [$0])) }
+            node.nodes.restore(names, at: node.boot)
+            let asked = node.nodes.takeRebirths(at: node.boot).map(\.description)
+            try answer(&node)
+            for turn in 1..<20 as Range<Int64> {
+                _ = node.nodes.takeRebirths(at: node.boot + turn * SparkplugNodes.rebirthInterval)
+            }
+            let reports = node.nodes.takeLostDevices(at: node.boot + 1_000 * SparkplugNodes.rebirthInterval)
+            return (asked, reports.map { "\($0.sender) \($0.presence?.reason ?? "")" })
+        }
+        let silent = try after(["", "oven"])
+        #expect(silent.asked == ["plant/line1"])
+        #expect(silent.lost == ["sparkplug/plant/line1/oven no-answer", "sparkplug/plant/line1 no-answer"])
+        let born = try after(["oven", "fan"]) { try $0.bear() }
+        #expect(born.lost == ["sparkplug/plant/line1/fan nbirth"])
+        let none = try after([])
+        #expect(none.asked.isEmpty && none.lost.isEmpty)
+
+        // The births were faster.
+        var node = try Node()
+        try node.bear()
+        let names = ["oven", "fan"].map { ForeignName("sparkplug", ["plant", "line1", $0]) }
+        node.nodes.restore(names + [ForeignName("sparkplug", ["plant"])], at: node.boot)
+        #expect(node.nodes.takeRebirths(at: node.boot).isEmpty)
+        let lost = node.nodes.takeLostDevices(at: node.boot + SparkplugNodes.deviceBirthLimit)
+        #expect(lost.map(\.sender.parts.last) == ["fan"])
+    }
+
     @Test("templates, data sets, arrays and values of another type are left out with a reason, the others are kept")
     func leftOut() throws {
         var node = try Node()

@@ -177,6 +177,25 @@ struct SparkplugTests {
         }
     }
 
+    @Test("after a restart of the gateway, a node that has nothing to report is asked for its births")
+    func restart() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector(try collectorOptions(system))
+            try await system.waitForSubscription()
+            let arguments = try options(system) + ["--accept", "any", "--sparkplug-host", "site"]
+            let gateway = try system.startGateway(arguments)
+            #expect(await gateway.waitForOutput("connected for Sparkplug"))
+            let edge = try Peer(system, "edge", ["plant", "line1"])
+            defer { edge.program.signal(SIGKILL) }
+            #expect(await edge.program.waitForOutput("edge node started"))
+            #expect(await collector.waitForState("active", of: "default/plant-line1-oven"), "\(gateway.text)")
+            await gateway.stop()
+            #expect(!edge.program.text.contains("rebirth requested"))
+            let again = try system.startGateway(arguments)
+            #expect(await edge.program.waitForOutput("rebirth requested"), "\(again.text)")
+        }
+    }
+
     @Test("the death of a foreign edge node makes its devices lost")
     func nodeDeath() async throws {
         try await withSystem { system in
