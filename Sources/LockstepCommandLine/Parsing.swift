@@ -60,3 +60,12 @@ public func metres(_ text: String, in range: ClosedRange<Double>) throws -> Doub
     }
     return value
 }
+
+/// Parses a Boolean setting.
+public func boolean(_ text: String) throws -> Bool {
+    switch text {
+    case "true", "yes", "1": return true
+    case "false", "no", "0": return false
+    default: throw CommandFailure("'\(text)' is not a Boolean: use true or false")
+    }
+}

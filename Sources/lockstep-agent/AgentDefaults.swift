@@ -38,12 +38,3 @@ func replaySpeed(_ text: String) throws -> ReplaySpeed {
     }
     return speed
 }
-
-/// Parses a Boolean setting.
-func boolean(_ text: String) throws -> Bool {
-    switch text {
-    case "true", "yes", "1": return true
-    case "false", "no", "0": return false
-    default: throw CommandFailure("'\(text)' is not a Boolean: use true or false")
-    }
-}

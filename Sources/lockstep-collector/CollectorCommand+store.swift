@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LockstepClickHouse
 import LockstepCommandLine
 import LockstepStore
@@ -25,6 +26,18 @@ extension CollectorCommand {
         case nil:
             throw CommandFailure("no store specified: use --store sqlite:PATH")
         }
+    }
+
+    /// Returns the function by which a standby finds out whether its store exists, or nil if the collector is no standby.
+    func storeCheck(_ settings: Settings) throws -> (@Sendable () -> Bool)? {
+        guard try settings.value("standby", standby ? "true" : nil, parse: { try boolean($0) }) == true else {
+            return nil
+        }
+        guard case .sqlite(let path)? = try settings.value("store", store, parse: { try StoreAddress($0) }) else {
+            throw CommandFailure(
+                "--standby is for an SQLite store: collectors that share a ClickHouse store use --cluster instead")
+        }
+        return { FileManager.default.fileExists(atPath: path) }
     }
 
     private func sqliteOptions(_ settings: Settings) throws -> SQLiteStore.Options {

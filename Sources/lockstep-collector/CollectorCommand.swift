@@ -64,6 +64,13 @@ struct CollectorCommand: AsyncParsableCommand {
             """)
     var cluster: String?
 
+    @Flag(
+        help: """
+            Wait until no other collector with this id is active, and then take over its SQLite store and its session, \
+            see docs/operations.md.
+            """)
+    var standby = false
+
     @Option(help: "Topic prefix (default: lockstep).")
     var root: String?
 
@@ -118,7 +125,8 @@ struct CollectorCommand: AsyncParsableCommand {
 
     static let names =
         BrokerOptions.names + LogOptions.names + [
-            "store", "store-password-file", "store-password", "id", "group", "cluster", "root", "silence", "settle",
+            "store", "store-password-file", "store-password", "id", "group", "cluster", "standby", "root", "silence",
+            "settle",
             "max-payload",
             "max-samples", "max-devices",
             "max-future", "keep-rejected", "keep-conflicts", "keep-samples", "sync", "streams", "rules",
@@ -130,6 +138,7 @@ struct CollectorCommand: AsyncParsableCommand {
         let shares = try clusterShares(settings)
         let logger = try log.makeLogger("lockstep-collector", settings)
         let makeStore = try storeFactory(settings, shares: shares?.shares.count ?? 1, logger: logger)
+        configuration.standby = try storeCheck(settings)
         try setRules(&configuration, settings)
         let openStore: @Sendable () throws -> sending any SampleStore = {
             do { return try makeStore() } catch let error as StoreError {

@@ -53,8 +53,9 @@ public final class Collector: Service {
                 DispatchQueue(label: "lockstep.collector").async { [self] in
                     done.resume(
                         with: Result {
+                            guard let store = try openStore() else { return }
                             let loop = try CollectorLoop(
-                                configuration, store: makeStore(), wakeup: wakeup, logger: logger,
+                                configuration, store: store, wakeup: wakeup, logger: logger,
                                 supervisor: supervisor, transitions: continuation, mailbox: mailbox)
                             let clock = ClockResponder(configuration, logger: logger)
                             if configuration.answersClock { clock.start() }
@@ -67,5 +68,14 @@ public final class Collector: Service {
             isStopping.withLock { $0 = true }
             wakeup.signal()
         }
+    }
+
+    /// Opens the store. A standby waits before.
+    /// - Returns: nil if the collector was stopped while it waited.
+    private func openStore() throws -> sending (any SampleStore)? {
+        guard let storeExists = configuration.standby else { return try makeStore() }
+        let standby = StandbyLoop(
+            configuration, storeExists: storeExists, wakeup: wakeup, logger: logger, supervisor: supervisor)
+        return standby.run(until: { isStopping.withLock { $0 } }, makeStore: makeStore)
     }
 }

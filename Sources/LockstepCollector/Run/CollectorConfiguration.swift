@@ -48,10 +48,16 @@ public struct CollectorConfiguration: Sendable {
     public var healthInterval: Int64 = 10_000_000
     /// Whether the collector answers the time requests of agents.
     public var answersClock = true
+    /// Returns whether the store exists. With it, the collector is a standby: it waits until no other collector with its
+    /// id is active, and then opens the store. nil to start at once.
+    public var standby: (@Sendable () -> Bool)?
 
     /// Creates a configuration with default values.
     public init(id: CollectorID, broker: BrokerAddress) {
         self.id = id
         self.broker = broker
     }
+
+    /// The topic of the health reports.
+    var healthTopic: String { root.topic(group: groups.first ?? .standard, collector: id) }
 }

@@ -99,7 +99,7 @@ final class HealthReport {
 
     /// Deletes the retained health.
     func clear(over link: BrokerLink) {
-        let message = MQTTMessage(topic: topic, payload: [], isRetained: true)
+        let message = MQTTMessage(topic: configuration.healthTopic, payload: [], isRetained: true)
         do { try link.publish(message) } catch {
             logger.error("publishing failed", metadata: ["channel": "health", "error": "\(error)"])
         }
@@ -125,10 +125,6 @@ final class HealthReport {
     }
 
     private func message(_ health: CollectorHealth) -> MQTTMessage {
-        MQTTMessage(topic: topic, payload: health.encoded(), isRetained: true)
-    }
-
-    private var topic: String {
-        configuration.root.topic(group: configuration.groups.first ?? .standard, collector: configuration.id)
+        MQTTMessage(topic: configuration.healthTopic, payload: health.encoded(), isRetained: true)
     }
 }

@@ -1,0 +1,122 @@
+import FoundationEssentials
+import LockstepMQTT
+import LockstepModel
+import LockstepStore
+import LockstepSupervision
+import LockstepWire
+import Logging
+
+/// Waits until the active collector with the same id is gone and its store can be opened. ``StandbyMachine`` decides.
+///
+/// The lock of the store is what excludes two active collectors. Its loss alone is no reason to take over, because a
+/// collector that is just restarted does not hold it for a moment either.
+final class StandbyLoop {
+    /// The interval between two attempts to open the store, in µs.
+    private static let retryInterval: Int64 = 1_000_000
+
+    private let configuration: CollectorConfiguration
+    private let storeExists: @Sendable () -> Bool
+    private let logger: Logger
+    private let supervisor: Supervisor
+    private let link: BrokerLink
+    private var machine: StandbyMachine
+    private var retryAt = Int64.min
+    /// Why the last attempt to open the store failed, so that it is logged once.
+    private var problem: String?
+
+    init(
+        _ configuration: CollectorConfiguration, storeExists: @escaping @Sendable () -> Bool, wakeup: Wakeup,
+        logger: Logger, supervisor: Supervisor
+    ) {
+        self.configuration = configuration
+        self.storeExists = storeExists
+        self.logger = logger
+        self.supervisor = supervisor
+        machine = StandbyMachine(healthInterval: configuration.healthInterval)
+        // Several standbys may wait.
+        let clientID = "lockstep-standby-\(configuration.id)-\(UInt32.random(in: .min ... .max))"
+        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
+            MQTTOptions(
+                address: configuration.broker, clientID: clientID, keepAlive: configuration.keepAlive, version: version,
+                tls: configuration.tls)
+        }
+    }
+
+    /// Waits, and opens the store.
+    /// - Returns: the store, or nil if the collector was stopped.
+    func run(
+        until isStopping: () -> Bool, makeStore: () throws -> sending any SampleStore
+    ) -> sending (any SampleStore)? {
+        logger.info("standby started", metadata: ["id": "\(configuration.id)"])
+        link.onMessage = { [unowned self] message in
+            guard let health = try? CollectorHealth.decode(Data(message.payload)) else { return }
+            machine.received(health.status, at: Moment.now().boot)
+        }
+        defer {
+            link.stop(until: .now + .seconds(1))
+            link.onMessage = nil
+        }
+        while !isStopping() {
+            supervisor.didTurn(summary)
+            link.wait(until: .now + .milliseconds(500))
+            for event in link.read() { handle(event) }
+            let now = Moment.now().boot
+            if let reason = machine.reason(at: now), now >= retryAt {
+                retryAt = now + Self.retryInterval
+                if let store = open(makeStore) {
+                    logger.info("taking over", metadata: ["id": "\(configuration.id)", "reason": "\(reason.rawValue)"])
+                    return store
+                }
+            }
+            for event in link.write() { handle(event) }
+        }
+        supervisor.willStop()
+        logger.info("standby stopped")
+        return nil
+    }
+
+    private func open(_ makeStore: () throws -> sending any SampleStore) -> sending (any SampleStore)? {
+        // A new store in a folder that is not mounted would hide the samples of the predecessor.
+        guard !machine.hasPredecessor || storeExists() else {
+            report("the store does not exist here: mount its disk, or finish its replication")
+            return nil
+        }
+        do { return try makeStore() } catch {
+            let isInUse = (error as? StoreError)?.code == .inUse
+            report(isInUse ? "the other collector has no connection, but still holds the store" : "\(error)")
+            return nil
+        }
+    }
+
+    private func report(_ problem: String) {
+        guard problem != self.problem else { return }
+        self.problem = problem
+        logger.warning("cannot take over, retrying", metadata: ["error": "\(problem)"])
+    }
+
+    private var summary: String {
+        link.isUp ? "standby of the collector '\(configuration.id)'" : "standby without a connection to the broker"
+    }
+
+    private func handle(_ event: BrokerLink.Event) {
+        switch event {
+        case .connected:
+            do { try link.subscribe(to: configuration.healthTopic, qos: .atLeastOnce) } catch {
+                logger.error("subscribing failed", metadata: ["error": "\(error)"])
+            }
+        case .subscribed(_, let isGranted):
+            guard isGranted else {
+                return logger.error(
+                    "subscription refused by broker",
+                    metadata: ["hint": "allow this user to read '\(configuration.healthTopic)'"])
+            }
+            machine.subscribed(at: Moment.now().boot)
+        case .disconnected(let error, _):
+            machine.disconnected()
+            logger.warning("connection to broker lost", metadata: ["error": "\(error)"])
+        case .failed(let error, _):
+            logger.warning("cannot connect to broker, retrying", metadata: ["error": "\(error)"])
+        case .published: break
+        }
+    }
+}

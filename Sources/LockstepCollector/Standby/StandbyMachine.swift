@@ -1,0 +1,53 @@
+import LockstepWire
+
+/// Decides when a standby takes over from the active collector with the same id, without I/O. Times are in µs of the boot
+/// clock.
+struct StandbyMachine {
+    /// Why a standby tries to take over.
+    enum Reason: String, Hashable {
+        /// The active collector has stopped, or the broker has lost its connection.
+        case offline
+        /// The active collector has not reported its health for too long.
+        case silent
+        /// No collector with this id has reported its health.
+        case none = "no collector"
+    }
+
+    /// The interval at which the active collector reports its health.
+    let healthInterval: Int64
+    /// Whether a collector with this id has ever reported its health. Then its store exists.
+    private(set) var hasPredecessor = false
+    private var status: CollectorHealth.Status?
+    /// The time of the subscription, or of the last report after it; nil while there is no subscription.
+    private var listeningSince: Int64?
+
+    init(healthInterval: Int64) { self.healthInterval = healthInterval }
+
+    /// The broker has granted the subscription to the health reports. It sends the last one again.
+    mutating func subscribed(at now: Int64) {
+        status = nil
+        listeningSince = now
+    }
+
+    /// The connection has ended. Nothing can be decided without it.
+    mutating func disconnected() { listeningSince = nil }
+
+    /// A health report was received, which may be retained or the last will.
+    mutating func received(_ status: CollectorHealth.Status, at now: Int64) {
+        hasPredecessor = true
+        self.status = status
+        if listeningSince != nil { listeningSince = now }
+    }
+
+    /// Returns why to take over now, or nil to wait.
+    func reason(at now: Int64) -> Reason? {
+        guard let listeningSince else { return nil }
+        let silence = now - listeningSince
+        switch status {
+        case .offline: return .offline
+        case .online, .stalled: return silence >= 3 * healthInterval ? .silent : nil
+        // A collector that runs reports within one interval.
+        case nil: return silence >= healthInterval + healthInterval / 2 ? Reason.none : nil
+        }
+    }
+}
