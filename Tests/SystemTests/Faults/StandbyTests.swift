@@ -65,6 +65,15 @@ struct StandbyTests {
         }
     }
 
+    @Test("a ClickHouse store has no standby")
+    func clickHouse() async throws {
+        let result = try await RunningProgram.run(
+            Programs.built("lockstep-collector"),
+            ["--broker", "mqtt://localhost", "--store", "clickhouse://localhost/lockstep", "--standby"])
+        #expect(result.status != 0)
+        #expect(result.text.contains("--standby is for an SQLite store"), "\(result.text)")
+    }
+
     @Test("does not create a store where its predecessor must have one")
     func missingStore() async throws {
         try await withSystem { system in
