@@ -201,7 +201,8 @@ show_build() {
     fi
 }
 
-# build_products PRODUCT...: builds release programs, shows the progress, and sets $bin to their folder.
+# build_products PRODUCT...: builds programs, shows the progress, and sets $bin to their folder. A debug build takes half the
+# time of a release build, and is fast enough to show what happens.
 build_products() {
     local product
     printf 'Building (takes a few minutes the first time)\n'
@@ -211,7 +212,7 @@ build_products() {
         exec {build_log}<"$dir/build.log"
         set_now
         shown=$now
-        start build swift build --package-path "$root" --scratch-path "$scratch" -c release --product "$product"
+        start build swift build --package-path "$root" --scratch-path "$scratch" --product "$product"
         while is_alive build; do
             pause 200
             show_build
@@ -220,7 +221,7 @@ build_products() {
         reap build || { cat -- "$dir/build.log" >&2 && fail "the build failed"; }
         exec {build_log}<&-
     done
-    bin=$(swift build --package-path "$root" --scratch-path "$scratch" -c release --show-bin-path)
+    bin=$(swift build --package-path "$root" --scratch-path "$scratch" --show-bin-path)
     rm -f -- "$dir/build.log"
 }
 
