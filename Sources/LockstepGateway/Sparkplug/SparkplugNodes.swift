@@ -16,14 +16,14 @@ struct SparkplugNodes {
     /// The time after the birth of a node within which its devices must be born again, in µs.
     static let deviceBirthLimit: Int64 = 10_000_000
 
-    private let targets: SparkplugTargets
+    let targets: SparkplugTargets
     private let limits: Limits
-    private var nodes: [SparkplugNode: Node] = [:]
-    private var metricCount = 0
+    var nodes: [SparkplugNode: Node] = [:]
+    var metricCount = 0
     /// The nodes that need new birth messages, or whose devices have a deadline.
-    private var watched: Set<SparkplugNode> = []
+    var watched: Set<SparkplugNode> = []
     /// The reports of nodes that were given up.
-    private var abandoned: [ForeignReport] = []
+    var abandoned: [ForeignReport] = []
 
     /// The bounds of the memory that senders can fill.
     struct Limits {
@@ -47,36 +47,6 @@ struct SparkplugNodes {
     struct Outcome {
         var translation = Translation()
         var finding: Finding?
-    }
-
-    /// Forgets the metrics of all nodes, and lets them all be born again, because messages may have been lost.
-    ///
-    /// Their devices are kept, so that those that have died meanwhile are reported as lost.
-    mutating func reset() {
-        nodes = nodes.mapValues { $0.withoutBirths(targets) }
-        watched.formUnion(nodes.keys)
-        metricCount = nodes.values.reduce(0) { $0 + $1.metricCount }
-    }
-
-    /// Adds nodes and devices that were present before a restart, and lets them be born again.
-    ///
-    /// Those that do not answer are lost: they may have died during the restart. Names beyond the limits are left out.
-    mutating func restore(_ names: [ForeignName], at boot: Int64) {
-        for parts in names.map(\.parts) where parts.count == 2 || parts.count == 3 {
-            guard let name = SparkplugNode(group: parts[0], node: parts[1]), var node = try? take(name) else {
-                continue
-            }
-            if parts.count == 2 {
-                node.isPresent = node.isPresent || !node.hasBirth
-            } else if node.devices[parts[2]] == nil {
-                let device = Device(source: SparkplugSource(targets: targets), hasBirth: false)
-                if (try? reserve(device.size, replacing: 0)) != nil {
-                    node.devices[parts[2]] = device
-                    if node.hasBirth { node.deviceDeadline = node.deviceDeadline ?? boot + Self.deviceBirthLimit }
-                }
-            }
-            save(node, name)
-        }
     }
 
     /// Handles a message.
@@ -205,12 +175,12 @@ struct SparkplugNodes {
         return Outcome(translation: Translation([lost(Self.sender(topic), reason: "ddeath")]), finding: finding)
     }
 
-    private func lost(_ sender: ForeignName, reason: String) -> ForeignReport {
+    func lost(_ sender: ForeignName, reason: String) -> ForeignReport {
         ForeignReport(sender: sender, presence: ForeignPresence(.lost, reason: reason))
     }
 
     /// Returns the reports of all devices of a node, and of itself.
-    private func lost(_ node: Node, _ name: SparkplugNode, reason: String) -> [ForeignReport] {
+    func lost(_ node: Node, _ name: SparkplugNode, reason: String) -> [ForeignReport] {
         var reports = node.devices.keys.sorted().map { device in
             lost(ForeignName(Self.formatName, [name.group, name.node, device]), reason: reason)
         }
@@ -220,55 +190,10 @@ struct SparkplugNodes {
         return reports
     }
 
-    // MARK: - Requests and deadlines
-
-    /// Returns the nodes whose birth messages must be requested now, and gives up those that never answer.
-    mutating func takeRebirths(at boot: Int64) -> [SparkplugNode] {
-        var result: [SparkplugNode] = []
-        for name in watched.sorted() {
-            guard var node = nodes[name], node.needsBirth else { continue }
-            if let last = node.requestedAt, boot - last < Self.rebirthInterval { continue }
-            guard node.requests < Self.maxRequests else {
-                if node.hasBirth {
-                    // Its data can still be decoded. The next gap begins a new series of requests.
-                    node.needsBirth = false
-                    node.requests = 0
-                    save(node, name)
-                } else {
-                    forget(name)
-                    abandoned += lost(node, name, reason: "no-answer")
-                }
-                continue
-            }
-            node.requestedAt = boot
-            node.requests += 1
-            nodes[name] = node
-            result.append(name)
-        }
-        return result
-    }
-
-    /// Returns the reports of devices that were not born again after their node, and of nodes that were given up.
-    mutating func takeLostDevices(at boot: Int64) -> [ForeignReport] {
-        var reports = abandoned
-        abandoned = []
-        for name in watched.sorted() {
-            guard var node = nodes[name], let deadline = node.deviceDeadline, boot >= deadline else { continue }
-            node.deviceDeadline = nil
-            for (device, state) in node.devices.sorted(by: { $0.key < $1.key }) where !state.hasBirth {
-                metricCount -= state.size
-                node.devices[device] = nil
-                reports.append(lost(ForeignName(Self.formatName, [name.group, name.node, device]), reason: "nbirth"))
-            }
-            save(node, name)
-        }
-        return reports
-    }
-
     // MARK: - State
 
     /// Removes and returns a node, so that it can be changed without a copy. The caller saves it again.
-    private mutating func take(_ name: SparkplugNode) throws(Refusal) -> Node {
+    mutating func take(_ name: SparkplugNode) throws(Refusal) -> Node {
         if let node = nodes.removeValue(forKey: name) { return node }
         guard nodes.count < limits.nodes else {
             throw Refusal(.unknownSender, "there are already \(nodes.count) nodes of Sparkplug")
@@ -276,17 +201,17 @@ struct SparkplugNodes {
         return Node(own: SparkplugSource(targets: targets), needsBirth: true)
     }
 
-    private mutating func save(_ node: Node, _ name: SparkplugNode) {
+    mutating func save(_ node: Node, _ name: SparkplugNode) {
         nodes[name] = node
         if node.needsBirth || node.deviceDeadline != nil { watched.insert(name) } else { watched.remove(name) }
     }
 
-    private mutating func forget(_ name: SparkplugNode) {
+    mutating func forget(_ name: SparkplugNode) {
         watched.remove(name)
         if let node = nodes.removeValue(forKey: name) { metricCount -= node.metricCount }
     }
 
-    private mutating func reserve(_ count: Int, replacing old: Int) throws(Refusal) {
+    mutating func reserve(_ count: Int, replacing old: Int) throws(Refusal) {
         guard metricCount - old + count <= limits.metrics else {
             throw Refusal(.malformed, "there are already \(metricCount) metrics of Sparkplug")
         }

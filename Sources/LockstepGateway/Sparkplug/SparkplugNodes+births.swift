@@ -1,0 +1,78 @@
+import LockstepModel
+import LockstepSparkplug
+
+// Births that are requested, and deaths that no message reports.
+extension SparkplugNodes {
+    /// Forgets the metrics of all nodes, and lets them all be born again, because messages may have been lost.
+    ///
+    /// Their devices are kept, so that those that have died meanwhile are reported as lost.
+    mutating func reset() {
+        nodes = nodes.mapValues { $0.withoutBirths(targets) }
+        watched.formUnion(nodes.keys)
+        metricCount = nodes.values.reduce(0) { $0 + $1.metricCount }
+    }
+
+    /// Adds nodes and devices that were present before a restart, and lets them be born again.
+    ///
+    /// Those that do not answer are lost: they may have died during the restart. Names beyond the limits are left out.
+    mutating func restore(_ names: [ForeignName], at boot: Int64) {
+        for parts in names.map(\.parts) where parts.count == 2 || parts.count == 3 {
+            guard let name = SparkplugNode(group: parts[0], node: parts[1]), var node = try? take(name) else {
+                continue
+            }
+            if parts.count == 2 {
+                node.isPresent = node.isPresent || !node.hasBirth
+            } else if node.devices[parts[2]] == nil {
+                let device = Device(source: SparkplugSource(targets: targets), hasBirth: false)
+                if (try? reserve(device.size, replacing: 0)) != nil {
+                    node.devices[parts[2]] = device
+                    if node.hasBirth { node.deviceDeadline = node.deviceDeadline ?? boot + Self.deviceBirthLimit }
+                }
+            }
+            save(node, name)
+        }
+    }
+
+    /// Returns the nodes whose birth messages must be requested now, and gives up those that never answer.
+    mutating func takeRebirths(at boot: Int64) -> [SparkplugNode] {
+        var result: [SparkplugNode] = []
+        for name in watched.sorted() {
+            guard var node = nodes[name], node.needsBirth else { continue }
+            if let last = node.requestedAt, boot - last < Self.rebirthInterval { continue }
+            guard node.requests < Self.maxRequests else {
+                if node.hasBirth {
+                    // Its data can still be decoded. The next gap begins a new series of requests.
+                    node.needsBirth = false
+                    node.requests = 0
+                    save(node, name)
+                } else {
+                    forget(name)
+                    abandoned += lost(node, name, reason: "no-answer")
+                }
+                continue
+            }
+            node.requestedAt = boot
+            node.requests += 1
+            nodes[name] = node
+            result.append(name)
+        }
+        return result
+    }
+
+    /// Returns the reports of devices that were not born again after their node, and of nodes that were given up.
+    mutating func takeLostDevices(at boot: Int64) -> [ForeignReport] {
+        var reports = abandoned
+        abandoned = []
+        for name in watched.sorted() {
+            guard var node = nodes[name], let deadline = node.deviceDeadline, boot >= deadline else { continue }
+            node.deviceDeadline = nil
+            for (device, state) in node.devices.sorted(by: { $0.key < $1.key }) where !state.hasBirth {
+                metricCount -= state.size
+                node.devices[device] = nil
+                reports.append(lost(ForeignName(Self.formatName, [name.group, name.node, device]), reason: "nbirth"))
+            }
+            save(node, name)
+        }
+        return reports
+    }
+}
