@@ -30,8 +30,9 @@ enum LogMigration {
         defer { try? database.execute("PRAGMA legacy_alter_table = OFF") }
         for table in ["clocks", "states"] { try database.execute("ALTER TABLE \(table) RENAME TO merged_\(table)") }
         try ClockLog.addTables(to: database)
-        // A reader may look at the store before its views are updated.
-        for view in [ClockLog.view, statesView] { try database.execute(view.create) }
+        // A reader may look at the store before its views are updated. The logs have no estimates yet.
+        try database.execute("CREATE VIEW clocks AS SELECT * FROM merged_clocks")
+        try database.execute(statesView.create)
     }
 
     /// Replaces the times of the rows by differences from a fixed time, which take two bytes less.
