@@ -70,7 +70,7 @@ extension SQLiteStore {
     /// Returns the number of rows from which a log is merged. A merge rewrites a page per device, so it needs many rows
     /// per device; but the time to merge one device and the memory for the index are limited.
     static func fullRows(devices: Int) -> Int {
-        min(max(500_000, 100 * devices), 3_000_000, 4000 * devices)
+        min(max(500_000, 100 * devices), 1_000_000, 4000 * devices)
     }
 
     /// Ensures that the active log accepts another turn. Merges the other log first if necessary.
