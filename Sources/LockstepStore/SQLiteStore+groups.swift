@@ -18,13 +18,13 @@ extension SQLiteStore {
             changes[position].counts += counts
         }
         for (device, time) in group.seen {
-            let id = try devices.id(of: device, in: database)
+            let id = devices.id(of: device)
             let position = changes.position(of: id, device)
             changes[position].recordMessage(at: time)
             changes[position].ledger.recordMessage(at: time.microseconds)
         }
         for entry in group.transitions {
-            let id = try devices.id(of: entry.device, in: database)
+            let id = devices.id(of: entry.device)
             if entry.transition.seq == 1, group.lifecycles[entry.device]?.last == entry.transition {
                 changes[changes.position(of: id, entry.device)].firstTransition = entry.transition
             } else {
@@ -33,11 +33,11 @@ extension SQLiteStore {
         }
         // A device may be in both: its snapshot is newer.
         for entry in group.evidence {
-            let id = try devices.id(of: entry.device, number: entry.number, in: database)
+            let id = devices.id(of: entry.device, number: entry.number)
             evidence[Int(id)] = entry.time.microseconds
         }
         for (device, snapshot) in group.lifecycles {
-            let id = try devices.id(of: device, in: database)
+            let id = devices.id(of: device)
             evidence[Int(id)] = snapshot.evidenceTime?.microseconds
             changes[changes.position(of: id, device)].snapshot = snapshot
         }
@@ -67,7 +67,7 @@ extension SQLiteStore {
                 )
             }
             return ResolvedRun(
-                table: table, device: try devices.id(of: run.device, number: run.deviceNumber, in: database),
+                table: table, device: devices.id(of: run.device, number: run.deviceNumber),
                 index: index)
         }
     }
@@ -90,7 +90,7 @@ extension SQLiteStore {
         }
         if let open { try insert(&numbers, of: open) }
         for entry in group.dropped {
-            let device = try devices.id(of: entry.device, in: database)
+            let device = devices.id(of: entry.device)
             let scope = scopes.scope(of: entry.device, device: device, epoch: entry.epoch)
             try dropped.insert(entry.ranges.ranges, of: scope)
             markChanged(scope)
@@ -128,8 +128,8 @@ extension SQLiteStore {
             // The row is rewritten anyway, so it gets the times of messages as well, and the log needs no change for them.
             try devices.write(snapshot, of: device, firstSeen: changes.firstSeen, lastSeen: ledger.lastSeen)
             ledger.lastSeen = nil
-        } else if !devices.added.isEmpty, devices.added.contains(device), let time = changes.firstSeen {
-            try devices.setFirstSeen(time, of: device)
+        } else {
+            try devices.write(new: device, firstSeen: changes.firstSeen)
         }
         guard !ledger.isEmpty else { return }
         var change: LedgerChange? = ledger
@@ -137,7 +137,7 @@ extension SQLiteStore {
         for (epoch, batches) in ledger.batches {
             let scope = scopes.scope(of: changes.device, device: device, epoch: epoch)
             numbers.append(scope.number)
-            let epoch = try epochs.id(of: scope, in: database)
+            let epoch = try epochs.id(of: scope, &devices, in: database)
             for range in batches.ranges {
                 try logs[activeLog].append(change, epoch: epoch, batches: range, device: device)
                 change = nil

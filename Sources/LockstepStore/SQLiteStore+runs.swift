@@ -98,7 +98,7 @@ extension SQLiteStore {
                 var epoch: Int64?
                 if let number {
                     let found = scopes.scope(of: run.device, device: device, epoch: number.epoch)
-                    epoch = try epochs.id(of: found, in: database)
+                    epoch = try epochs.id(of: found, &devices, in: database)
                     scope = found
                 }
                 marks.append(

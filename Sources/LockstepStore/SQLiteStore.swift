@@ -151,6 +151,7 @@ public final class SQLiteStore: SampleStore {
             try dropped.flush()
             var result = try result()
             result.deliveries = try writeOutcome()
+            try devices.writeRest()
             result.acknowledged = acknowledged
             try database.execute("COMMIT")
             observer?.didCommit()

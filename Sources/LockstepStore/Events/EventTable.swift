@@ -30,8 +30,7 @@ struct EventTable {
         setAcknowledged = try database.prepare(
             """
             UPDATE events SET acknowledged = ifnull(acknowledged, ?1)
-            WHERE rule = ?2 AND t = ?3 AND device_id = CASE WHEN ?4 IS NULL THEN 0 ELSE
-                (SELECT device_id FROM merged_devices WHERE group_name = ?4 AND device = ?5) END
+            WHERE rule = ?2 AND t = ?3 AND device_id = ?4
             RETURNING event_id, acknowledged
             """, persistent: true)
     }
@@ -80,13 +79,15 @@ struct EventTable {
     }
 
     /// Writes an acknowledgement.
+    /// - Parameter device: the id of the event's device, 0 if it has none, or -1 if the device is unknown.
     /// - Returns: the acknowledgement in the store, or nil if the event is not stored here.
-    func write(_ acknowledgement: EventAcknowledgement) throws(SQLiteError) -> StoredAcknowledgement? {
+    func write(
+        _ acknowledgement: EventAcknowledgement, device: Int64
+    ) throws(SQLiteError) -> StoredAcknowledgement? {
         try setAcknowledged.bind(acknowledgement.at.microseconds, at: 1)
         try setAcknowledged.bind(acknowledgement.key.rule, at: 2)
         try setAcknowledged.bind(acknowledgement.key.time.microseconds, at: 3)
-        try setAcknowledged.bind(acknowledgement.key.device?.group.rawValue, at: 4)
-        try setAcknowledged.bind(acknowledgement.key.device?.device.rawValue, at: 5)
+        try setAcknowledged.bind(device, at: 4)
         var stored: StoredAcknowledgement?
         while try setAcknowledged.step() {
             stored = StoredAcknowledgement(

@@ -79,12 +79,13 @@ extension SQLiteStore {
     func observe(_ group: IngestGroup) throws {
         for update in group.deliveries { try events.write(update) }
         for entry in group.acknowledgements {
-            if let stored = try events.write(entry) { acknowledged.append(stored) }
+            let device = entry.key.device.map { devices.find($0) ?? -1 }
+            if let stored = try events.write(entry, device: device ?? 0) { acknowledged.append(stored) }
         }
         guard let observer else { return }
         for entry in group.transitions {
             observer.didChange(
-                entry.transition, of: try devices.id(of: entry.device, in: database), entry.device)
+                entry.transition, of: devices.id(of: entry.device), entry.device)
         }
         if let tick = group.tick { try observer.tick(tick) { try deliveryFigures() } }
     }
@@ -96,7 +97,7 @@ extension SQLiteStore {
         let outcome = observer.takeOutcome()
         var deliveries: [EventDelivery] = []
         for event in outcome.events {
-            let device = try event.device.map { try devices.id(of: $0, in: database) } ?? 0
+            let device = event.device.map { devices.id(of: $0) } ?? 0
             deliveries += try events.write(event, device: device, in: database)
         }
         for state in outcome.states { try events.write(state) }

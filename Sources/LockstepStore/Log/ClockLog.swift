@@ -64,8 +64,8 @@ enum ClockLog {
         let columns = values.joined(separator: ", ")
         return """
             INSERT INTO merged_clocks (device_id, collector, epoch, \(columns))
-            SELECT clock.device_id, collector, epoch, \(columns)
-            FROM \(log.clocksTable) AS clock CROSS JOIN log_epochs USING (epoch_id) WHERE id BETWEEN ? AND ?
+            SELECT clock.device_id, collector, \(EpochTable.epochSQL(of: "clock")), \(columns)
+            FROM \(log.clocksTable) AS clock WHERE id BETWEEN ? AND ?
             ON CONFLICT DO NOTHING
             """
     }
@@ -92,11 +92,10 @@ enum ClockLog {
             // As in the views of samples: the second range is used if a condition of the query sets the device.
             let ofDevice = LogKey.rangeSQL(turn: "log_turns.turn", stream: "\(stream)", device: "clock.device_id")
             return """
-                UNION ALL SELECT clock.device_id, collector, epoch, \(values.joined(separator: ", "))
+                UNION ALL SELECT clock.device_id, collector, \(EpochTable.epochSQL(of: "clock")), \(values.joined(separator: ", "))
                 FROM log_turns CROSS JOIN \(log.clocksTable) AS clock NOT INDEXED
                     ON clock.id BETWEEN \(LogKey.rangeOfAllSQL(turn: "log_turns.turn", stream: stream))
                     AND clock.id BETWEEN \(ofDevice) AND \(log.isVisible("+clock.device_id"))
-                CROSS JOIN log_epochs USING (epoch_id)
                 WHERE log_turns.turn <= \(LogKey.lastTurnSQL(of: log.clocksTable))
                 """
         }

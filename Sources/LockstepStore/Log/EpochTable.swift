@@ -1,7 +1,8 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table `log_epochs`: the ids of epochs in the logs.
+/// The ids of epochs in the logs: 0 for the first epoch of a device, which is in its row, and those of the table
+/// `log_epochs` for the others.
 struct EpochTable {
     /// The ids of stored epochs and of those that the current transaction has inserted, by the number of their scope.
     private var ids = NumberMap<Int64>()
@@ -17,7 +18,17 @@ struct EpochTable {
         }
     }
 
-    /// Returns all epochs and the ids of their devices, by the ids of the epochs.
+    /// Returns the SQL expression of the epoch of a row with the columns `device_id` and `epoch_id`, or NULL if it has none.
+    /// - Parameter row: the name of its table in the query.
+    static func epochSQL(of row: String) -> String {
+        """
+        CASE \(row).epoch_id
+            WHEN 0 THEN (SELECT first_epoch FROM merged_devices WHERE device_id = \(row).device_id)
+            ELSE (SELECT epoch FROM log_epochs WHERE epoch_id = \(row).epoch_id) END
+        """
+    }
+
+    /// Returns the epochs in `log_epochs` and the ids of their devices, by the ids of the epochs.
     static func epochs(
         in database: SQLiteDatabase
     ) throws(SQLiteError) -> [Int64: (key: DeviceEpoch, device: Int64)] {
@@ -33,9 +44,29 @@ struct EpochTable {
         return epochs
     }
 
+    /// Returns the first epochs of devices, by the ids of the devices.
+    static func firstEpochs(in database: SQLiteDatabase) throws(SQLiteError) -> [Int64: DeviceEpoch] {
+        let select = try database.prepare(
+            "SELECT device_id, group_name, device, first_epoch FROM merged_devices WHERE epoch_code IS NOT NULL")
+        var epochs: [Int64: DeviceEpoch] = [:]
+        while try select.step() {
+            guard let device = deviceAddress(select, at: 1), let epoch = select.text(at: 3) else { continue }
+            epochs[select.int64(at: 0)] = DeviceEpoch(device: device, epoch: Epoch(unchecked: epoch))
+        }
+        return epochs
+    }
+
     /// Returns the id of an epoch, and inserts the epoch if it is new.
-    mutating func id(of scope: Scope, in database: SQLiteDatabase) throws(SQLiteError) -> Int64 {
+    /// - Parameter devices: the devices; a new one gets its first epoch.
+    mutating func id(
+        of scope: Scope, _ devices: inout DeviceTable, in database: SQLiteDatabase
+    ) throws(SQLiteError) -> Int64 {
         if let id = ids[scope.number] { return id }
+        if devices.isFirst(scope.epoch, of: scope.device) {
+            ids[scope.number] = 0
+            pending.append(scope.number)
+            return 0
+        }
         try insert.bind(scope.device, at: 1)
         try insert.bind(scope.epoch.rawValue, at: 2)
         try insert.run()

@@ -6,8 +6,26 @@ struct LogIndex {
     /// Consecutive rows of one stream of a device in one turn. Times increase.
     struct Segment: Equatable {
         let first: Int64
-        let last: Int64
-        let turn: Int64
+        /// The turn, and the time from `first` to the last row. A log has up to a few million segments.
+        private let turnAndLength: UInt64
+        /// The number of bits of the length. The others are enough for ``LogKey/maxTurn``.
+        private static let lengthBits = UInt64(51)
+        private static let maxLength = UInt64(1) << lengthBits - 1
+
+        init(first: Int64, last: Int64, turn: Int64) {
+            self.first = first
+            // Two thirds of a century and more are unlimited: the log is then searched in vain.
+            let length = min(UInt64(bitPattern: last &- first), Self.maxLength)
+            turnAndLength = UInt64(turn) << Self.lengthBits | length
+        }
+
+        /// The time of the last row, or a later one if there are more than 71 years between the rows.
+        var last: Int64 {
+            let length = turnAndLength & Self.maxLength
+            return length == Self.maxLength ? .max : first + Int64(length)
+        }
+
+        var turn: Int64 { Int64(turnAndLength >> Self.lengthBits) }
     }
 
     /// The counters of a device, as changes to its row in the table `merged_devices`.
@@ -104,13 +122,16 @@ struct LogIndex {
     }
 
     /// Adds a segment with `count` rows.
-    /// - Parameter body: changes the figures and scopes of the device.
+    /// - Parameters:
+    ///   - newest: the time of its last row, or nil for ``Segment/last``.
+    ///   - body: changes the figures and scopes of the device.
     mutating func add(
-        _ segment: Segment, count: Int, of table: Int, device: Int64, _ body: (inout Device) -> Void = { _ in }
+        _ segment: Segment, newest: Int64? = nil, count: Int, of table: Int, device: Int64,
+        _ body: (inout Device) -> Void = { _ in }
     ) {
         rows += count
         update(device) { content in
-            content.add(segment, count: count, of: table)
+            content.add(segment, newest: newest ?? segment.last, count: count, of: table)
             body(&content)
         }
     }
@@ -160,16 +181,16 @@ struct LogIndex {
 }
 
 extension LogIndex.Device {
-    fileprivate mutating func add(_ segment: LogIndex.Segment, count: Int, of table: Int) {
+    fileprivate mutating func add(_ segment: LogIndex.Segment, newest: Int64, count: Int, of table: Int) {
         rows += count
         guard let stream = streams.firstIndex(where: { $0.table == table }) else {
-            streams.append(LogIndex.Stream(table: table, segments: [segment], newest: segment.last))
+            streams.append(LogIndex.Stream(table: table, segments: [segment], newest: newest))
             return
         }
         // New segments usually follow all others. Backlog is inserted before them.
         let position = (streams[stream].segments.lastIndex { $0.first <= segment.first } ?? -1) + 1
         streams[stream].segments.insert(segment, at: position)
-        streams[stream].newest = max(streams[stream].newest, segment.last)
+        streams[stream].newest = max(streams[stream].newest, newest)
     }
 
     fileprivate mutating func revert(to previous: LogIndex.Previous, without turn: Int64?) {

@@ -50,14 +50,16 @@ struct LogMerge {
         mergeRows = statements
         self.streamIDs = streamIDs
         mergeClocks = try database.prepare(ClockLog.mergeSQL(log), persistent: true)
+        let origin = "(\(DeviceSchema.reference) + origin)"
+        let firstSeen = "ifnull(min(first_seen, ?2), ifnull(first_seen, ?2))"
         updateDevice = try database.prepare(
             """
             UPDATE merged_devices SET
-                first_seen = ifnull(min(first_seen, ?2), ifnull(first_seen, ?2)),
-                last_seen = ifnull(max(last_seen, ?3), ifnull(last_seen, ?3)),
-                last_t = ifnull(max(last_t, ?4), ifnull(last_t, ?4)),
+                first_seen_after = \(firstSeen) - \(origin),
+                last_seen_after = ifnull(max(last_seen, ?3), ifnull(last_seen, ?3)) - ifnull(\(firstSeen), \(origin)),
+                last_t_after = ifnull(max(last_t, ?4), ifnull(last_t, ?4)) - \(origin),
                 samples = samples + ?5, duplicates = duplicates + ?6, conflicts = conflicts + ?7,
-                rests_on = ifnull(?8, rests_on)
+                rests_on_after = ifnull(?8 - \(origin), rests_on_after)
             WHERE device_id = ?1
             """, persistent: true)
         raiseFirstDevice = try database.prepare(

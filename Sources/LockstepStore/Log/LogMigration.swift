@@ -30,16 +30,44 @@ enum LogMigration {
         defer { try? database.execute("PRAGMA legacy_alter_table = OFF") }
         for table in ["clocks", "states"] { try database.execute("ALTER TABLE \(table) RENAME TO merged_\(table)") }
         try ClockLog.addTables(to: database)
-        // A reader may look at the store before its views are updated.
-        for view in [ClockLog.view, statesView] { try database.execute(view.create) }
+        // A reader may look at the store before its views are updated. The logs have no estimates yet.
+        try database.execute("CREATE VIEW clocks AS SELECT * FROM merged_clocks")
+        try database.execute(statesView.create)
     }
+
+    /// Replaces the times of the rows by differences from a fixed time, which take two bytes less.
+    static func shortenTimes(in database: SQLiteDatabase) throws {
+        // Without this, renaming a table would also rename it in views.
+        try database.execute("PRAGMA legacy_alter_table = ON")
+        defer { try? database.execute("PRAGMA legacy_alter_table = OFF") }
+        for log in LogNumber.allCases {
+            for shape in LogShape.allCases {
+                let table = shape.table(of: log)
+                let columns = (["epoch_id", "seq", "delay"] + shape.columns).joined(separator: ", ")
+                try database.execute(
+                    """
+                    ALTER TABLE \(table) RENAME TO old_\(table);
+                    \(create(shape, of: log, time: shortTime));
+                    INSERT INTO \(table) (id, after, \(columns))
+                        SELECT id, t - \(DeviceSchema.reference), \(columns) FROM old_\(table) ORDER BY id;
+                    DROP TABLE old_\(table);
+                    """)
+            }
+        }
+    }
+
+    /// The time of a row as of schema 9.
+    private static let shortTime = """
+        after INTEGER NOT NULL, -- µs after 2023-11-14 22:13:20 UTC
+            t INTEGER AS (after + \(DeviceSchema.reference)), -- time in µs since 1970-01-01 UTC
+        """
 
     private static func replace(_ shape: LogShape, of log: LogNumber, in database: SQLiteDatabase) throws {
         let table = shape.table(of: log)
         let old = "old_\(table)"
         let columns = (["t", "epoch_id", "seq", "delay"] + shape.columns).joined(separator: ", ")
         try database.execute("ALTER TABLE \(table) RENAME TO \(old)")
-        try database.execute(create(shape, of: log))
+        try database.execute(create(shape, of: log, time: "t INTEGER NOT NULL,"))
         // Each row gets its number among the rows of its device in the turn.
         let numbered = """
             SELECT *, row_number() OVER (PARTITION BY turn, stream_id, device_id ORDER BY t) - 1 AS row FROM \(old)
@@ -66,14 +94,14 @@ enum LogMigration {
             """)
     }
 
-    private static func create(_ shape: LogShape, of log: LogNumber) -> String {
+    private static func create(_ shape: LogShape, of log: LogNumber, time: String) -> String {
         """
         CREATE TABLE \(shape.table(of: log)) (
             -- Samples in order of commit.
             id INTEGER PRIMARY KEY, -- turn, stream, device and a number, so that rows are only appended
             \(LogKey.columnsSQL)
-            t INTEGER NOT NULL,
-            epoch_id INTEGER, -- in the first row of a numbered batch: its epoch and number
+            \(time)
+            epoch_id INTEGER, -- in the first row of a numbered batch: its epoch, 0 for the first one, and number
             seq INTEGER,
             delay INTEGER, -- in the first row of a batch: time of receipt minus t, in µs
             \(shape.columns.joined(separator: ", "))

@@ -15,6 +15,8 @@ struct LogRecovery {
 
     /// The scopes by the ids of epochs.
     private let epochs: [Int64: Scope]
+    /// The scopes of the first epochs of devices, whose id is 0, by device id.
+    private let firstEpochs: [Int64: Scope]
 
     /// - Parameter tables: the indexes of the tables of streams, by the number of the stream in the logs.
     init(
@@ -30,6 +32,11 @@ struct LogRecovery {
             epochs[id] = scopes.scope(of: epoch.key.device, device: epoch.device, epoch: epoch.key.epoch)
         }
         self.epochs = epochs
+        var firstEpochs: [Int64: Scope] = [:]
+        for (device, key) in lastTurn > 0 ? try EpochTable.firstEpochs(in: database) : [:] {
+            firstEpochs[device] = scopes.scope(of: key.device, device: device, epoch: key.epoch)
+        }
+        self.firstEpochs = firstEpochs
         guard lastTurn > 0 else { return }
         for shape in LogShape.allCases { try readSamples(shape.table(of: log), log, tables, in: database) }
         try readChanges(log, in: database)
@@ -45,11 +52,14 @@ struct LogRecovery {
             SELECT turn, stream_id, device_id, t, epoch_id, seq, delay FROM \(table) WHERE \(log.isVisible())
             ORDER BY id
             """)
-        var open: (stream: Int64, device: Int64, segment: LogIndex.Segment, count: Int)?
+        var open: (stream: Int64, device: Int64, turn: Int64, times: ClosedRange<Int64>, count: Int)?
         func close() {
             guard let row = open else { return }
             if let table = tables[row.stream] {
-                index.add(row.segment, count: row.count, of: table, device: row.device)
+                let segment = LogIndex.Segment(
+                    first: row.times.lowerBound, last: row.times.upperBound, turn: row.turn)
+                index.add(
+                    segment, newest: row.times.upperBound, count: row.count, of: table, device: row.device)
             } else {
                 unknownStreams.insert(row.stream)
             }
@@ -58,15 +68,14 @@ struct LogRecovery {
             let (turn, stream, device, time) = (
                 select.int64(at: 0), select.int64(at: 1), select.int64(at: 2), select.int64(at: 3)
             )
-            if let row = open, row.segment.turn == turn, row.stream == stream, row.device == device {
-                let segment = LogIndex.Segment(
-                    first: min(row.segment.first, time), last: max(row.segment.last, time), turn: turn)
-                open = (stream, device, segment, row.count + 1)
+            if let row = open, row.turn == turn, row.stream == stream, row.device == device {
+                let times = min(row.times.lowerBound, time)...max(row.times.upperBound, time)
+                open = (stream, device, turn, times, row.count + 1)
             } else {
                 close()
-                open = (stream, device, LogIndex.Segment(first: time, last: time, turn: turn), 1)
+                open = (stream, device, turn, time...time, 1)
             }
-            let scope = select.optionalInt64(at: 4).flatMap { epochs[$0] }
+            let scope = select.optionalInt64(at: 4).flatMap { epoch in self.scope(of: epoch, device: device) }
             let receivedAt = select.optionalInt64(at: 6).map { time + $0 }
             let seq = select.optionalInt64(at: 5)
             index.update(device) { content in
@@ -88,7 +97,7 @@ struct LogRecovery {
             """)
         while try select.step() {
             let device = select.int64(at: 0)
-            let scope = epochs[select.int64(at: 1)]
+            let scope = select.optionalInt64(at: 3) == nil ? nil : self.scope(of: select.int64(at: 1), device: device)
             index.update(device) { content in
                 content.figures.samples += select.int64(at: 6)
                 content.figures.duplicates += select.int64(at: 7)
@@ -107,9 +116,11 @@ struct LogRecovery {
         while try select.step() {
             let time = select.int64(at: 2)
             let segment = LogIndex.Segment(first: time, last: time, turn: select.int64(at: 0))
-            index.add(segment, count: 1, of: ClockLog.table, device: select.int64(at: 1))
+            index.add(segment, newest: time, count: 1, of: ClockLog.table, device: select.int64(at: 1))
         }
     }
+
+    private func scope(of epoch: Int64, device: Int64) -> Scope? { epoch == 0 ? firstEpochs[device] : epochs[epoch] }
 
     private mutating func insert(_ range: ClosedRange<Int64>, of scope: Scope) {
         batches[scope.number, default: (scope, SequenceSet())].numbers.insert(range)

@@ -16,7 +16,7 @@ struct LogRowInsert {
     init(_ shape: LogShape, of log: LogNumber, rows: Int, in database: SQLiteDatabase) throws(SQLiteError) {
         self.shape = shape
         self.rows = rows
-        let names = ["id", "t", "epoch_id", "seq", "delay"] + shape.columns
+        let names = ["id", "after", "epoch_id", "seq", "delay"] + shape.columns
         let width = Self.leading + shape.values
         let tuples = (0..<rows).map { row in
             let values = (1...width).map { "?\(row * width + $0)" }
@@ -50,7 +50,7 @@ struct LogRowInsert {
         var parameter = 1
         for index in indexes {
             try statement.bind(key, at: parameter)
-            try statement.bind(block.times[index], at: parameter + 1)
+            try statement.bind(block.times[index] &- DeviceSchema.reference, at: parameter + 1)
             key += 1
             if next < marks.count, marks[next].index == index {
                 let mark = marks[next]

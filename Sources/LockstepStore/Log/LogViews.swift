@@ -127,13 +127,13 @@ private func recentFigures(_ log: LogNumber) -> [String] {
 private func recentBatches(_ log: LogNumber) -> [String] {
     let samples = LogShape.allCases.map { shape in
         """
-        SELECT sample.device_id, epoch, seq, seq FROM \(shape.table(of: log)) AS sample
-                JOIN log_epochs USING (epoch_id) WHERE \(log.isVisible("sample.device_id"))
+        SELECT sample.device_id, \(EpochTable.epochSQL(of: "sample")), seq, seq
+                FROM \(shape.table(of: log)) AS sample WHERE seq IS NOT NULL AND \(log.isVisible("sample.device_id"))
         """
     }
     let changes = """
-        SELECT changes.device_id, epoch, first, last FROM \(log.changesTable) AS changes
-                JOIN log_epochs USING (epoch_id) WHERE \(log.isVisible("changes.device_id"))
+        SELECT changes.device_id, \(EpochTable.epochSQL(of: "changes")), first, last
+                FROM \(log.changesTable) AS changes WHERE last IS NOT NULL AND \(log.isVisible("changes.device_id"))
         """
     return samples + [changes]
 }

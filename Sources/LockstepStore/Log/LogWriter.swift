@@ -68,12 +68,12 @@ struct LogWriter {
             try insert(piece, of: block, to: target, key: key, marks, from: &mark)
             rowsInTurn += piece.count
             // Times increase.
-            let segment = LogIndex.Segment(
-                first: block.times[first], last: block.times[piece.last ?? first], turn: turn)
-            spans.add(segment.first...segment.last)
-            index.add(segment, count: piece.count, of: table, device: device) { content in
+            let last = block.times[piece.last ?? first]
+            let segment = LogIndex.Segment(first: block.times[first], last: last, turn: turn)
+            spans.add(segment.first...last)
+            index.add(segment, newest: last, count: piece.count, of: table, device: device) { content in
                 content.figures.samples += Int64(piece.count)
-                content.figures.recordSample(at: segment.last)
+                content.figures.recordSample(at: last)
                 for mark in marks[firstMark..<mark] {
                     content.figures.recordMessage(at: mark.receivedAt)
                     if let scope = mark.scope { content.add(scope: scope) }
@@ -135,7 +135,8 @@ struct LogWriter {
         rowsInTurn += 1
         let time = point.time.microseconds
         index.add(
-            LogIndex.Segment(first: time, last: time, turn: turn), count: 1, of: ClockLog.table, device: device)
+            LogIndex.Segment(first: time, last: time, turn: turn), newest: time, count: 1, of: ClockLog.table,
+            device: device)
     }
 
     /// Keeps the changes of the current transaction.

@@ -49,10 +49,13 @@ extension StoreReader {
 
     /// Returns the id of `device` in the store, or nil if the store does not contain it.
     func id(of device: DeviceAddress) throws(SQLiteError) -> Int64? {
+        if let id = ids[device] { return id }
         let select = try database.prepare("SELECT device_id FROM merged_devices WHERE group_name = ? AND device = ?")
         try select.bind(device.group.rawValue, at: 1)
         try select.bind(device.device.rawValue, at: 2)
-        return try select.step() ? select.int64(at: 0) : nil
+        guard try select.step() else { return nil }
+        ids[device] = select.int64(at: 0)
+        return ids[device]
     }
 
     /// Returns the rows of a device in the logs, by their times in µs since 1970.

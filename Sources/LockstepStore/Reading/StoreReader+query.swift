@@ -75,11 +75,7 @@ extension StoreReader {
 
     /// Returns the devices of a query, ordered by group and device.
     private func selectedDevices(_ group: GroupID?, _ devices: [DeviceID]) throws(StoreError) -> [NumberedDevice] {
-        let wanted = Set(devices)
-        return try reading { try numberedDevices() }.filter { device in
-            (group == nil || device.address.group == group)
-                && (wanted.isEmpty || wanted.contains(device.address.device))
-        }
+        try reading { try numberedDevices(group: group, names: devices) }
     }
 
     /// Runs `body` and converts its errors to ``StoreError``. Unlike ``reading(_:)``, it does not use a transaction:

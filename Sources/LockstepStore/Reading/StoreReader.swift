@@ -11,6 +11,8 @@ typealias NumberedDevice = (address: DeviceAddress, id: Int64)
 public final class StoreReader {
     let path: String
     let database: SQLiteDatabase
+    /// The cached ids of devices. The id of a device never changes.
+    var ids: [DeviceAddress: Int64] = [:]
     /// The cached lookups of ``compare(_:of:)``.
     var lookups: [SensorStream: SampleLookup] = [:]
     /// The cached rows of ``compare(_:of:)``.
@@ -76,13 +78,30 @@ public final class StoreReader {
         do { return try database.transaction(.deferred, body) } catch { throw StoreError(error, path: path) }
     }
 
-    /// Returns all devices with their ids, ordered by group and device.
-    func numberedDevices() throws(SQLiteError) -> [NumberedDevice] {
+    /// Returns devices with their ids, ordered by group and device.
+    /// - Parameters:
+    ///   - group: the group of the devices, or nil for all groups.
+    ///   - names: the names of the devices, or an empty list for all devices.
+    func numberedDevices(
+        group: GroupID? = nil, names: [DeviceID] = []
+    ) throws(SQLiteError) -> [NumberedDevice] {
+        // The conditions are in SQL, so that the other devices take little time.
+        let isNamed = names.indices.map { "?\($0 + 2)" }.joined(separator: ", ")
+        // More parameters would exceed a limit of SQLite.
+        let isFiltered = !names.isEmpty && names.count <= 500
         let select = try database.prepare(
-            "SELECT group_name, device, device_id FROM merged_devices ORDER BY group_name, device")
+            """
+            SELECT group_name, device, device_id FROM merged_devices
+            WHERE (?1 IS NULL OR group_name = ?1) \(isFiltered ? "AND device IN (\(isNamed))" : "")
+            ORDER BY group_name, device
+            """)
+        try select.bind(group?.rawValue, at: 1)
+        if isFiltered { for (index, name) in names.enumerated() { try select.bind(name.rawValue, at: index + 2) } }
+        let wanted = isFiltered ? [] : Set(names)
         var devices: [NumberedDevice] = []
         while try select.step() {
-            if let address = deviceAddress(select, at: 0) { devices.append((address, select.int64(at: 2))) }
+            guard let address = deviceAddress(select, at: 0) else { continue }
+            if wanted.isEmpty || wanted.contains(address.device) { devices.append((address, select.int64(at: 2))) }
         }
         return devices
     }

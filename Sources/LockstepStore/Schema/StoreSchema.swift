@@ -22,6 +22,10 @@ enum StoreSchema {
         { database in for table in eventTables { try database.execute(table) } },
         { database in try LogMigration.addKeys(to: database) },
         { database in try LogMigration.renameLedgers(in: database) },
+        { database in
+            try DeviceSchema.shorten(in: database)
+            try LogMigration.shortenTimes(in: database)
+        },
     ])
 
     /// Migrates schema 3, in which each row was written to the table of its stream at once.

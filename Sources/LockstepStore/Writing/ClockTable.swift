@@ -91,9 +91,7 @@ extension SQLiteStore {
     /// Appends the estimates that are not stored yet to the log.
     func write(_ estimates: [DeviceClock]) throws(SQLiteError) {
         var resolved: [(device: Int64, index: Int)] = []
-        for (index, clock) in estimates.enumerated() {
-            resolved.append((try devices.id(of: clock.device, in: database), index))
-        }
+        for (index, clock) in estimates.enumerated() { resolved.append((devices.id(of: clock.device), index)) }
         // In the order of their keys, so that SQLite appends them.
         resolved.sort { $0 < $1 }
         for (device, index) in resolved { try write(estimates[index], of: device) }
@@ -104,7 +102,7 @@ extension SQLiteStore {
         // A retained presence is received again after each connect.
         guard try !clocks.contains(clock, of: device) else { return }
         let scope = scopes.scope(of: clock.device, device: device, epoch: clock.epoch)
-        let epoch = try epochs.id(of: scope, in: database)
+        let epoch = try epochs.id(of: scope, &devices, in: database)
         let time = clock.point.time.microseconds
         for (log, turn) in turns(time...time, of: ClockLog.table, device: device)
         where try clocks.contains(clock.point, epoch: epoch, of: device, in: log, turn: turn) { return }

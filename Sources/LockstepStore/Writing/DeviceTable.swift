@@ -2,120 +2,181 @@ import LockstepModel
 import LockstepSQLite
 
 /// The table `merged_devices`: the id and the life-cycle snapshot of each device. A merge writes its counters.
+///
+/// The ids of all devices are in memory. A new device gets its row at the end of the transaction, when all of it is known.
 struct DeviceTable {
-    /// The ids of devices that are stored.
+    /// The ids of stored devices.
     private var committed: [DeviceAddress: Int64] = [:]
-    /// The ids of devices that the current transaction has looked up or inserted.
+    /// The ids of devices that the current transaction adds.
     private var pending: [DeviceAddress: Int64] = [:]
+    /// The greatest id of a stored device, or 0.
+    private var lastCommitted: Int64
+    /// The greatest id, including the devices that the current transaction adds.
+    private var last: Int64
 
     /// The stored devices by the numbers that the writer has given them.
     private var numbered = NumberMap<(address: DeviceAddress, id: Int64)>()
+    /// The first epochs of the devices, in their rows or to be written with them.
+    private(set) var firstEpochs = NumberMap<Epoch>()
 
-    /// The devices that the current transaction has inserted.
+    /// The ids of devices that the current transaction adds and whose rows are not written yet.
+    private var unwritten: [Int64: DeviceAddress] = [:]
+    /// The devices that the current transaction adds.
     private(set) var added: Set<Int64> = []
 
-    private let select: SQLiteStatement
     private let insert: SQLiteStatement
     private let updateState: SQLiteStatement
-    private let setFirstSeen: SQLiteStatement
 
+    /// Reads the ids of all devices.
     init(in database: SQLiteDatabase) throws(SQLiteError) {
-        select = try database.prepare(
-            "SELECT device_id FROM merged_devices WHERE group_name = ? AND device = ?", persistent: true)
-        insert = try database.prepare("INSERT INTO merged_devices (group_name, device) VALUES (?, ?)", persistent: true)
+        insert = try database.prepare(
+            """
+            INSERT INTO merged_devices (
+                device_id, group_name, device, origin, epoch_code, first_seen_after, last_seen_after, since_after,
+                state_code, previous_code, reason_code, state_seq, session_after, phase_code, rests_on_after,
+                session_epoch_code)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, persistent: true)
+        let origin = "(\(DeviceSchema.reference) + origin)"
         updateState = try database.prepare(
             """
-            UPDATE merged_devices SET state = ?2, since = ?3, previous = ?4, reason = ?5, state_seq = ?6, session = ?7,
-                phase = ?8, rests_on = ?9, session_epoch = ?10,
-                first_seen = ifnull(first_seen, ?11), last_seen = ifnull(max(last_seen, ?12), ifnull(last_seen, ?12))
+            UPDATE merged_devices SET state_code = ?2, since_after = ?3 - \(origin), previous_code = ?4,
+                reason_code = ?5, state_seq = ?6, session_after = ?7 - \(origin), phase_code = ?8,
+                rests_on_after = ?9 - \(origin), session_epoch_code = iif(?10 = first_epoch, 0, ?10),
+                first_seen_after = ifnull(first_seen_after, ?11 - \(origin)),
+                last_seen_after = ifnull(max(last_seen, ?12), ifnull(last_seen, ?12))
+                    - ifnull(first_seen, ifnull(?11, \(origin)))
             WHERE device_id = ?1
             """, persistent: true)
-        setFirstSeen = try database.prepare(
-            "UPDATE merged_devices SET first_seen = ? WHERE device_id = ?", persistent: true)
+        let select = try database.prepare("SELECT group_name, device, device_id, first_epoch FROM merged_devices")
+        last = 0
+        lastCommitted = 0
+        while try select.step() {
+            let id = select.int64(at: 2)
+            last = max(last, id)
+            if let address = deviceAddress(select, at: 0) { committed[address] = id }
+            if let epoch = select.text(at: 3) { firstEpochs[Int(id)] = Epoch(unchecked: epoch) }
+        }
+        lastCommitted = last
     }
 
-    /// Returns the id of a device, and inserts the device if it is new.
-    mutating func id(of device: DeviceAddress, in database: SQLiteDatabase) throws(SQLiteError) -> Int64 {
-        if let id = committed[device] ?? pending[device] { return id }
-        let id: Int64
-        if let found = try find(device) { id = found } else { id = try add(device, in: database) }
-        pending[device] = id
-        return id
+    /// Returns the id of a device. A new device gets one, and its row when ``write(_:of:firstSeen:lastSeen:)`` or
+    /// ``writeRest()`` is called.
+    mutating func id(of device: DeviceAddress) -> Int64 {
+        if let id = find(device) { return id }
+        last += 1
+        pending[device] = last
+        unwritten[last] = device
+        added.insert(last)
+        return last
     }
 
-    /// Returns the id of a device with a number, which avoids computing its hash, and inserts the device if it is new.
-    mutating func id(
-        of device: DeviceAddress, number: Int?, in database: SQLiteDatabase
-    ) throws(SQLiteError) -> Int64 {
-        guard let number else { return try id(of: device, in: database) }
+    /// Returns the id of a device with a number, which avoids computing its hash.
+    mutating func id(of device: DeviceAddress, number: Int?) -> Int64 {
+        guard let number else { return id(of: device) }
         if let entry = numbered[number], entry.address == device { return entry.id }
-        let id = try id(of: device, in: database)
+        let id = id(of: device)
         // Only the id of a stored device is final.
         if committed[device] != nil { numbered[number] = (device, id) }
         return id
     }
 
-    /// Writes the life-cycle snapshot of the device with id `device`.
+    /// Returns the id of a device, or nil if it is unknown.
+    func find(_ device: DeviceAddress) -> Int64? { committed[device] ?? pending[device] }
+
+    /// Returns whether an epoch is the first one of a device. The first one of a new device is kept with its row.
+    mutating func isFirst(_ epoch: Epoch, of device: Int64) -> Bool {
+        if let first = firstEpochs[Int(device)] { return first == epoch }
+        guard unwritten[device] != nil else { return false }
+        firstEpochs[Int(device)] = epoch
+        return true
+    }
+
+    /// Writes the life-cycle snapshot of the device with id `device`, and its row if it is new.
     /// - Parameters:
     ///   - firstSeen: the time of the first message of the transaction, for a device without an earlier message.
     ///   - lastSeen: the time of the last message in µs since 1970, or nil to keep the stored time.
-    func write(
+    mutating func write(
         _ snapshot: LifecycleSnapshot, of device: Int64, firstSeen: Timestamp?, lastSeen: Int64?
     ) throws(SQLiteError) {
+        if let address = unwritten[device] {
+            if let epoch = snapshot.epoch { _ = isFirst(epoch, of: device) }
+            return try insert(address, device, snapshot, firstSeen: firstSeen?.microseconds, lastSeen: lastSeen)
+        }
         try updateState.bind(device, at: 1)
-        try bind(snapshot, to: updateState, from: 2)
+        try bind(snapshot, to: updateState, states: [2, 4, 5, 6, 8])
+        try updateState.bind(snapshot.last?.since.microseconds, at: 3)
+        try updateState.bind(snapshot.session, at: 7)
+        try updateState.bind(snapshot.evidenceTime?.microseconds, at: 9)
+        try updateState.bind(snapshot.epoch?.rawValue, at: 10)
         try updateState.bind(firstSeen?.microseconds, at: 11)
         try updateState.bind(lastSeen, at: 12)
         try updateState.run()
     }
 
-    /// Writes the time of the first message of a device that the current transaction has inserted.
-    func setFirstSeen(_ time: Timestamp, of device: Int64) throws(SQLiteError) {
-        try setFirstSeen.bind(time.microseconds, at: 1)
-        try setFirstSeen.bind(device, at: 2)
-        try setFirstSeen.run()
+    /// Writes the row of a new device that has no life-cycle snapshot.
+    mutating func write(new device: Int64, firstSeen: Timestamp?) throws(SQLiteError) {
+        guard let address = unwritten[device] else { return }
+        try insert(address, device, LifecycleSnapshot(), firstSeen: firstSeen?.microseconds, lastSeen: nil)
     }
 
-    private func bind(
-        _ snapshot: LifecycleSnapshot, to statement: SQLiteStatement, from first: Int
+    /// Writes the rows of new devices that do not have one yet.
+    mutating func writeRest() throws(SQLiteError) {
+        for device in unwritten.keys.sorted() { try write(new: device, firstSeen: nil) }
+    }
+
+    private mutating func insert(
+        _ address: DeviceAddress, _ device: Int64, _ snapshot: LifecycleSnapshot, firstSeen: Int64?, lastSeen: Int64?
     ) throws(SQLiteError) {
-        try statement.bind(snapshot.last?.to.rawValue, at: first)
-        try statement.bind(snapshot.last?.since.microseconds, at: first + 1)
-        try statement.bind(snapshot.last?.from?.rawValue, at: first + 2)
-        try statement.bind(snapshot.last?.reason, at: first + 3)
-        try statement.bind(snapshot.last?.seq, at: first + 4)
-        try statement.bind(snapshot.session, at: first + 5)
-        try statement.bind(snapshot.phase?.rawValue, at: first + 6)
-        try statement.bind(snapshot.evidenceTime?.microseconds, at: first + 7)
-        try statement.bind(snapshot.epoch?.rawValue, at: first + 8)
+        let origin = snapshot.last?.since.microseconds ?? firstSeen ?? DeviceSchema.reference
+        let epoch = firstEpochs[Int(device)]
+        // Without overflows, whatever the clocks of devices say: payloads limit times to 2^53.
+        func after(_ time: Int64?) -> Int64? { time.map { $0 &- origin } }
+        try insert.bind(device, at: 1)
+        try insert.bind(address.group.rawValue, at: 2)
+        try insert.bind(address.device.rawValue, at: 3)
+        try insert.bind(origin &- DeviceSchema.reference, at: 4)
+        try insert.bind(epoch.map(DeviceCode.init), at: 5)
+        try insert.bind(after(firstSeen), at: 6)
+        try insert.bind(lastSeen.map { $0 &- (firstSeen ?? origin) }, at: 7)
+        try insert.bind(after(snapshot.last?.since.microseconds), at: 8)
+        try bind(snapshot, to: insert, states: [9, 10, 11, 12, 14])
+        try insert.bind(after(snapshot.session), at: 13)
+        try insert.bind(after(snapshot.evidenceTime?.microseconds), at: 15)
+        try insert.bind(snapshot.epoch.map { $0 == epoch ? .number(0) : .text($0.rawValue) }, at: 16)
+        try insert.run()
+        unwritten[device] = nil
+    }
+
+    /// Binds state, previous state, reason, number of the transition, and phase to the parameters `states`.
+    private func bind(
+        _ snapshot: LifecycleSnapshot, to statement: SQLiteStatement, states: [Int]
+    ) throws(SQLiteError) {
+        try statement.bind((snapshot.last?.to.rawValue).map(DeviceCode.init(word:)), at: states[0])
+        try statement.bind((snapshot.last?.from?.rawValue).map(DeviceCode.init(word:)), at: states[1])
+        try statement.bind((snapshot.last?.reason).map(DeviceCode.init(word:)), at: states[2])
+        try statement.bind(snapshot.last?.seq, at: states[3])
+        try statement.bind((snapshot.phase?.rawValue).map(DeviceCode.init(word:)), at: states[4])
     }
 
     /// Marks the pending ids as committed. Call after the transaction has committed.
     mutating func commit() {
+        guard !pending.isEmpty else { return }
         committed.merge(pending) { known, _ in known }
-        pending.removeAll(keepingCapacity: true)
-        added.removeAll(keepingCapacity: true)
+        lastCommitted = last
+        endTransaction()
     }
 
     /// Discards the pending ids. Call after the transaction was rolled back.
     mutating func rollBack() {
+        for device in added { firstEpochs[Int(device)] = nil }
+        last = lastCommitted
+        endTransaction()
+    }
+
+    private mutating func endTransaction() {
         pending.removeAll(keepingCapacity: true)
+        unwritten.removeAll(keepingCapacity: true)
         added.removeAll(keepingCapacity: true)
-    }
-
-    private func find(_ device: DeviceAddress) throws(SQLiteError) -> Int64? {
-        try select.bind(device.group.rawValue, at: 1)
-        try select.bind(device.device.rawValue, at: 2)
-        defer { select.reset() }
-        return try select.step() ? select.int64(at: 0) : nil
-    }
-
-    private mutating func add(_ device: DeviceAddress, in database: SQLiteDatabase) throws(SQLiteError) -> Int64 {
-        try insert.bind(device.group.rawValue, at: 1)
-        try insert.bind(device.device.rawValue, at: 2)
-        try insert.run()
-        let id = database.lastInsertRowID
-        added.insert(id)
-        return id
     }
 }

@@ -38,6 +38,16 @@ struct LogIndexTests {
         #expect(index.devices[2] == nil)
     }
 
+    @Test(
+        "a segment keeps its times and turn, and one of many years covers at least its times",
+        arguments: [0...0, -5...7, start...start + 3_600_000_000, -(1 << 53)...1 << 53] as [ClosedRange<Int64>],
+        [1, LogKey.maxTurn])
+    func segments(times: ClosedRange<Int64>, turn: Int64) {
+        let segment = segment(times, turn: turn)
+        #expect(segment.first == times.lowerBound && segment.turn == turn)
+        #expect(times.count < 1 << 51 ? segment.last == times.upperBound : segment.last == .max)
+    }
+
     @Test("the turns of a stream are listed once, and rows are counted by device and in all")
     func turnsAndRows() throws {
         var index = index

@@ -159,9 +159,10 @@ struct LogKeyMigrationTests {
                 AND +sample.device_id >= (SELECT first_device FROM logs WHERE log = \(log.rawValue))
             """
         }
+        try database.execute("INSERT OR IGNORE INTO merged_clocks SELECT * FROM clocks")
+        try DeviceSchemaTests.restoreOldDevices(in: database)
         try database.execute(
             """
-            INSERT OR IGNORE INTO merged_clocks SELECT * FROM clocks;
             DROP VIEW clocks;
             DROP TABLE log1_clocks;
             DROP TABLE log2_clocks;

@@ -107,7 +107,7 @@ struct LogStreamTests {
         try SQLiteStore(path: path).database.execute(
             """
             INSERT INTO log_streams VALUES (99, 'novel', 'narrow', 'a');
-            INSERT INTO log1_narrow (id, t) VALUES (\(LogKey.first(turn: 1, stream: 99, device: 1)), 5);
+            INSERT INTO log1_narrow (id, after) VALUES (\(LogKey.first(turn: 1, stream: 99, device: 1)), 5);
             """)
         let error = try storeError { _ = try SQLiteStore(path: path) }
         #expect(error.code == .streams && error.description.contains("a stream that this program does not support"))

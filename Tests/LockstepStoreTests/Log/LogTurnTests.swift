@@ -125,12 +125,13 @@ struct LogTurnTests {
 
     @Test("rows of a device whose id does not fit into a key are written directly")
     func largeID() throws {
-        let store = try open()
-        try store.database.execute(
+        let path = TemporaryFolder.path + "/large"
+        try SQLiteStore(path: path).database.execute(
             """
             INSERT INTO merged_devices (device_id, group_name, device)
             VALUES (\(LogKey.maxDevice), 'lab', 'last'), (\(LogKey.maxDevice + 1), 'lab', 'large')
             """)
+        let store = try SQLiteStore(path: path)
         for name in ["last", "large"] {
             try store.write(received(acceleration([1, 2]), from: device(name), seq: 1))
             #expect(

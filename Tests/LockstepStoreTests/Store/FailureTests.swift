@@ -41,10 +41,12 @@ struct FailureTests {
             PRAGMA foreign_keys = ON;
             CREATE TABLE trap (device REFERENCES merged_devices (device_id) DEFERRABLE INITIALLY DEFERRED);
             CREATE TRIGGER trap_trigger AFTER INSERT ON rejected BEGIN INSERT INTO trap VALUES (-1); END;
+            BEGIN IMMEDIATE;
+            PRAGMA defer_foreign_keys = ON; -- The row of a new device is written last.
             """)
         _ = try storeError { _ = try store.write(group) }
         try expectEmpty(store)
-        try store.database.execute("DROP TRIGGER trap_trigger")
+        try store.database.execute("DROP TRIGGER trap_trigger; PRAGMA foreign_keys = OFF")
         try expectWritten(store)
     }
 

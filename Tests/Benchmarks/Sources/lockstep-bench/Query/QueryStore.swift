@@ -50,9 +50,10 @@ struct QueryStore {
         PRAGMA journal_mode = OFF;
         PRAGMA synchronous = OFF;
         BEGIN;
-        INSERT INTO merged_devices (device_id, group_name, device, first_seen, last_seen, last_t, samples)
-            SELECT value, 'bench', printf('bench-%04d', value), \(Self.start), \(Self.start),
-                \(Self.start) + (rows - 1) * \(Self.step), rows
+        INSERT INTO merged_devices (device_id, group_name, device, origin, first_seen_after, last_seen_after,
+                last_t_after, samples)
+            SELECT value, 'bench', printf('bench-%04d', value), \(Self.start) - 1700000000000000, 0, 0,
+                (rows - 1) * \(Self.step), rows
             FROM (SELECT value, iif(value = 1, \(longestRows), \(shareRows)) AS rows
                 FROM generate_series(1, \(Self.devices)));
         INSERT INTO merged_accelerometer (device_id, t, x, y, z)
