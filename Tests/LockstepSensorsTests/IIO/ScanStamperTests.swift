@@ -104,6 +104,14 @@ struct ScanStamperTests {
         #expect(stamper.note == "stamped on arrival, because the sensor's timestamps are 100 s off")
     }
 
+    @Test("no scan is dropped if the first scans all have times of another clock")
+    func ownClock() {
+        var stamper = ScanStamper(clock: .boot, startedAt: 99_000_000)
+        let stamps = stamper.stamp(own: [second, second + 10_000_000], count: 2, at: moment(boot: 99_020_000))
+        #expect(stamps == [.time(99_010_000), .time(99_020_000)])
+        #expect(stamper.note == "stamped on arrival, because the sensor's timestamps are 98 s off")
+    }
+
     @Test("scans that waited during a suspend keep their own times")
     func suspended() {
         var stamper = ScanStamper(clock: .boot, startedAt: 9_000_000)

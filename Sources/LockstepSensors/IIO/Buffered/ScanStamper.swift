@@ -85,6 +85,10 @@ package struct ScanStamper: Sendable {
             countUntimed(own.count)
             return stampArrivals(count, at: now.boot)
         }
+        if let fault = faultOfClock(own, at: now, after: read) {
+            clock = .arrival("stamped on arrival, because the sensor's timestamps \(fault)")
+            return stampArrivals(own.count, at: now.boot)
+        }
         var stamps: [Stamp] = []
         for nanoseconds in own {
             if note != nil { break }
@@ -99,6 +103,24 @@ package struct ScanStamper: Sendable {
         }
         return stamps + stampArrivals(count - stamps.count, at: now.boot)
     }
+
+    /// Returns what is wrong if the first scans that arrive, at least two, all have times that the selected clock cannot
+    /// have: some HID sensor hubs state the time of their own clock. Then no scan needs to be dropped.
+    private func faultOfClock(
+        _ own: [Int64], at now: Moment, after read: (awake: Int64, ahead: Int64)?
+    ) -> String? {
+        guard last == nil, implausible == 0, own.count >= 2 else { return nil }
+        let times = own.map { onBootClock($0 / 1000, at: now, after: read) }
+        guard times.allSatisfy({ !isPlausible($0, at: now.boot) }) else { return nil }
+        return offset(of: times[0], from: now.boot)
+    }
+
+    /// Returns whether a scan can have been taken at `time`, in µs of the boot clock.
+    private func isPlausible(_ time: Int64, at now: Int64) -> Bool {
+        time > startedAt - Self.maxBeforeStart && time < now + Self.maxAhead
+    }
+
+    private func offset(of time: Int64, from now: Int64) -> String { "are \(abs(now - time) / 1_000_000) s off" }
 
     /// Counts scans without timestamp, and changes to arrival times if there are too many. Software triggers never set
     /// a timestamp; a driver may also miss a single one.
@@ -118,7 +140,7 @@ package struct ScanStamper: Sendable {
 
     /// Stamps one scan with its own time if it is plausible, in µs of the boot clock.
     private mutating func stamp(_ time: Int64, at now: Int64) -> Stamp {
-        let isPlausible = time > startedAt - Self.maxBeforeStart && time < now + Self.maxAhead
+        let isPlausible = self.isPlausible(time, at: now)
         if isPlausible, time > last ?? .min {
             implausible = 0
             last = time
@@ -126,7 +148,7 @@ package struct ScanStamper: Sendable {
         }
         implausible += 1
         if implausible >= Self.maxConsecutiveImplausible {
-            let fault = isPlausible ? "go backward" : "are \(abs(now - time) / 1_000_000) s off"
+            let fault = isPlausible ? "go backward" : offset(of: time, from: now)
             clock = .arrival("stamped on arrival, because the sensor's timestamps \(fault)")
         }
         return .dropped
