@@ -78,11 +78,10 @@ public struct IIOSource: SensorSource {
         if let failure { throw failure }
         var readers: [IIOReader] = []
         for group in selection.groups {
-            let others = selection.deviceIDs.subtracting([group.deviceID])
             readers.append(
                 try IIOReader(
-                    group: group, tree: tree, others: others, requests: requests, sourceName: name,
-                    options: IIOReadingOptions(linger: linger, retry: retry)))
+                    group: group, tree: tree, others: selection.others(than: group), requests: requests,
+                    sourceName: name, options: IIOReadingOptions(linger: linger, retry: retry)))
         }
         let eventReader = try DeviceEventReader(events)
         let wakers = readers.map(\.waker)
