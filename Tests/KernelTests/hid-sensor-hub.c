@@ -54,7 +54,7 @@ struct sensor {
     int64_t due;
 };
 
-/* Units by default: g, degrees/s, milligauss. */
+/* Units by default: g, degrees/s, milligauss, bar. */
 static const struct sensor all[] = {
     {.name = "accelerometer", .usage = 0x0073, .fields = {0x0453, 0x0454, 0x0455}, .field_count = 3,
      .values_per_field = 1, .sensitivity_usage = 0x1452, .exponent = -3, .values = {100, -200, -950}},
@@ -64,6 +64,8 @@ static const struct sensor all[] = {
      .values_per_field = 1, .sensitivity_usage = 0x1484, .exponent = -1, .values = {2000, -500, -4000}},
     {.name = "orientation", .usage = 0x008A, .fields = {0x0483}, .field_count = 1,
      .values_per_field = 4, .sensitivity_usage = 0x1483, .exponent = -4, .values = {0, 0, 7071, 7071}},
+    {.name = "barometer", .usage = 0x0031, .fields = {0x0431}, .field_count = 1,
+     .values_per_field = 1, .sensitivity_usage = 0x1431, .exponent = -4, .values = {10132}},
 };
 enum { SENSORS = sizeof all / sizeof all[0] };
 
