@@ -70,6 +70,29 @@ apt_get() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet -o DPkg::Lock::Timeout=300 "$@"
 }
 
+# unpack_package NAME: sets $unpacked to a folder with the files of a Debian package that is not installed, because its
+# installation would change this machine. Downloads it on first use into the cache folder.
+unpack_package() {
+    local version new log
+    version=$(apt-cache policy "$1" | sed -n 's/^ *Candidate: //p')
+    [[ -n $version ]] || fail "apt knows no package $1: run apt-get update"
+    unpacked=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/$1-${version//:/_}
+    [[ ! -d $unpacked ]] || return 0
+    printf 'Downloading %s %s\n' "$1" "$version" >&2
+    mkdir -p -- "${unpacked%/*}"
+    new=$(mktemp -d "$unpacked.XXXXXX")
+    log=$(mktemp)
+    if ! (cd -- "$new" && apt-get download "$1" && dpkg-deb --extract ./*.deb . && rm -- ./*.deb) >"$log" 2>&1; then
+        cat "$log" >&2
+        rm -rf "$log" "$new"
+        fail "cannot download $1: run apt-get update"
+    fi
+    rm -f "$log"
+    chmod 755 "$new"
+    # Another run may have been faster.
+    mv --no-target-directory -- "$new" "$unpacked" 2>/dev/null || rm -rf -- "$new"
+}
+
 # require_swift: fails with advice unless a Swift toolchain that can build the package is installed.
 require_swift() {
     local wanted version

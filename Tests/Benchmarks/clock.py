@@ -1,11 +1,15 @@
 """Measures the comparison of clocks where the truth is known: error against bound, convergence, bytes and CPU time.
 
 Agents run with a preloaded library that makes their clocks wrong and lets them drift. Between them and the broker is a
-proxy that delays each direction differently. Only the standard library of Python is needed.
+proxy that delays each direction differently. Beside each agent, a chronyd that does not adjust the clock estimates the
+offset to another chronyd, over datagrams with the same delays, jitter and loss. Only the standard library of Python is
+needed, and the package chrony.
 """
 
 import argparse
 import asyncio
+import getpass
+import itertools
 import json
 import os
 import random
@@ -55,6 +59,8 @@ class Case:
         self.bytes = 0
         self.samples = []
         self.first = None
+        # Error and bound of chrony's estimate, in µs.
+        self.chrony = []
 
     @property
     def is_direct(self):
@@ -122,6 +128,83 @@ async def proxy(case, port, broker):
             pass  # The end of the measurement, or of a connection.
 
     return await asyncio.start_server(connected, "127.0.0.1", port)
+
+
+class Relay(asyncio.DatagramProtocol):
+    """Forwards datagrams in both directions as `pump` does; a lost packet does not arrive at all."""
+
+    def __init__(self, case, server):
+        self.case, self.server = case, server
+        self.replies = {}
+
+    def connection_made(self, transport):
+        self.transport = transport
+
+    def forward(self, send, delay):
+        if random.random() < self.case.loss:
+            return
+        late = random.expovariate(1 / self.case.jitter) if self.case.jitter else 0
+        asyncio.get_running_loop().call_later((delay + late) / 1000, send)
+
+    def datagram_received(self, data, client):
+        self.forward(lambda: asyncio.ensure_future(self.send(data, client)), self.case.there)
+
+    async def send(self, data, client):
+        if client not in self.replies:
+            relay = self
+
+            class Replies(asyncio.DatagramProtocol):
+                def datagram_received(self, data, _):
+                    relay.forward(lambda: relay.transport.sendto(data, client), relay.case.back)
+
+            self.replies[client], _ = await asyncio.get_running_loop().create_datagram_endpoint(
+                Replies, remote_addr=("127.0.0.1", self.server)
+            )
+        self.replies[client].sendto(data)
+
+
+def free_udp_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        return server.getsockname()[1]
+
+
+def chronyd(folder, name, lines):
+    """Returns the command of a chronyd that does not adjust the clock. `lines` are its settings."""
+    with open(f"{folder}/{name}.conf", "w") as file:
+        lines += ["cmdport 0", f"bindcmdaddress {folder}/{name}.sock", f"pidfile {folder}/{name}.pid"]
+        file.write("\n".join(lines) + "\n")
+    return ["chronyd", "-x", "-U", "-u", getpass.getuser(), "-d", "-f", f"{folder}/{name}.conf"]
+
+
+async def start_chrony(cases, folder, start):
+    """Starts a server, and a client of it for each case. With a request every 8 s, it sends as many as an agent."""
+    port = free_udp_port()
+    settings = ["local stratum 1", "allow 127.0.0.1", "bindaddress 127.0.0.1", f"port {port}"]
+    start(chronyd(folder, "server", settings))
+    for case in cases:
+        own = port
+        if not case.is_direct:
+            relay, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+                lambda: Relay(case, port), local_addr=("127.0.0.1", 0)
+            )
+            own = relay.get_extra_info("sockname")[1]
+        settings = ["port 0", f"server 127.0.0.1 port {own} iburst minpoll 3 maxpoll 3"]
+        start(chronyd(folder, case.name, settings))
+
+
+async def read_chrony(case, folder):
+    """Adds chrony's estimate, if it has one. Client and server have the same clock, so the true offset is 0."""
+    process = await asyncio.create_subprocess_exec(
+        "chronyc", "-h", f"{folder}/{case.name}.sock", "-c", "tracking",
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+    )
+    output, _ = await process.communicate()
+    fields = output.decode().strip().split(",")
+    if len(fields) < 14 or fields[13] == "Not synchronised":
+        return
+    offset, delay, dispersion = (float(fields[index]) * 1e6 for index in (4, 10, 11))
+    case.chrony.append((abs(offset), delay / 2 + dispersion))
 
 
 def cpu_seconds(pid):
@@ -250,8 +333,11 @@ async def measure(cases, programs, seconds, folder):
                 ],
                 env=os.environ | {"LD_PRELOAD": library, "LOCKSTEP_TEST_DRIFT": f"{case.offset} {case.drift} {origin}"},
             )
+        await start_chrony(cases, folder, start)
         begin = time.monotonic()
         settled = None
+        # One case at a time: the load of starting chronyc for all of them would disturb the measurement.
+        turns = itertools.cycle(cases)
         while time.monotonic() < begin + seconds:
             await asyncio.sleep(0.5)
             before = raw_ns()
@@ -268,6 +354,8 @@ async def measure(cases, programs, seconds, folder):
                     # The command read the clock between these times.
                     truth = case.truth((before + after) / 2, origin)
                     case.samples.append((abs(clock["offset_us"] - truth), clock["bound_us"], elapsed))
+            if elapsed >= 10:
+                await read_chrony(next(turns), folder)
             if settled is None and elapsed > 20:
                 settled = (elapsed, {c.name: (c.bytes, cpu_seconds(pids[c.name])) for c in cases})
         end = time.monotonic() - begin
@@ -287,6 +375,11 @@ async def measure(cases, programs, seconds, folder):
                 "bound_us_median": round(statistics.median(bounds)) if bounds else None,
                 "checks": len(case.samples),
                 "bound_broken": broken,
+                "chrony_error_us_median": round(statistics.median(e for e, _ in case.chrony)) if case.chrony else None,
+                "chrony_error_us_max": round(max(e for e, _ in case.chrony)) if case.chrony else None,
+                "chrony_bound_us_median": round(statistics.median(b for _, b in case.chrony)) if case.chrony else None,
+                "chrony_checks": len(case.chrony),
+                "chrony_bound_broken": sum(error > bound for error, bound in case.chrony),
                 "bytes_per_s": None if case.is_direct or not span else round((case.bytes - bytes_before) / span, 1),
                 "agent_cpu_percent": round(100 * (cpu_seconds(pids[case.name]) - cpu_before) / span, 3) if span else None,
             }

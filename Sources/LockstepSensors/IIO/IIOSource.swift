@@ -6,7 +6,7 @@ public import LockstepModel
 /// Devices with a buffer deliver whole scans with kernel timestamps. Other devices are polled through their attributes:
 /// motion sensors 50 times a second by default and at most 100 times, barometers once a second by default. Values are
 /// (raw + offset) × scale, rotated by the mount matrix, in g ((0, 0, -1) at rest, face up; the kernel has +9.8 m/s²
-/// there), rad/s, µT and hPa. Sensors that are not requested are switched off.
+/// there, but -9.8 m/s² for HID sensor hubs), rad/s, µT and hPa. Sensors that are not requested are switched off.
 ///
 /// Statuses are reported per stream, under the source's name and the stream: `iio motion/accelerometer`. A device that
 /// disappears is reported as unavailable and used again when it returns, at once where device events are available,
@@ -78,11 +78,10 @@ public struct IIOSource: SensorSource {
         if let failure { throw failure }
         var readers: [IIOReader] = []
         for group in selection.groups {
-            let others = selection.deviceIDs.subtracting([group.deviceID])
             readers.append(
                 try IIOReader(
-                    group: group, tree: tree, others: others, requests: requests, sourceName: name,
-                    options: IIOReadingOptions(linger: linger, retry: retry)))
+                    group: group, tree: tree, others: selection.others(than: group), requests: requests,
+                    sourceName: name, options: IIOReadingOptions(linger: linger, retry: retry)))
         }
         let eventReader = try DeviceEventReader(events)
         let wakers = readers.map(\.waker)

@@ -71,7 +71,7 @@ struct IIODiscoveryTests {
             try fake.addPolledAccelerometer("iio:device1")
             let selection = IIOSelection(fake.tree.devices())
             let group = try #require(selection.groups.first)
-            let others = selection.deviceIDs.subtracting([group.deviceID])
+            let others = selection.others(than: group)
             #expect(try group.find(in: fake.tree, except: others).id == "iio:device0")
             try fake.remove("iio:device0")
             let error = try #require(throws: IIOError.self) { try group.find(in: fake.tree, except: others) }
@@ -81,6 +81,18 @@ struct IIODiscoveryTests {
             )
             try fake.addPolledAccelerometer("iio:device2")
             #expect(try group.find(in: fake.tree, except: others).id == "iio:device2")
+        }
+    }
+
+    @Test("a device is found again under the number that another device had")
+    func reusedNumber() async throws {
+        try await withFakeIIO { fake in
+            try fake.addSensorHub()
+            let selection = IIOSelection(fake.tree.devices())
+            let group = try #require(selection.groups.first { $0.streams == [.gyroscope] })
+            for number in 0..<3 { try fake.rename("iio:device\(number)", to: "removed-\(number)") }
+            try fake.rename("removed-1", to: "iio:device0")
+            #expect(try group.find(in: fake.tree, except: selection.others(than: group)).id == "iio:device0")
         }
     }
 

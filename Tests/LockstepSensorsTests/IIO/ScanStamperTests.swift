@@ -104,6 +104,27 @@ struct ScanStamperTests {
         #expect(stamper.note == "stamped on arrival, because the sensor's timestamps are 100 s off")
     }
 
+    @Test("no scan is dropped if the first scans all have times of another clock")
+    func ownClock() {
+        var stamper = ScanStamper(clock: .boot, startedAt: 99_000_000)
+        let stamps = stamper.stamp(own: [second, second + 10_000_000], count: 2, at: moment(boot: 99_020_000))
+        #expect(stamps == [.time(99_010_000), .time(99_020_000)])
+        #expect(stamper.note == "stamped on arrival, because the sensor's timestamps are 98 s off")
+    }
+
+    @Test("timestamps that do not advance are recognised in the first scans, and after three single ones")
+    func standing() {
+        let note = "stamped on arrival, because the sensor's timestamps do not advance"
+        var together = ScanStamper(clock: .boot, startedAt: 8_960_000)
+        let stamps = together.stamp(own: [9 * second, 9 * second], count: 2, at: moment(boot: 9_000_000))
+        #expect(stamps == [.time(8_980_000), .time(9_000_000)])
+        #expect(together.note == note)
+        var single = ScanStamper(clock: .boot, startedAt: 8_900_000)
+        let all = (0..<5).flatMap { single.stamp(own: [9 * second], count: 1, at: moment(boot: 9_000_000 + $0 * 1000)) }
+        #expect(all == [.time(9_000_000), .dropped, .dropped, .dropped, .time(9_004_000)])
+        #expect(single.note == note)
+    }
+
     @Test("scans that waited during a suspend keep their own times")
     func suspended() {
         var stamper = ScanStamper(clock: .boot, startedAt: 9_000_000)

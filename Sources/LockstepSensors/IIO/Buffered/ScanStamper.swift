@@ -30,7 +30,8 @@ package struct ScanStamper: Sendable {
 
     /// The number of consecutive implausible timestamps after which the sensor's clock is no longer used.
     package static let maxConsecutiveImplausible = 10
-    /// The number of consecutive scans without timestamp after which the source is assumed to provide none.
+    /// The number of consecutive scans without timestamp, or with the same one, after which the source is assumed to
+    /// provide none.
     package static let maxConsecutiveUntimed = 3
     /// How far, in µs, a scan may lie before the time at which its buffer was enabled, empty: a tolerance for reading
     /// two clocks. There is no other lower bound, because scans wait while the machine is suspended.
@@ -46,6 +47,8 @@ package struct ScanStamper: Sendable {
     private let maxStep: Int64
     private var last: Int64?
     private var implausible = 0
+    /// The number of consecutive scans with the timestamp of the last one that was accepted.
+    private var repeated = 0
     /// The number of consecutive scans without timestamp.
     private var untimed = 0
     /// The time of the last read on the monotonic clock, and the boot clock minus the monotonic clock at that time, in
@@ -85,6 +88,10 @@ package struct ScanStamper: Sendable {
             countUntimed(own.count)
             return stampArrivals(count, at: now.boot)
         }
+        if let fault = faultOfClock(own, at: now, after: read) {
+            clock = .arrival("stamped on arrival, because the sensor's timestamps \(fault)")
+            return stampArrivals(own.count, at: now.boot)
+        }
         var stamps: [Stamp] = []
         for nanoseconds in own {
             if note != nil { break }
@@ -99,6 +106,28 @@ package struct ScanStamper: Sendable {
         }
         return stamps + stampArrivals(count - stamps.count, at: now.boot)
     }
+
+    /// Returns what is wrong if the first scans that arrive, at least two, all have times that the selected clock cannot
+    /// have, as those of HID sensor hubs that state the time of their own clock, or the same time. Then no scan needs to be
+    /// dropped.
+    private func faultOfClock(
+        _ own: [Int64], at now: Moment, after read: (awake: Int64, ahead: Int64)?
+    ) -> String? {
+        guard last == nil, implausible == 0, own.count >= 2 else { return nil }
+        let times = own.map { onBootClock($0 / 1000, at: now, after: read) }
+        if times.allSatisfy({ !isPlausible($0, at: now.boot) }) { return offset(of: times[0], from: now.boot) }
+        return own.allSatisfy { $0 == own[0] } ? Self.standing : nil
+    }
+
+    /// Returns whether a scan can have been taken at `time`, in µs of the boot clock.
+    private func isPlausible(_ time: Int64, at now: Int64) -> Bool {
+        time > startedAt - Self.maxBeforeStart && time < now + Self.maxAhead
+    }
+
+    private func offset(of time: Int64, from now: Int64) -> String { "are \(abs(now - time) / 1_000_000) s off" }
+
+    /// The fault of timestamps that do not advance, as those of the driver `hid-sensor-press` in Linux 6.1.
+    private static let standing = "do not advance"
 
     /// Counts scans without timestamp, and changes to arrival times if there are too many. Software triggers never set
     /// a timestamp; a driver may also miss a single one.
@@ -118,15 +147,19 @@ package struct ScanStamper: Sendable {
 
     /// Stamps one scan with its own time if it is plausible, in µs of the boot clock.
     private mutating func stamp(_ time: Int64, at now: Int64) -> Stamp {
-        let isPlausible = time > startedAt - Self.maxBeforeStart && time < now + Self.maxAhead
+        let isPlausible = self.isPlausible(time, at: now)
         if isPlausible, time > last ?? .min {
             implausible = 0
+            repeated = 0
             last = time
             return .time(time)
         }
         implausible += 1
-        if implausible >= Self.maxConsecutiveImplausible {
-            let fault = isPlausible ? "go backward" : "are \(abs(now - time) / 1_000_000) s off"
+        repeated = time == last ? repeated + 1 : 0
+        if repeated >= Self.maxConsecutiveUntimed {
+            clock = .arrival("stamped on arrival, because the sensor's timestamps \(Self.standing)")
+        } else if implausible >= Self.maxConsecutiveImplausible {
+            let fault = isPlausible ? "go backward" : offset(of: time, from: now)
             clock = .arrival("stamped on arrival, because the sensor's timestamps \(fault)")
         }
         return .dropped

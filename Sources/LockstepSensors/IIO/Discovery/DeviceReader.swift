@@ -40,7 +40,7 @@ struct DeviceReader {
         if !single.isComplete, scan == nil { problem = IIOError("some of the sensor's channels are missing") }
         let isBuffered = access.buffer != nil
         var conversion = UnitConversion(
-            scale: .one, offset: .zero, mount: nil, factor: quantity.factor, channelCount: quantity.channels.count)
+            scale: .one, offset: .zero, mount: nil, factor: factor(of: quantity), channelCount: quantity.channels.count)
         do throws(IIOError) {
             conversion = try self.conversion(quantity, isProcessed: !isBuffered && single.isProcessed)
         } catch {
@@ -97,7 +97,7 @@ struct DeviceReader {
         let mount = try mountMatrix(quantity)
         if isProcessed {
             return UnitConversion(
-                scale: .one, offset: .zero, mount: mount, factor: quantity.factor,
+                scale: .one, offset: .zero, mount: mount, factor: factor(of: quantity),
                 channelCount: quantity.channels.count, isProcessed: true)
         }
         var scale = SIMD3<Double>.zero
@@ -111,8 +111,21 @@ struct DeviceReader {
             offset[index] = try number("offset", quantity, channel) ?? 0
         }
         return UnitConversion(
-            scale: scale, offset: offset, mount: mount, factor: quantity.factor, channelCount: quantity.channels.count)
+            scale: scale, offset: offset, mount: mount, factor: factor(of: quantity),
+            channelCount: quantity.channels.count)
     }
+
+    /// Returns the factor from the device's unit to Lockstep's.
+    ///
+    /// The accelerometer of a HID sensor hub reports -9.8 m/s² upward at rest, and the kernel's driver does not change
+    /// the sign: the firmware follows Windows ("Integrating Motion and Orientation Sensors" by Microsoft), where a
+    /// device at rest, face up, measures -1 g on the z axis.
+    private func factor(of quantity: IIOQuantity) -> Double {
+        quantity == .acceleration && folder.text("name") == Self.hubAccelerometer ? -quantity.factor : quantity.factor
+    }
+
+    /// The name that the driver `hid-sensor-accel-3d` gives to its device.
+    private static let hubAccelerometer = "accel_3d"
 
     /// Returns the attribute `kind` of a channel, or the attribute that all channels share; nil if there is neither.
     private func number(_ kind: String, _ quantity: IIOQuantity, _ channel: String) throws(IIOError) -> Double? {

@@ -30,7 +30,7 @@ package struct IIOChannelGroup: Sendable, Hashable {
 
     /// Finds the device again: by number and name, otherwise by name alone, because a reconnected device gets a new
     /// number.
-    /// - Parameter others: Devices that existed beside this one and are never its replacement.
+    /// - Parameter others: Devices of the same name that existed beside this one and are never its replacement.
     /// - Throws: ``IIOError`` if there is no such device, or it does not provide the streams any more.
     package func find(in tree: IIOTree, except others: Set<String>) throws(IIOError) -> IIODevice {
         let devices = tree.devices().filter { $0.name == deviceName || $0.id == deviceName }

@@ -11,14 +11,14 @@ package struct IIOSelection: Sendable {
     /// The native rates in samples/s; streams with a fixed rate are not contained.
     package private(set) var nativeRates: [SensorStream: Double] = [:]
 
-    /// The ids of all devices found, including unused ones.
-    package let deviceIDs: Set<String>
+    /// The names of all devices found, including unused ones, by id.
+    private let deviceNames: [String: String]
 
     /// The ids of the devices that provide each stream.
     private var providers: [SensorStream: String] = [:]
 
     package init(_ devices: [IIODevice]) {
-        deviceIDs = Set(devices.map(\.id))
+        deviceNames = Dictionary(devices.map { ($0.id, $0.name) }) { first, _ in first }
         assign(devices, \.usableStreams)
         // A stream whose sensors all lack access rights gets its sensor too, because udev may still grant them. Without
         // any usable sensor the source fails, with advice.
@@ -75,6 +75,12 @@ package struct IIOSelection: Sendable {
             description.problem = "not used: \(provider) already provides \(description.stream)"
         }
         return isProvider
+    }
+
+    /// Returns the ids of the other devices with the name of a group's device, which are never its replacement. A device
+    /// with another name is no reason to avoid its id, because the kernel gives the ids of removed devices to new ones.
+    package func others(than group: IIOChannelGroup) -> Set<String> {
+        Set(deviceNames.filter { $0.value == group.deviceName && $0.key != group.deviceID }.keys)
     }
 
     /// Returns the reason why no sensor can be read; nil if at least one can.

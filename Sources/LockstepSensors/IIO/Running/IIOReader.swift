@@ -12,7 +12,7 @@ actor IIOReader {
     private nonisolated let eventCount = Atomic<Int>(0)
     let group: IIOChannelGroup
     let tree: IIOTree
-    /// Devices that existed beside this one and are never its replacement.
+    /// Devices of the same name that existed beside this one and are never its replacement.
     let others: Set<String>
     private let requests: IIORateRequests
     private let sourceName: String
