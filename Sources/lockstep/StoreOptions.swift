@@ -25,6 +25,9 @@ struct StoreOptions: ParsableArguments {
     @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
+    /// The error for a store that cannot have events.
+    static let noEvents = "the store has no tables of events yet: start a collector of this version of Lockstep with it"
+
     /// Opens the store.
     func reader() throws -> any StoreReading {
         let settings = try settings()

@@ -157,7 +157,7 @@ struct StoreTests {
             var options = ClickHouseStore.Options()
             options.survivesPowerLoss = false
             options.sampleAge = year / 2
-            options.reportExpiryProblem = { problems.append($0) }
+            options.reportExpiryProblem = { problems.append($1) }
             let store = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
             #expect(!store.needsMaintenance)
             try store.write(IngestGroup(batches: [received([now - year, now - 1000], seq: 1)]))

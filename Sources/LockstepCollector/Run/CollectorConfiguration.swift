@@ -49,6 +49,11 @@ public struct CollectorConfiguration: Sendable {
     /// Whether the collector answers the time requests of agents.
     public var answersClock = true
 
+    /// Returns whether the collector has a device.
+    func collects(_ device: DeviceAddress) -> Bool {
+        share?.contains(device) ?? (groups.isEmpty || groups.contains(device.group))
+    }
+
     /// Creates a configuration with default values.
     public init(id: CollectorID, broker: BrokerAddress) {
         self.id = id
