@@ -188,6 +188,28 @@ struct StoreTests {
         }
     }
 
+    @Test("old rejected messages that the server refuses to delete are reported, and the store opens")
+    func refusedRejections() async throws {
+        try await withClickHouse(settings: "<max_partition_size_to_drop>100000</max_partition_size_to_drop>") {
+            server in
+            _ = try open(server)
+            try await server.execute(
+                """
+                INSERT INTO rejected (at, topic, reason, size, head)
+                SELECT if(number = 0, 1500000000000000, 1600000000000000), 'a', toString(rand64()), 1, '' FROM numbers(20000)
+                """)
+            let problems = TextLog()
+            var options = ClickHouseStore.Options()
+            options.survivesPowerLoss = false
+            options.reportExpiryProblem = { problems.append("\($0): \($1)") }
+            _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
+            #expect(problems.texts.count == 1)
+            #expect(problems.texts.first?.hasPrefix("cannot delete old rejected messages: ") == true)
+            // The small one is deleted.
+            #expect(try await server.execute("SELECT count() FROM rejected") == ["19999"])
+        }
+    }
+
     @Test("only partitions that end before the time are expired")
     func expiredPartitions() {
         let end = 651 * SamplePartition.length
