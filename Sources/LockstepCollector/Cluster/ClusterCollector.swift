@@ -36,7 +36,11 @@ public final class ClusterCollector: Service {
     ) {
         var configuration = configuration
         rules = configuration.collector.loadRules.map(ClusterRules.init)
-        if let rules { configuration.collector.loadRules = { try rules.current() } }
+        if let rules {
+            // So that the first shares have rules even if the file becomes faulty now. Otherwise they are read later.
+            _ = try? rules.reload()
+            configuration.collector.loadRules = { try rules.current() }
+        }
         self.configuration = configuration
         self.logger = logger
         self.supervisor = supervisor
