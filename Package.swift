@@ -251,7 +251,8 @@ let package = Package(
         .testTarget(
             name: "LockstepClickHouseTests",
             dependencies: [
-                "LockstepClickHouse", "LockstepModel", "LockstepSensors", "LockstepStore", "LockstepTestSupport",
+                "LockstepClickHouse", "LockstepCollector", "LockstepModel", "LockstepRuleFiles", "LockstepRules",
+                "LockstepSensors", "LockstepStore", "LockstepTestSupport",
             ]),
         .testTarget(name: "LockstepExportTests", dependencies: ["LockstepExport", "LockstepModel", "LockstepStore"]),
         .testTarget(
@@ -312,7 +313,8 @@ let package = Package(
         .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
         // Helpers for tests: brokers, child processes, temporary folders, deadlines.
         .target(
-            name: "LockstepTestSupport", dependencies: ["LockstepMQTT", "LockstepStore"],
+            name: "LockstepTestSupport",
+            dependencies: ["LockstepClickHouse", "LockstepModel", "LockstepMQTT", "LockstepStore"],
             path: "Tests/LockstepTestSupport"),
         // System tests: the built programs with a real broker.
         .testTarget(

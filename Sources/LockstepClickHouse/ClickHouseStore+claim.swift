@@ -35,12 +35,14 @@ extension ClickHouseStore {
         }
         try insert(states, into: "received_states", StateColumns.names)
         try write(devices)
+        // After the token was written: see checkOwnership(of:).
+        try recoverRules(owning: owns)
     }
 
     /// Returns the highest version of each device.
     private func readVersions() throws(StoreError) -> [Int64: UInt64] {
         var versions: [Int64: UInt64] = [:]
-        for table in ["received_devices", "received_states"] {
+        for table in ["received_devices", "received_states", "received_rule_states"] {
             for row in try client.rows("SELECT device_id, max(version) FROM \(table) GROUP BY device_id") {
                 guard let device = row[0].flatMap({ Int64($0) }), let version = row[1].flatMap({ UInt64($0) }) else {
                     throw StoreError(.corrupt, "a row of \(table) is damaged: \(row.compactMap(\.self))")

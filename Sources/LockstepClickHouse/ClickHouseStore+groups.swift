@@ -15,6 +15,9 @@ extension ClickHouseStore {
         for run in group.runs {
             let device = try change(run.device)
             let stream = try index(of: run.samples.stream)
+            let isObserved = observed[stream]
+            if isObserved { try prepareObserver(run, device: device, stream: stream) }
+            var new = NewRows(evaluated: ledger.evaluated[devices[device].id]?[run.samples.stream.name] ?? [])
             let key = SeriesKey(device: device, stream: stream)
             var series = transaction.series.removeValue(forKey: key) ?? PendingSeries(newest: newest[key] ?? nil)
             var rows = transaction.samples.removeValue(forKey: stream) ?? SampleRows(run.samples.stream)
@@ -25,6 +28,7 @@ extension ClickHouseStore {
                 let time = run.samples.times[index]
                 var isConflict = false
                 let hash = rows.hash(of: run.samples, at: index)
+                let wasEvaluated = new.resolve(time)
                 if let newest = series.newest, time <= newest {
                     let known = series.hashes(at: time) + (lookup[key]?[time] ?? [])
                     if known.contains(hash) {
@@ -42,6 +46,7 @@ extension ClickHouseStore {
                 } else {
                     counts.stored += 1
                 }
+                if isObserved, !isConflict, !wasEvaluated { new.append(index, time) }
                 rows.append(
                     device: devices[device].id, run.samples, at: index, hash: hash,
                     receivedAt: run.batches[batch].receivedAt, isConflict: isConflict)
@@ -51,6 +56,17 @@ extension ClickHouseStore {
             transaction.samples[stream] = rows
             transaction.counts[device, default: .init()] += counts
             transaction.devices[device]?.record(run, counts)
+            if isObserved { observe(new, of: run, device: device) }
+        }
+    }
+
+    /// Passes the new rows of a run to the observer.
+    private func observe(_ new: NewRows, of run: SampleRun, device: Int) {
+        let (id, stream) = (devices[device].id, run.samples.stream.name)
+        if !new.resolved.isEmpty { transaction.resolved[id, default: [:]][stream, default: []] += new.resolved }
+        for range in new.ranges {
+            transaction.evaluated[id, default: [:]][stream, default: []] += run.samples.times[range]
+            observer?.didWrite(range, of: run, device: Int64(device))
         }
     }
 

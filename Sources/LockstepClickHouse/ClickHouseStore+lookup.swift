@@ -28,7 +28,7 @@ extension ClickHouseStore {
         }
     }
 
-    private func loadNumbers(of indexes: [Int]) throws(StoreError) {
+    func loadNumbers(of indexes: [Int]) throws(StoreError) {
         for part in indexes.chunks(of: Self.queryLimit) {
             let ids = part.map { "\(devices[$0].id)" }.joined(separator: ", ")
             for (table, set) in [("batches", \BatchNumbers.received), ("dropped", \BatchNumbers.dropped)] {
@@ -75,7 +75,12 @@ extension ClickHouseStore {
             guard let newest = newest[key] ?? nil else { continue }
             late[key, default: []] += run.samples.times.filter { $0 <= newest }
         }
-        let ranges = late.flatMap { key, times in Self.ranges(of: times).map { (key: key, range: $0) } }
+        return try storedHashes(at: late)
+    }
+
+    /// Returns the hashes of stored rows with times in the ranges of `times`, by time.
+    func storedHashes(at times: [SeriesKey: [Int64]]) throws(StoreError) -> [SeriesKey: [Int64: [UInt64]]] {
+        let ranges = times.flatMap { key, times in Self.ranges(of: times).map { (key: key, range: $0) } }
         var result: [SeriesKey: [Int64: [UInt64]]] = [:]
         for (stream, ranges) in Dictionary(grouping: ranges, by: { $0.key.stream }) {
             for part in ranges.chunks(of: Self.queryLimit) {

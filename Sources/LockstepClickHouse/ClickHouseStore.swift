@@ -19,8 +19,14 @@ public final class ClickHouseStore: SampleStore {
         /// The age in µs from which samples may be deleted, or nil to keep all. Whole partitions are deleted, so samples
         /// may become 31 days older.
         public var sampleAge: Int64?
-        /// Receives the text of an error if old samples cannot be deleted. The store works nevertheless.
-        public var reportExpiryProblem: (@Sendable (String) -> Void)?
+        /// Receives what went wrong and the text of the error if old samples or rejected messages cannot be deleted. The
+        /// store works nevertheless.
+        public var reportExpiryProblem: (@Sendable (_ message: String, _ error: String) -> Void)?
+        /// The groups whose devices the collector has, or empty for all. Other collectors may store other devices in the
+        /// same database.
+        public var groups: Set<GroupID> = []
+        /// Whether the store continues with the events of rules when it is opened, and not only when devices are taken over.
+        public var recoversRules = true
         /// The minimum time between two commits. Each commit creates a file for each table, which ClickHouse has to
         /// merge later.
         public var minInterval = Duration.milliseconds(200)
@@ -59,6 +65,12 @@ public final class ClickHouseStore: SampleStore {
     var storedConflicts = 0
     var storedRejections = 0
     var transaction = Transaction()
+    /// Evaluates what the store writes, or nil.
+    var observer: (any IngestObserver)?
+    /// Whether the observer watches the stream with this index.
+    var observed: [Bool]
+    /// What the store knows of rules and their events.
+    var ledger = RuleLedger()
 
     /// Opens the database at `address`, and creates its tables if they do not exist.
     /// - Throws: ``/LockstepStore/StoreError`` if the server does not answer or refuses the user, a newer program wrote the database,
@@ -68,6 +80,7 @@ public final class ClickHouseStore: SampleStore {
     ) throws(StoreError) {
         self.options = options
         streams = catalog.streams
+        observed = streams.map { _ in false }
         streamIndexes = Dictionary(uniqueKeysWithValues: streams.enumerated().map { ($1, $0) })
         // A collector that waits longer would lose its connection to the broker, and then its supervisor stops it.
         client = try ClickHouseClient(address, timeout: 20_000)
@@ -82,15 +95,21 @@ public final class ClickHouseStore: SampleStore {
         let storage = ClickHouseSchema.StorageSettings(syncsInserts: options.survivesPowerLoss)
         let schema = ClickHouseSchema(storage: storage, streams: streams)
         try schema.update(client, database: address.database)
-        try schema.deleteOldRejections(client, at: Moment.now().wall)
+        try schema.deleteOldRejections(client, at: Moment.now().wall) { error in
+            options.reportExpiryProblem?("cannot delete old rejected messages", "\(error)")
+        }
         expiry = options.sampleAge.map {
-            SampleExpiry(client: client, age: $0, report: options.reportExpiryProblem)
+            SampleExpiry(client: client, age: $0) { options.reportExpiryProblem?("cannot delete old samples", $0) }
         }
         while needsMaintenance { performMaintenance() }
         for record in try DeviceRecord.readAll(client) { try register(record) }
-        for table in ["received_devices", "received_states"] {
+        for table in ["received_devices", "received_states", "received_rule_states", "received_deliveries"] {
             let newest = try client.rows("SELECT max(version) FROM \(table)").first?[0].flatMap { UInt64($0) }
             lastVersion = max(lastVersion, newest ?? 0)
+        }
+        if options.recoversRules {
+            let groups = options.groups
+            try recoverRules { groups.isEmpty || groups.contains($0.group) }
         }
     }
 
@@ -98,12 +117,16 @@ public final class ClickHouseStore: SampleStore {
     /// - Throws: ``/LockstepStore/StoreError``. All groups added since the last commit are then discarded.
     public func add(_ group: IngestGroup) throws(StoreError) {
         do {
+            observer?.beginGroup(group)
             try load(group)
             try addSamples(of: group)
             try addNumbers(of: group)
             try addDevices(of: group)
+            try addEvents(of: group)
+            try observe(group)
         } catch {
             transaction = Transaction()
+            observer?.didRollBack()
             throw error
         }
     }
@@ -113,13 +136,25 @@ public final class ClickHouseStore: SampleStore {
     public func commit() throws(StoreError) -> IngestResult {
         let transaction = self.transaction
         self.transaction = Transaction()
-        guard !transaction.isEmpty else { return IngestResult() }
+        let outcome = observer?.takeOutcome() ?? ObservedOutcome()
+        guard !transaction.isEmpty || !outcome.isEmpty || !ledger.openEvents.isEmpty else {
+            observer?.didCommit()
+            return IngestResult()
+        }
         waitForCommit()
         lastCommit = .now
         let due: Set<Int>
         let areCountersDue = ContinuousClock.now - devicesWritten >= Self.deviceInterval
         let changed = Set(transaction.devices.keys)
+        var isConcluded = outcome.isEmpty
         do {
+            if !isConcluded {
+                try conclude(outcome, transaction)
+                // From here on, the outcome stays, even if the rest of the transaction has to be repeated.
+                isConcluded = true
+                observer?.didCommit()
+                try checkOwnership(of: outcome)
+            }
             // The order matters: see the description of the type.
             for (_, samples) in transaction.samples.sorted(by: { $0.key < $1.key }) {
                 try insert(samples.rows, into: samples.stream.receivedTable, samples.stream.receivedColumns)
@@ -127,19 +162,27 @@ public final class ClickHouseStore: SampleStore {
             try insert(transaction.states, into: "received_states", StateColumns.names)
             try insert(transaction.rejected, into: "rejected", ["at", "topic", "reason", "size", "head"])
             try insert(transaction.clocks, into: "received_clocks", ClockColumns.names)
+            try insertOpenEvents()
+            try insert(transaction.deliveries, into: "received_deliveries", ClickHouseSchema.deliveryColumns)
+            try insert(transaction.acknowledgements, into: "received_acknowledgements", ["event_id", "at"])
             due = areCountersDue ? dirtyDevices.union(changed) : transaction.urgentDevices
             try write(due.map { transaction.devices[$0] ?? devices[$0] })
             try write(transaction.numbers)
         } catch {
+            if !isConcluded || outcome.isEmpty { observer?.didRollBack() }
             // Some samples may be stored. They are looked up before the next ones are inserted.
             for key in transaction.series.keys { newest[key] = nil }
             throw error
         }
+        if outcome.isEmpty { observer?.didCommit() }
         adopt(transaction)
         dirtyDevices.formUnion(changed)
         dirtyDevices.subtract(due)
         if areCountersDue { devicesWritten = .now }
-        return result(of: transaction)
+        var result = result(of: transaction)
+        result.deliveries = settleEvents(of: transaction)
+        result.acknowledged = transaction.acknowledged
+        return result
     }
 
     /// Returns the life-cycle snapshot of every device.

@@ -45,6 +45,14 @@ public struct DeliveryFigures: Sendable {
     public let missing: Int64
     /// The number of dropped batches.
     public let dropped: Int64
+
+    /// Creates the numbers of a device.
+    public init(device: Int64, address: DeviceAddress, missing: Int64, dropped: Int64) {
+        self.device = device
+        self.address = address
+        self.missing = missing
+        self.dropped = dropped
+    }
 }
 
 /// What an observer adds to a transaction.
@@ -56,6 +64,9 @@ public struct ObservedOutcome: Sendable {
 
     /// Creates an empty outcome.
     public init() {}
+
+    /// Whether nothing was added.
+    public var isEmpty: Bool { events.isEmpty && states.isEmpty }
 }
 
 /// A state that an observer keeps in the store.
@@ -101,6 +112,19 @@ public struct EventDelivery: Sendable, Hashable {
     public var due: Timestamp
     /// The last error.
     public var error: String?
+
+    /// Creates a notification.
+    public init(
+        id: Int64, event: StoredEvent, way: String, state: State, attempts: Int, due: Timestamp, error: String? = nil
+    ) {
+        self.id = id
+        self.event = event
+        self.way = way
+        self.state = state
+        self.attempts = attempts
+        self.due = due
+        self.error = error
+    }
 }
 
 /// The result of an attempt to deliver.

@@ -3,18 +3,36 @@ import LockstepCollector
 import LockstepCommandLine
 import LockstepModel
 import LockstepRuleFiles
+import LockstepRules
 
 extension CollectorCommand {
     /// Sets the rules of a collector. A faulty file is refused at the start, too.
     func setRules(_ configuration: inout CollectorConfiguration, _ settings: Settings) throws {
         guard let file = try settings.value("rules", rules, parse: { $0 }) else { return }
-        // Events are committed together with samples, which needs transactions.
-        guard case .sqlite(let path) = try settings.value("store", store, parse: { try StoreAddress($0) }) else {
-            throw CommandFailure("rules need an SQLite store: use --store sqlite:PATH, or leave out --rules")
-        }
-        configuration.storeFolder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         let streams = settings.streams
-        _ = try readRules(file, streams: streams)
-        configuration.loadRules = { try readRules(file, streams: streams) }
+        var load: @Sendable () throws -> RuleSet = { try readRules(file, streams: streams) }
+        switch try settings.value("store", store, parse: { try StoreAddress($0) }) {
+        case .sqlite(let path): configuration.storeFolder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        case .clickHouse:
+            load = { [load] in
+                let rules = try load()
+                try checkForServer(rules)
+                return rules
+            }
+        case nil: break
+        }
+        _ = try load()
+        configuration.loadRules = load
+    }
+}
+
+/// Refuses rules that a collector with a store on a server cannot evaluate.
+private func checkForServer(_ rules: RuleSet) throws {
+    for rule in rules.rules {
+        if case .health(.disk) = rule.condition {
+            throw CommandFailure(
+                "the rule '\(rule.name)' is about the disk of the store, but a ClickHouse store is on its server: remove "
+                    + "the rule, and check the disk of the server there")
+        }
     }
 }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LockstepClickHouse
 import LockstepCommandLine
+import LockstepModel
 import LockstepStore
 import Logging
 
@@ -18,7 +19,12 @@ extension CollectorCommand {
         case .clickHouse(var address):
             address.password = try StorePassword.read(storePasswordFile, settings)
             var options = try clickHouseOptions(settings)
-            options.reportExpiryProblem = { logger.warning("cannot delete old samples", metadata: ["error": "\($0)"]) }
+            // A cluster's collector continues with events when it has taken over a share.
+            options.recoversRules = try clusterShares(settings) == nil
+            if options.recoversRules {
+                options.groups = Set(try settings.values("group", group) { try GroupID(validating: $0) })
+            }
+            options.reportExpiryProblem = { logger.warning("\($0)", metadata: ["error": "\($1)"]) }
             // Up to ten shares together make at most ten inserts a second into a table. With more, the delay of the
             // acknowledgements matters more.
             options.minInterval = min(max(options.minInterval, .milliseconds(100 * shares)), .seconds(1))

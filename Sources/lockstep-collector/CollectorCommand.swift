@@ -155,16 +155,12 @@ struct CollectorCommand: AsyncParsableCommand {
             // Wrong settings of the store are an error at the start, as without a cluster.
             try await check(openStore)
             let cluster = ClusterConfiguration(cluster: shares.cluster, shares: shares.shares, collector: configuration)
-            return try await run(
-                ClusterCollector(cluster, logger: logger, supervisor: Supervisor(), makeStore: openStore))
+            let collector = ClusterCollector(
+                cluster, logger: logger, supervisor: Supervisor(), makeStore: openStore)
+            return try await run(collector, hasRules: configuration.loadRules != nil) { collector.reloadRules() }
         }
         let collector = Collector(configuration, logger: logger, supervisor: Supervisor(), makeStore: openStore)
-        // Without rules, SIGHUP ends the collector as usual.
-        var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
-        if configuration.loadRules != nil {
-            services.append(.init(service: await ReloadSignals { collector.reloadRules() }))
-        }
-        try await run(collector, services)
+        try await run(collector, hasRules: configuration.loadRules != nil) { collector.reloadRules() }
     }
 
     /// Opens the store once. Collectors of a cluster that start together may disturb each other while they create tables,
@@ -179,8 +175,11 @@ struct CollectorCommand: AsyncParsableCommand {
     }
 
     private func run(
-        _ collector: any Service, _ services: [ServiceGroupConfiguration.ServiceConfiguration] = []
+        _ collector: any Service, hasRules: Bool, reloadRules: @escaping @Sendable () -> Void
     ) async throws {
+        // Without rules, SIGHUP ends the collector as usual.
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
+        if hasRules { services.append(.init(service: await ReloadSignals(reloadRules))) }
         let group = ServiceGroup(
             configuration: .init(
                 services: [

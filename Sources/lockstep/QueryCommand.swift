@@ -8,8 +8,7 @@ struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query", abstract: "Print the samples of one stream, sorted by device and time.",
         discussion: """
-            The name 'events' stands for the events of rules: their number, time, device, rule, value and text. Only \
-            SQLite stores have events.
+            The name 'events' stands for the events of rules: their number, time, device, rule, value and text.
             Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")), and declared streams in the store, \
             such as x/co2. The name of a stream's table is also accepted.
             Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
@@ -59,9 +58,7 @@ struct QueryCommand: ParsableCommand {
         let now = Moment.now().wall
         let (from, to) = try selection.timeRange.rangeOrEmpty(now: now)
         if self.stream == "events" {
-            guard let reader = try options.reader().events else {
-                throw CommandFailure("a ClickHouse store has no events, because rules need an SQLite store")
-            }
+            guard let reader = try options.reader().events else { throw CommandFailure(StoreOptions.noEvents) }
             try EventQuery(
                 group: selection.group, devices: selection.device, from: from, to: to, limit: limit, format: format
             ).run(reader)

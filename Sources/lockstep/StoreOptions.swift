@@ -25,24 +25,30 @@ struct StoreOptions: ParsableArguments {
     @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
+    /// The error for a store that cannot have events.
+    static let noEvents = "the store has no tables of events yet: start a collector of this version of Lockstep with it"
+
     /// Opens the store.
     func reader() throws -> any StoreReading {
         let settings = try settings()
         return try address(settings).with(password: StorePassword.read(storePasswordFile, settings)).reader()
     }
 
-    /// Opens the store for a command that can only read SQLite files.
-    func sqliteReader(for command: String) throws -> StoreReader {
-        try StoreReader(path: sqlitePath(for: command))
-    }
-
-    /// Returns the path of the store for a command that requires an SQLite file.
-    func sqlitePath(for command: String) throws -> String {
-        guard case .sqlite(let path) = try address(settings()) else {
-            throw CommandFailure(
-                "'lockstep \(command)' reads only SQLite stores: use 'lockstep query', or clickhouse-client")
+    /// Begins a run that writes refined data of a device to the store.
+    func refinedRun(
+        of device: DeviceAddress, kind: RefinedKind, method: String, version: Int, parameters: String, now: Timestamp
+    ) throws -> any RefinedWriting {
+        let settings = try settings()
+        switch try address(settings).with(password: StorePassword.read(storePasswordFile, settings)) {
+        case .sqlite(let path):
+            return try RefinedRun(
+                path: path, device: device, kind: kind, method: method, version: version, parameters: parameters,
+                now: now)
+        case .clickHouse(let address):
+            return try ClickHouseRefinedRun(
+                address, device: device, kind: kind, method: method, version: version, parameters: parameters,
+                now: now)
         }
-        return path
     }
 
     /// All programs on a machine may share one settings file, so settings of other programs are ignored.

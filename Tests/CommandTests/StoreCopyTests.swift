@@ -1,5 +1,6 @@
 import LockstepClickHouse
 import LockstepModel
+import LockstepSQLite
 import LockstepStore
 import LockstepTestSupport
 import Testing
@@ -34,6 +35,63 @@ struct StoreCopyTests {
                 #expect(try again.run().isComplete)
                 #expect(
                     try await server.execute("SELECT first, last FROM batches ORDER BY first") == ["1\t1", "3\t3"])
+            }
+        }
+    }
+
+    @Test("estimates of clocks, conflicts, rejected messages, events and states of rules are copied once")
+    func records() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/store.db"
+            let now = Moment.now().wall.microseconds
+            let left = DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))
+            var group = IngestGroup(batches: [received(block([now], x: [1]), "left", nil)])
+            group.append(received(block([now], x: [0.125]), "left", nil))
+            let point = ClockPoint(
+                collector: CollectorID(unchecked: "main"), time: Timestamp(microseconds: now),
+                segment: Timestamp(microseconds: now), offset: 500, skew: 12_500, bound: 150, skewBound: 0)
+            group.clocks = [DeviceClock(device: left, epoch: Epoch(unchecked: "e1"), point: point)]
+            let message = RejectedMessage(
+                at: Timestamp(microseconds: now), topic: "a/b", reason: "no\ttime", size: 3, head: [0, 255, 9])
+            // Two equal messages are two messages.
+            group.rejected = [message, message]
+            try write(group, to: path)
+            let database = try SQLiteDatabase(path: path, mode: .readWrite)
+            try database.execute(
+                """
+                INSERT INTO events (rule, device_id, t, at, value, text, late, acknowledged)
+                    SELECT 'high', device_id, 5, \(now), 11, 'it''s high', 0, 9 FROM merged_devices;
+                INSERT INTO events (rule, device_id, t, at, value, text, late) VALUES ('full', 0, 6, \(now), NULL, '', 1);
+                INSERT INTO deliveries (event_id, way, state, attempts, due, error)
+                    VALUES (1, 'bus', 'sent', 0, 7, NULL), (1, 'desk', 'dead', 3, 8, 'status 422');
+                INSERT INTO rule_states VALUES ('high', 'default/left', '{"live":{"isActive":true}}');
+                """)
+            try await withClickHouse { server in
+                for _ in 0..<2 {
+                    var copy = StoreCopy(
+                        source: try StoreReader(path: path), target: try open(server.url()),
+                        check: try ClickHouseReader(ClickHouseAddress(server.url()))
+                    ) { _, _, _ in }
+                    let report = try copy.run()
+                    #expect(report.isComplete && report.events == 2 && report.conflicts == 1 && report.rejected == 2)
+                    #expect(try await server.execute("SELECT x FROM accelerometer") == ["1"])
+                    #expect(try await server.execute("SELECT conflicts FROM conflicts") == ["1"])
+                    #expect(try await server.execute("SELECT collector, offset FROM clocks") == ["main\t500"])
+                    #expect(
+                        try await server.execute("SELECT topic, hex(head) FROM rejected")
+                            == ["a/b\t00FF09", "a/b\t00FF09"])
+                    let events = try ClickHouseReader(ClickHouseAddress(server.url()))
+                    #expect(
+                        try events.events(
+                            of: nil, group: nil, rule: nil, from: nil, to: nil, after: 0, before: .max, limit: 9,
+                            cancellation: nil
+                        ).map { "\($0.rule) \($0.text) \($0.acknowledged?.microseconds ?? 0) \($0.isLate)" }
+                            == ["high it's high 9 false", "full  0 true"])
+                    #expect(try events.deliveries(.sent).map(\.way) == ["bus"])
+                    #expect(try events.deliveries(.dead).map(\.error) == ["status 422"])
+                }
+                let states = try server.store().observerStates()
+                #expect(states == [ObserverState(rule: "high", device: left, json: #"{"live":{"isActive":true}}"#)])
             }
         }
     }

@@ -46,9 +46,18 @@ struct ReadingTests {
                 stream: .accelerometer, detail: .samples, group: nil, devices: [], from: nil, to: nil, limit: nil
             ) { queried.append($0.time.microseconds) }
             #expect(queried == times)
-            let select = SampleSelect(stream: .accelerometer, detail: .samples)
+            // Each sample has an interval of its own.
+            queried = []
+            try reader.query(
+                stream: .accelerometer, detail: .averages(span: 1), group: nil, devices: [], from: nil, to: nil,
+                limit: nil
+            ) { queried.append($0.time.microseconds) }
+            #expect(queried == times)
             let id = DeviceRecord.id(of: Self.device)
-            #expect(try reader.client.rows(select.statement(of: id, 0...149_999, limit: 7)).count == 7)
+            for detail in [QueryDetail.samples, .averages(span: 1)] {
+                let select = SampleSelect(stream: .accelerometer, detail: detail)
+                #expect(try reader.client.rows(select.statement(of: id, 0...149_999, limit: 7)).count == 7)
+            }
         }
     }
 

@@ -157,7 +157,7 @@ struct StoreTests {
             var options = ClickHouseStore.Options()
             options.survivesPowerLoss = false
             options.sampleAge = year / 2
-            options.reportExpiryProblem = { problems.append($0) }
+            options.reportExpiryProblem = { problems.append($1) }
             let store = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
             #expect(!store.needsMaintenance)
             try store.write(IngestGroup(batches: [received([now - year, now - 1000], seq: 1)]))
@@ -185,6 +185,28 @@ struct StoreTests {
             _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
             #expect(problems.texts.count == 2)
             #expect(try await server.execute(select) == ["20001\t\(large)"])
+        }
+    }
+
+    @Test("old rejected messages that the server refuses to delete are reported, and the store opens")
+    func refusedRejections() async throws {
+        try await withClickHouse(settings: "<max_partition_size_to_drop>100000</max_partition_size_to_drop>") {
+            server in
+            _ = try open(server)
+            try await server.execute(
+                """
+                INSERT INTO rejected (at, topic, reason, size, head)
+                SELECT if(number = 0, 1500000000000000, 1600000000000000), 'a', toString(rand64()), 1, '' FROM numbers(20000)
+                """)
+            let problems = TextLog()
+            var options = ClickHouseStore.Options()
+            options.survivesPowerLoss = false
+            options.reportExpiryProblem = { problems.append("\($0): \($1)") }
+            _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
+            #expect(problems.texts.count == 1)
+            #expect(problems.texts.first?.hasPrefix("cannot delete old rejected messages: ") == true)
+            // The small one is deleted.
+            #expect(try await server.execute("SELECT count() FROM rejected") == ["19999"])
         }
     }
 

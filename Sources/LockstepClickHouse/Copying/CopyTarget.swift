@@ -7,9 +7,12 @@ package import LockstepStore
 /// version, so that they never replace what a collector has written to this database later.
 package final class CopyTarget {
     /// The number of rows of an insert.
-    private static let maxRows = 200_000
+    static let maxRows = 200_000
 
-    private let client: ClickHouseClient
+    /// The age in µs from which rejected messages are deleted.
+    package static let rejectedAge = ClickHouseSchema.rejectedDays * Int64(ClickHouseSchema.day)
+
+    let client: ClickHouseClient
 
     /// Opens the database, and creates its tables if they do not exist.
     package init(
@@ -17,6 +20,8 @@ package final class CopyTarget {
     ) throws(StoreError) {
         var options = ClickHouseStore.Options()
         options.survivesPowerLoss = survivesPowerLoss
+        // A collector may use the database.
+        options.recoversRules = false
         // A store creates the tables, and checks the streams and what the server can do.
         client = try ClickHouseStore(address, options: options, catalog: catalog).client
     }
@@ -85,7 +90,7 @@ package final class CopyTarget {
         try insert(received, into: "received_batches", ranges)
     }
 
-    private func insert(_ rows: RowBinary, into table: String, _ columns: [String]) throws(StoreError) {
+    func insert(_ rows: RowBinary, into table: String, _ columns: [String]) throws(StoreError) {
         guard !rows.isEmpty else { return }
         try client.insert(rows.bytes, into: table, columns: columns)
     }

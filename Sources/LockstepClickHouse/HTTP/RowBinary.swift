@@ -3,9 +3,9 @@
 /// is 1 for NULL.
 struct RowBinary {
     /// The encoded rows.
-    private(set) var bytes: [UInt8] = []
+    var bytes: [UInt8] = []
     /// The number of rows, as counted by ``endRow()``.
-    private(set) var count = 0
+    var count = 0
 
     /// Whether there are no rows.
     var isEmpty: Bool { count == 0 }
@@ -33,6 +33,12 @@ struct RowBinary {
         }
         bytes.append(UInt8(rest))
         bytes += text
+    }
+
+    /// Appends a number of type Nullable(Float64).
+    mutating func append(_ value: Double?) {
+        bytes.append(value == nil ? 1 : 0)
+        if let value { append(value) }
     }
 
     /// Appends a number of type Nullable(Int64).

@@ -46,8 +46,8 @@ extension ClickHouseReader {
             let read = try read(select.statement(of: id, part, limit: Self.rowLimit), select, each)
             guard read.goesOn else { return }
             window.record(rows: read.samples)
-            if select.detail == .samples, read.rows == Self.rowLimit, let time = read.last, time < part.upperBound {
-                window.resume(at: time + 1)
+            if read.rows == Self.rowLimit, let time = read.last, part.upperBound - time >= select.span {
+                window.resume(at: time + select.span)
             } else if read.rows == 0 {
                 // Skip a gap of any length. The last samples may have been deleted meanwhile.
                 guard part.upperBound < last,

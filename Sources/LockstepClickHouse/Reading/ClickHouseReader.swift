@@ -8,8 +8,8 @@ public final class ClickHouseReader: StoreReading {
     /// Within ``snapshot(_:)``, the lowest rank of the samples that are visible, by stream and device id.
     var visibleRanks: [SensorStream: [Int64: UInt64]]?
 
-    /// A ClickHouse store has no events, because it cannot commit them together with the samples that they follow from.
-    public var events: (any EventReading)? { nil }
+    /// Whether the store has views of events.
+    let hasEvents: Bool
 
     /// Opens the database at `address`.
     /// - Parameter timeout: the maximum duration of a request, in ms.
@@ -19,9 +19,10 @@ public final class ClickHouseReader: StoreReading {
         self.address = address
         client = try ClickHouseClient(address, timeout: timeout)
         let tables = try client.rows(
-            "SELECT name FROM system.tables WHERE database = '\(address.database)' AND name = 'lockstep_schema'",
+            "SELECT name FROM system.tables WHERE database = '\(address.database)' AND name IN ('lockstep_schema', 'events')",
             inDatabase: false)
-        guard !tables.isEmpty else {
+        hasEvents = tables.contains(["events"])
+        guard tables.contains(["lockstep_schema"]) else {
             throw StoreError(
                 .missing, "there is no store at \(address): check the address, or start a collector with this store")
         }

@@ -22,7 +22,7 @@ struct SampleSelect {
     }
 
     /// Returns the statement for the rows of a device in a range of times.
-    /// - Parameter limit: the maximum number of rows, except for averages.
+    /// - Parameter limit: the maximum number of rows.
     func statement(of device: Int64, _ times: ClosedRange<Int64>, limit: Int) -> String {
         guard case .averages(let span) = detail else { return samples(of: device, times) + " LIMIT \(limit)" }
         // Unlike this alias, the names of columns do not start with an underscore.
@@ -30,6 +30,7 @@ struct SampleSelect {
         return """
             SELECT t - ((t % toInt64(\(span)) + \(span)) % toInt64(\(span))) AS _span_start, \(values.joined(separator: ", "))
             FROM (\(samples(of: device, times))) GROUP BY _span_start ORDER BY _span_start
+            LIMIT \(limit)
             """
     }
 

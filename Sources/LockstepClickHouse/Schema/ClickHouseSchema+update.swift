@@ -42,7 +42,10 @@ extension ClickHouseSchema {
     }
 
     /// Deletes the rejected messages that are older than ``rejectedDays``.
-    func deleteOldRejections(_ client: ClickHouseClient, at now: Timestamp) throws(StoreError) {
+    /// - Parameter report: receives the errors. The messages are then kept until the next start.
+    func deleteOldRejections(
+        _ client: ClickHouseClient, at now: Timestamp, report: (StoreError) -> Void
+    ) throws(StoreError) {
         let oldest = now.microseconds / Int64(Self.day) - Self.rejectedDays
         let partitions = try client.rows(
             """
@@ -51,7 +54,10 @@ extension ClickHouseSchema {
             """)
         for row in partitions {
             guard let partition = row[0] else { continue }
-            try client.execute("ALTER TABLE rejected DROP PARTITION \(partition)")
+            do { try client.execute("ALTER TABLE rejected DROP PARTITION \(partition)") } catch {
+                guard error.code != .unreachable else { throw error }
+                report(error)
+            }
         }
     }
 

@@ -67,7 +67,7 @@ struct ClickHouseSchema {
                 at Int64, topic String, reason String, size Int64, head String
             ) ENGINE = MergeTree PARTITION BY intDiv(at, \(Self.day)) ORDER BY at\(storage.clause)
             """,
-        ]
+        ] + eventTables
     }
 
     /// The views that are independent of the streams.
@@ -123,7 +123,7 @@ struct ClickHouseSchema {
 
     /// All views.
     var views: [(name: String, select: String)] {
-        baseViews + streams.flatMap { [($0.table, $0.samplesView), ("v_" + $0.table, $0.readableView)] }
+        baseViews + eventViews + streams.flatMap { [($0.table, $0.samplesView), ("v_" + $0.table, $0.readableView)] }
     }
 
     /// The columns of the view `devices`.

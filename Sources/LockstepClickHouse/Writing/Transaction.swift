@@ -63,7 +63,24 @@ struct Transaction {
     var clocks = RowBinary()
     /// The number of conflicts to insert.
     var conflicts = 0
+    /// The times of the samples that the observer has evaluated, by device id and stream.
+    var evaluated: [Int64: [String: [Int64]]] = [:]
+    /// The times of samples that an earlier transaction has evaluated and that are stored after this one.
+    var resolved: [Int64: [String: [Int64]]] = [:]
+    /// The transitions that the observer has evaluated, by device id.
+    var transitions: [Int64: [LifecycleTransition]] = [:]
+    /// The results of attempts to deliver, encoded.
+    var deliveries = RowBinary()
+    /// The numbers of the notifications that are not tried any more.
+    var finishedDeliveries: [Int64] = []
+    /// The first acknowledgements of events, encoded.
+    var acknowledgements = RowBinary()
+    /// The acknowledged events, with their first acknowledgements.
+    var acknowledged: [StoredAcknowledgement] = []
 
     /// Whether there is nothing to commit.
-    var isEmpty: Bool { devices.isEmpty && numbers.isEmpty && rejected.isEmpty && states.isEmpty && clocks.isEmpty }
+    var isEmpty: Bool {
+        devices.isEmpty && numbers.isEmpty && rejected.isEmpty && states.isEmpty && clocks.isEmpty
+            && deliveries.isEmpty && acknowledged.isEmpty
+    }
 }

@@ -22,6 +22,9 @@ public final class ClusterCollector: Service {
     private let continuation: AsyncStream<DeviceTransition>.Continuation
     private let wakeup = Wakeup()
     private let isStopping = Mutex(false)
+    private let rules: ClusterRules?
+    /// The last run of each share.
+    private let runs = Mutex<[CollectorShare: ShareRun]>([:])
 
     /// Creates a member, which starts with ``run()``.
     /// - Parameters:
@@ -31,11 +34,30 @@ public final class ClusterCollector: Service {
         _ configuration: ClusterConfiguration, logger: Logger, supervisor: Supervisor = .disabled,
         makeStore: @escaping @Sendable () throws -> sending any SampleStore
     ) {
+        var configuration = configuration
+        rules = configuration.collector.loadRules.map(ClusterRules.init)
+        if let rules {
+            // So that the first shares have rules even if the file becomes faulty now. Otherwise they are read later.
+            _ = try? rules.reload()
+            configuration.collector.loadRules = { try rules.current() }
+        }
         self.configuration = configuration
         self.logger = logger
         self.supervisor = supervisor
         self.makeStore = makeStore
         (transitions, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(10_000))
+    }
+
+    /// Reads the rules of all shares again. If they have an error, it is logged and the old rules stay.
+    public func reloadRules() {
+        guard let rules else { return }
+        do { try rules.reload() } catch {
+            logger.error(
+                "rules not loaded, the old rules stay",
+                metadata: ["error": "\(error)", "hint": "correct the file and send SIGHUP"])
+            return
+        }
+        for run in runs.withLock({ Array($0.values) }) { run.reloadRules() }
     }
 
     /// Runs until the surrounding task or service group shuts down, and all shares are released.
@@ -48,9 +70,11 @@ public final class ClusterCollector: Service {
                         configuration, wakeup: wakeup, logger: logger, supervisor: supervisor,
                         checkStore: { [makeStore] in (try? makeStore().close()) != nil }
                     ) { [self] share, floor in
-                        ShareRun(
+                        let run = ShareRun(
                             share, floor: floor, configuration, logger: logger, transitions: continuation,
                             makeStore: makeStore)
+                        runs.withLock { $0[share] = run }
+                        return run
                     }
                     loop.run { isStopping.withLock { $0 } }
                     done.resume()

@@ -33,6 +33,8 @@ extension CollectorLoop {
             guard let token = lease.token else { throw LeaseError("the lease has ended") }
             try writer.takeOver(token) { [share = lease.share] in share.contains($0) }
             try restore()
+            // The states of rules are read after the token was written.
+            startRules()
             isAdmitted = true
             logger.info("share taken over", metadata: ["token": "\(token)", "devices": "\(registry.deviceCount)"])
         } catch {

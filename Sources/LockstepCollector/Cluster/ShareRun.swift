@@ -20,6 +20,7 @@ final class ShareRun: Sendable {
     private let transitions: AsyncStream<DeviceTransition>.Continuation
     private let isStopping = Mutex(false)
     private let lease: Lease
+    private let mailbox = RuleMailbox()
 
     /// - Parameter floor: the lowest token to claim.
     init(
@@ -55,6 +56,12 @@ final class ShareRun: Sendable {
     /// Returns whether the collection hangs.
     func isHanging(at boot: Int64) -> Bool { lease.isHanging(at: boot) }
 
+    /// Reads the rules again.
+    func reloadRules() {
+        mailbox.withLock { $0.reloadsRules = true }
+        lease.user.signal()
+    }
+
     /// Commits, releases the lease and ends.
     func stop() {
         isStopping.withLock { $0 = true }
@@ -82,7 +89,7 @@ final class ShareRun: Sendable {
         let own = configuration.configuration(of: share)
         let loop = try CollectorLoop(
             own, store: store, wakeup: lease.user, logger: logger, supervisor: .disabled, transitions: transitions,
-            mailbox: RuleMailbox(), lease: lease)
+            mailbox: mailbox, lease: lease)
         let clock = ClockResponder(own, logger: logger)
         if own.answersClock { clock.start() }
         loop.run { [self] in isStopped }

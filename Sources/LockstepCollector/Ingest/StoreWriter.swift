@@ -62,15 +62,19 @@ final class StoreWriter: Sendable {
     }
 
     /// Sets the rules of the following transactions.
-    /// - Parameter folder: the folder of the store.
+    /// - Parameters:
+    ///   - folder: the folder of the store.
+    ///   - owns: returns whether the collector has a device.
     /// - Throws: an error of the store.
-    func setRules(_ rules: RuleSet, folder: String) throws {
+    func setRules(
+        _ rules: RuleSet, folder: String, owning owns: @Sendable (DeviceAddress) -> Bool = { _ in true }
+    ) throws {
         finish()
         try state.withLock { state in
             if let known = state.rules {
                 try known.replace(rules, store: state.store)
             } else if !rules.rules.isEmpty {
-                state.rules = try RuleObserver(rules, store: state.store, folder: folder)
+                state.rules = try RuleObserver(rules, store: state.store, folder: folder, owns: owns)
             }
             state.store.setObserver(state.rules.flatMap { $0.isEmpty ? nil : $0 })
         }

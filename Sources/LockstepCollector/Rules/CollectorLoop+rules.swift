@@ -35,10 +35,13 @@ extension CollectorLoop {
             return
         }
         do {
+            // First, so that no sample is stored without being evaluated.
+            try writer.setRules(rules, folder: configuration.storeFolder) { [configuration] in
+                configuration.collects($0)
+            }
+            notifications.setRules(rules)
             // Without rules, a notification of an earlier run would have no way out, and would be given up.
-            let earlier = notifications.hasRules ? [] : try writer.pendingDeliveries()
-            try writer.setRules(rules, folder: configuration.storeFolder)
-            notifications.setRules(rules, earlier: earlier)
+            if notifications.needsEarlier { notifications.addEarlier(try writer.pendingDeliveries()) }
             notifications.reloadInterval = Notifications.firstReloadInterval
             logger.info("rules loaded", metadata: ["rules": "\(rules.rules.count)"])
         } catch {
@@ -54,7 +57,8 @@ extension CollectorLoop {
 
     /// Adds to the current group what rules need.
     func advanceRules(isConnected: Bool) {
-        guard configuration.loadRules != nil else { return }
+        // Before the share is taken over, the devices and states in the store are those of another owner.
+        guard configuration.loadRules != nil, mayRead else { return }
         let content = mailbox.take()
         notifications.add(content.updates)
         if content.reloadsRules { notifications.reloadsRules = true }

@@ -8,6 +8,8 @@ struct Notifications {
     private(set) var rules = RuleSet()
     /// Whether rules were set.
     private(set) var hasRules = false
+    /// Whether the notifications that earlier runs have left are still to be read.
+    private(set) var needsEarlier = true
     /// Sends by all ways except MQTT; nil without rules.
     var notifier: Notifier?
     /// The start of the connection to the broker in µs of the boot clock, or nil without a connection.
@@ -44,12 +46,16 @@ struct Notifications {
     private var uncommitted: [DeliveryUpdate] = []
 
     /// Sets the rules.
-    /// - Parameter earlier: the notifications that earlier runs have left, with the first rules.
-    mutating func setRules(_ rules: RuleSet, earlier: [EventDelivery] = []) {
+    mutating func setRules(_ rules: RuleSet) {
         self.rules = rules
         hasRules = true
         notifier?.setWays(rules.ways)
-        add(earlier)
+    }
+
+    /// Adds the notifications that earlier runs have left. Call it after the first rules were set.
+    mutating func addEarlier(_ deliveries: [EventDelivery]) {
+        needsEarlier = false
+        add(deliveries)
     }
 
     /// Adds notifications of the store.

@@ -20,10 +20,15 @@ final class RuleObserver: IngestObserver {
     /// The streams of devices whose newest times are known, as table-independent keys.
     private var prepared: [Int: Set<SensorStream>] = [:]
 
-    init(_ rules: RuleSet, store: any SampleStore, folder: String) throws {
+    /// - Parameter owns: returns whether rules are about a device. Other collectors may store other devices in the same place.
+    init(
+        _ rules: RuleSet, store: any SampleStore, folder: String, owns: (DeviceAddress) -> Bool = { _ in true }
+    ) throws {
         self.folder = folder
         engine = RuleEngine(rules, states: try Self.states(store))
-        for (address, id) in try store.deviceIDs() { engine.add(address, number: Int(id), boot: boot) }
+        for (address, id) in try store.deviceIDs() where owns(address) {
+            engine.add(address, number: Int(id), boot: boot)
+        }
         engine.commit()
     }
 

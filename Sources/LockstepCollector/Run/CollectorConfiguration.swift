@@ -52,6 +52,11 @@ public struct CollectorConfiguration: Sendable {
     /// id is active, and then opens the store. nil to start at once.
     public var standby: (@Sendable () -> Bool)?
 
+    /// Returns whether the collector has a device.
+    func collects(_ device: DeviceAddress) -> Bool {
+        share?.contains(device) ?? (groups.isEmpty || groups.contains(device.group))
+    }
+
     /// Creates a configuration with default values.
     public init(id: CollectorID, broker: BrokerAddress) {
         self.id = id

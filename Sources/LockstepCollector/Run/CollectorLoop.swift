@@ -79,10 +79,7 @@ final class CollectorLoop {
         _ configuration: CollectorConfiguration, _ writer: StoreWriter
     ) throws -> (Intake, LifecycleRegistry) {
         // Other collectors may store other devices in the same place.
-        let known = try writer.lifecycles().filter { device, _ in
-            configuration.share?.contains(device)
-                ?? (configuration.groups.isEmpty || configuration.groups.contains(device.group))
-        }
+        let known = try writer.lifecycles().filter { device, _ in configuration.collects(device) }
         var intake = Intake(
             root: configuration.root, limits: configuration.limits, maximumFuture: configuration.maximumFuture,
             maximumDevices: configuration.maximumDevices, devices: known.keys)
@@ -108,7 +105,8 @@ final class CollectorLoop {
             self.intake.ingest(message, &self.registry, at: self.moment)
         }
         defer { link.onMessage = nil }
-        startRules()
+        // With a lease, they start when the share is taken over.
+        if lease == nil { startRules() }
         // A collector that was killed may have left maintenance.
         writer.performMaintenance()
         while !isStopping(), !hasLostShare {

@@ -16,6 +16,10 @@ public protocol EventReading: AnyObject {
         of device: DeviceAddress?, group: GroupID?, rule: String?, from: Timestamp?, to: Timestamp?, after: Int64,
         before: Int64, limit: Int, cancellation: QueryCancellation?
     ) throws(StoreError) -> [StoredEvent]
+
+    /// Returns notifications in one state, oldest first.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    func deliveries(_ state: EventDelivery.State) throws(StoreError) -> [EventDelivery]
 }
 
 extension StoreReader: EventReading {

@@ -139,7 +139,7 @@ private func newer(_ first: ClockPoint?, _ second: ClockPoint?) -> ClockPoint? {
 }
 
 /// Reads an estimate from the columns `column` and following of the current row.
-private func clockPoint(_ row: SQLiteStatement, at column: Int) -> ClockPoint {
+func clockPoint(_ row: SQLiteStatement, at column: Int) -> ClockPoint {
     ClockPoint(
         collector: CollectorID(unchecked: row.text(at: column) ?? ""),
         time: Timestamp(microseconds: row.int64(at: column + 1)),

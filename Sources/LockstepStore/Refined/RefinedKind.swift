@@ -3,7 +3,7 @@ public enum RefinedKind: String, Sendable, CaseIterable {
     case attitude, steps, location
 
     /// The table of the rows of all runs.
-    var table: String { "\(rawValue)_refined_rows" }
+    package var table: String { "\(rawValue)_refined_rows" }
 
     /// The number of columns after the run and the time.
     var columns: Int { definitions.count }
@@ -32,7 +32,8 @@ public enum RefinedKind: String, Sendable, CaseIterable {
         ]
     }
 
-    private var definitions: [(name: String, type: String, comment: String)] {
+    /// The columns after the run and the time, with their types in SQLite.
+    package var definitions: [(name: String, type: String, comment: String)] {
         switch self {
         case .attitude:
             [

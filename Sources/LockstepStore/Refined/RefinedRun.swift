@@ -16,11 +16,25 @@ public struct RefinedRow: Sendable {
     }
 }
 
-/// Writes the refined data of one device, beside a running collector.
+/// Writes the refined data of one device.
+///
+/// Rows become visible with ``complete(first:last:)``. A run that does not get there leaves the previous rows valid.
+public protocol RefinedWriting: AnyObject {
+    /// Writes rows. They are not visible yet.
+    func write(_ rows: some Sequence<RefinedRow>) throws(StoreError)
+
+    /// Makes the rows valid from `first` (inclusive) to `last` (exclusive), in µs, instead of those of previous runs.
+    func complete(first: Int64, last: Int64) throws(StoreError)
+
+    /// Removes the rows of this run, unless it is complete.
+    func discard() throws(StoreError)
+}
+
+/// Writes the refined data of one device to an SQLite store, beside a running collector.
 ///
 /// Rows are written in short transactions and become visible with ``complete(first:last:)``. A run that does not get
 /// there leaves the previous rows valid; a later run removes its rows.
-public final class RefinedRun {
+public final class RefinedRun: RefinedWriting {
     /// The maximum number of rows of one transaction.
     private static let maxRows = 500
 

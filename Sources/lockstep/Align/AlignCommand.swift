@@ -53,7 +53,7 @@ struct AlignCommand: ParsableCommand {
         }
         // Up to a hundred years: a clock that was not set may be far off.
         guard near.magnitude <= 3.2e9 else { throw CommandFailure("--near \(near): use an offset in seconds") }
-        let reader = try options.sqliteReader(for: "align")
+        let reader = try options.reader()
         let known = try reader.devices().map(\.address)
         let devices = try (first.onlyAddress(among: known, option: ""), second.onlyAddress(among: known, option: ""))
         guard devices.0 != devices.1 else { throw CommandFailure("\(devices.0) is given twice: name two devices") }

@@ -5,7 +5,7 @@ import LockstepStore
 
 /// The stored samples of two devices, read in blocks, so that memory use does not grow with the time range.
 struct StoredMagnitudes {
-    let reader: StoreReader
+    let reader: any StoreReading
     let devices: (DeviceAddress, DeviceAddress)
     let stream: AlignedStream
     let from: Timestamp?
@@ -38,7 +38,8 @@ struct StoredMagnitudes {
 
     private func series(of device: DeviceAddress, from: Timestamp, to: Timestamp) throws -> MagnitudeSeries {
         var series = MagnitudeSeries()
-        try reader.run(SampleQuery(device: device, stream: stream.stream, from: from, to: to)) { time, values in
+        try reader.run(SampleQuery(device: device, stream: stream.stream, from: from, to: to), cancellation: nil) {
+            time, values in
             series.append(time: time.microseconds, x: values[0], y: values[1], z: values[2])
         }
         return series

@@ -66,7 +66,7 @@ struct AnalyzeWalkCommand: ParsableCommand {
 
     private func storedSteps(_ device: DeviceArgument) throws -> [RefinedStep] {
         let (from, to) = try times.range(now: Moment.now().wall)
-        let reader = try options.sqliteReader(for: "analyze walk")
+        let reader = try options.reader()
         let address = try device.onlyAddress(among: reader.devices().map(\.address))
         try reader.checkSamples(
             of: .accelerometer, address, from: from, to: to, need: "steps are found in the acceleration")

@@ -20,6 +20,10 @@ struct StoreCopy {
         var missing = 0
         /// The number of samples for whose time the target shows other values.
         var different = 0
+        /// The numbers of events, conflicts and rejected messages of the source that the target can hold.
+        var events = 0
+        var conflicts = 0
+        var rejected = 0
 
         var isComplete: Bool { missing == 0 && different == 0 }
     }
@@ -47,6 +51,7 @@ struct StoreCopy {
     /// Copies everything.
     mutating func run() throws -> Report {
         // Batch numbers are read before the samples: a collector may still write to the source.
+        let ruleStates = try source.ruleStates()
         let devices = try source.storedDevices()
         report.devices = devices.count
         for stream in try source.catalog().streams {
@@ -58,9 +63,30 @@ struct StoreCopy {
                 transitions.append(DeviceTransition(device: device, transition: change))
             }
         }
+        try copyRecords(of: devices.map(\.summary.address))
+        // Like batch numbers, these states say that the samples are stored.
+        if report.isComplete { try target.insert(ruleStates, of: devices) }
         // With its number, a batch counts as received: an agent would not send its samples again.
         try target.insert(devices, transitions: transitions, withBatches: report.isComplete)
         return report
+    }
+
+    /// Copies estimates of clocks, conflicts, rejected messages and events.
+    private mutating func copyRecords(of devices: [DeviceAddress]) throws {
+        let streams = try source.catalog().streams
+        for device in devices {
+            try target.insert(try source.storedClocks(of: device))
+            report.conflicts += try target.insert(try source.storedConflicts(of: device), streams)
+        }
+        // A collector would delete older ones when it starts.
+        let oldest = Moment.now().wall.microseconds - CopyTarget.rejectedAge
+        let rejected = try source.rejectedMessages(since: Timestamp(microseconds: oldest))
+        try target.insert(rejected)
+        report.rejected = rejected.count
+        let events = try source.events(limit: .max)
+        let deliveries = try [.pending, .sent, .dead].flatMap { try source.deliveries($0) }
+        try target.insert(events, deliveries)
+        report.events = events.count
     }
 
     private mutating func copy(_ stream: SensorStream, of device: DeviceAddress) throws {

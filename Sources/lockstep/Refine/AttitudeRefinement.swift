@@ -6,12 +6,12 @@ import LockstepStore
 /// Passes stored samples through the smoother and writes the attitudes in the time range.
 struct AttitudeRefinement {
     private var stream: AttitudeStream
-    private let output: RefinedRun
+    private let output: any RefinedWriting
     private var count = 0
     private var first: Int64?
     private var last: Int64?
 
-    init(smoother: AttitudeSmoother, output: RefinedRun) {
+    init(smoother: AttitudeSmoother, output: any RefinedWriting) {
         stream = AttitudeStream(smoother: smoother)
         self.output = output
     }

@@ -35,7 +35,7 @@ struct RefineStepsCommand: ParsableCommand {
     func run() throws {
         let now = Moment.now().wall
         let (from, to) = try times.range(now: now)
-        let reader = try options.sqliteReader(for: "refine")
+        let reader = try options.reader()
         let address = try device.onlyAddress(among: reader.devices().map(\.address))
         try reader.checkSamples(
             of: .accelerometer, address, from: from, to: to, need: "steps are counted from the acceleration")
@@ -45,8 +45,8 @@ struct RefineStepsCommand: ParsableCommand {
         var refiner = StepRefiner(options: length.pedometer)
         var walks: Set<Int64> = []
         let output = try RefinedOutput.write(times: range) {
-            try RefinedRun(
-                path: options.sqlitePath(for: "refine"), device: address, kind: .steps, method: StepRefiner.method,
+            try options.refinedRun(
+                of: address, kind: .steps, method: StepRefiner.method,
                 version: StepRefiner.version, parameters: length.pedometer.json, now: now)
         } _: { output in
             func write(_ steps: [RefinedStep]) throws {

@@ -4,7 +4,7 @@ import LockstepStore
 
 /// Writes the rows of a run that are in the time range, and counts them.
 struct RefinedOutput {
-    private let run: RefinedRun
+    private let run: any RefinedWriting
     private let range: Range<Int64>
     private(set) var count = 0
 
@@ -14,7 +14,7 @@ struct RefinedOutput {
     ///   - times: the time range for which the rows are valid; it is not empty.
     ///   - open: begins the run.
     static func write(
-        times: Range<Int64>, open: () throws -> RefinedRun, _ body: (inout RefinedOutput) throws -> Void
+        times: Range<Int64>, open: () throws -> any RefinedWriting, _ body: (inout RefinedOutput) throws -> Void
     ) throws -> RefinedOutput {
         let run = try open()
         var output = RefinedOutput(run: run, range: times)
@@ -39,7 +39,7 @@ struct RefinedOutput {
 
 /// The samples of one stream for a run, with those before and after the time range that influence its results.
 struct RefinedInput {
-    let reader: StoreReader
+    let reader: any StoreReading
     let device: DeviceAddress
     let from: Timestamp?
     let to: Timestamp?
@@ -59,6 +59,6 @@ struct RefinedInput {
         // Times may be at the ends of their range.
         let start = from.map { Timestamp(microseconds: max($0.microseconds, .min + margin) - margin) }
         let end = to.map { Timestamp(microseconds: min($0.microseconds, .max - margin) + margin) }
-        try reader.run(SampleQuery(device: device, stream: stream, from: start, to: end), each: each)
+        try reader.run(SampleQuery(device: device, stream: stream, from: start, to: end), cancellation: nil, each: each)
     }
 }

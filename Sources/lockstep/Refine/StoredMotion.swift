@@ -10,7 +10,7 @@ struct StoredMotion {
     /// Samples before and after a window that are read for interpolation, in µs.
     private static let overlap: Int64 = 1_000_000
 
-    let reader: StoreReader
+    let reader: any StoreReading
     let device: DeviceAddress
     let from: Timestamp?
     let to: Timestamp?
@@ -47,7 +47,8 @@ struct StoredMotion {
         _ stream: SensorStream, from: Timestamp, to: Timestamp, factor: Double = 1
     ) throws -> MotionInterpolator.Series {
         var series = MotionInterpolator.Series()
-        try reader.run(SampleQuery(device: device, stream: stream, from: from, to: to)) { time, values in
+        try reader.run(SampleQuery(device: device, stream: stream, from: from, to: to), cancellation: nil) {
+            time, values in
             series.append(time: time.microseconds, SIMD3(values[0], values[1], values[2]) * factor)
         }
         return series

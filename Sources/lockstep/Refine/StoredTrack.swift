@@ -79,6 +79,7 @@ struct StoredTrack {
         _ stream: SensorStream, _ from: Timestamp, _ to: Timestamp, each: (Timestamp, [Double]) throws -> Void
     ) throws {
         try input.reader.run(
-            SampleQuery(device: input.device, stream: stream, from: from, to: to), each: each)
+            SampleQuery(device: input.device, stream: stream, from: from, to: to), cancellation: nil,
+            each: each)
     }
 }

@@ -14,7 +14,7 @@ struct DeliveriesCommand: ParsableCommand {
     var dead = false
 
     func run() throws {
-        let reader = try options.sqliteReader(for: "deliveries")
+        guard let reader = try options.reader().events else { throw CommandFailure(StoreOptions.noEvents) }
         let deliveries = (dead ? [] : try reader.deliveries(.pending)) + (try reader.deliveries(.dead))
         guard !deliveries.isEmpty else {
             Terminal.output.write("no notifications are pending or given up\n")

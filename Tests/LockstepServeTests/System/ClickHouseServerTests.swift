@@ -1,5 +1,4 @@
 import Foundation
-import LockstepClickHouse
 import LockstepModel
 import LockstepStore
 import LockstepTestSupport
@@ -16,7 +15,7 @@ struct ClickHouseServerTests {
         try await withSystem { system in
             try await withClickHouse { database in
                 _ = try SQLiteStore(path: system.storePath).write(Self.group())
-                try Self.write(Self.group(), to: database)
+                try database.write(Self.group())
                 let file = try await TestServer(system)
                 let server = try await TestServer(system, store: database.url())
                 try await expectEventually("ready") {
@@ -53,15 +52,7 @@ struct ClickHouseServerTests {
     private static func group() -> IngestGroup {
         let left = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "left"))
         func batch(_ stream: SensorStream, _ times: [Int64], _ value: Double) -> ReceivedBatch {
-            let block = SampleBlock(
-                stream: stream, times: times.map { start + $0 },
-                columns: stream.columns.map { column in
-                    times.indices.map { index in
-                        if !column.isRequired, index % 5 == 4 { return .nan }
-                        if column.isTime { return Double(start) }
-                        return column.kind.words == nil ? value + Double(index % 13) / 8 : 0
-                    }
-                })
+            let block = SampleBlock.patterned(stream, start: start, times, from: value, period: 13)
             return ReceivedBatch(
                 device: left, batch: Batch(position: nil, samples: block),
                 receivedAt: Timestamp(microseconds: start + 20_000_000))
@@ -81,14 +72,5 @@ struct ClickHouseServerTests {
             segment: Timestamp(microseconds: start), offset: 500, skew: 12_500, bound: 150, skewBound: 0)
         group.clocks = [DeviceClock(device: left, epoch: Epoch(unchecked: "e1"), point: point)]
         return group
-    }
-
-    private static func write(_ group: IngestGroup, to database: TestClickHouse) throws {
-        var options = ClickHouseStore.Options()
-        options.survivesPowerLoss = false
-        let store = try ClickHouseStore(ClickHouseAddress(database.url()), options: options)
-        try store.add(group)
-        _ = try store.commit()
-        store.close()
     }
 }

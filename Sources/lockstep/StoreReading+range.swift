@@ -2,20 +2,24 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepStore
 
-extension StoreReader {
+extension StoreReading {
     /// Returns the time of the first sample in a time range, or nil if there is none.
     func firstTime(
         of stream: SensorStream, _ device: DeviceAddress, from: Timestamp?, to: Timestamp?
     ) throws -> Timestamp? {
         var first: Timestamp?
-        try run(SampleQuery(device: device, stream: stream, from: from, to: to, limit: 1)) { time, _ in first = time }
+        try run(SampleQuery(device: device, stream: stream, from: from, to: to, limit: 1), cancellation: nil) {
+            time, _ in
+            first = time
+        }
         return first
     }
 
     /// Returns the time of the last sample, or nil if there is none.
     func lastTime(of stream: SensorStream, _ device: DeviceAddress) throws -> Timestamp? {
         var last: Timestamp?
-        try run(SampleQuery(device: device, stream: stream, detail: .last)) { time, _ in last = time }
+        try run(SampleQuery(device: device, stream: stream, detail: .last), cancellation: nil) { time, _ in last = time
+        }
         return last
     }
 

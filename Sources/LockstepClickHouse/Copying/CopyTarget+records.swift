@@ -1,0 +1,192 @@
+import FoundationEssentials
+package import LockstepModel
+package import LockstepStore
+
+// Copying what a store knows besides samples, batch numbers and states. All of it may be copied again.
+
+extension CopyTarget {
+    /// Inserts estimates of clocks.
+    package func insert(_ clocks: [DeviceClock]) throws(StoreError) {
+        for part in clocks.chunks(of: Self.maxRows) {
+            var rows = RowBinary()
+            for clock in part { rows.append(clock) }
+            try insert(rows, into: "received_clocks", ClockColumns.names)
+        }
+    }
+
+    /// Inserts conflicts as rows that do not replace the sample with the same time.
+    /// - Returns: the number of conflicts, without those of unknown streams.
+    @discardableResult
+    package func insert(_ conflicts: [StoredConflict], _ streams: [SensorStream]) throws(StoreError) -> Int {
+        var copied = 0
+        for (name, conflicts) in Dictionary(grouping: conflicts, by: \.stream) {
+            guard let stream = streams.first(where: { $0.name == name }) else { continue }
+            for part in conflicts.chunks(of: Self.maxRows) {
+                var rows = SampleRows(stream)
+                for conflict in part {
+                    var block = SampleBlock(stream: stream)
+                    block.append(
+                        time: Timestamp(microseconds: conflict.time),
+                        values: try Self.values(conflict.values, of: stream))
+                    rows.append(
+                        device: DeviceRecord.id(of: conflict.device), block, at: 0, hash: rows.hash(of: block, at: 0),
+                        receivedAt: conflict.receivedAt, isConflict: true)
+                    copied += 1
+                }
+                try insert(rows.rows, into: stream.receivedTable, stream.receivedColumns)
+            }
+        }
+        return copied
+    }
+
+    /// Inserts the rejected messages that the target does not have.
+    /// - Returns: the number of inserted messages.
+    @discardableResult
+    package func insert(_ messages: [RejectedMessage]) throws(StoreError) -> Int {
+        guard let first = messages.map(\.at.microseconds).min() else { return 0 }
+        var known: [RejectedKey: Int] = [:]
+        var reader = RowBinaryReader(
+            try client.binary("SELECT at, topic, reason, size, hex(head) FROM rejected WHERE at >= \(first)"))
+        do {
+            while !reader.isAtEnd {
+                let key = RejectedKey(
+                    at: try reader.integer(), topic: try reader.text(), reason: try reader.text(),
+                    size: try reader.integer(), head: try reader.text())
+                known[key, default: 0] += 1
+            }
+        } catch { throw StoreError(.corrupt, "the server sent an incomplete row of rejected") }
+        var rows = RowBinary()
+        for message in messages {
+            let key = RejectedKey(message)
+            if let count = known[key], count > 0 {
+                known[key] = count - 1
+                continue
+            }
+            rows.append(message.at.microseconds)
+            rows.append(message.topic)
+            rows.append(message.reason)
+            rows.append(Int64(message.size))
+            rows.append(message.head)
+            rows.endRow()
+        }
+        try insert(rows, into: "rejected", ["at", "topic", "reason", "size", "head"])
+        return rows.count
+    }
+
+    /// Inserts events with their acknowledgements and notifications. Events get new numbers, in the same order.
+    /// - Returns: the number of events that the target did not have.
+    @discardableResult
+    package func insert(_ events: [StoredEvent], _ deliveries: [EventDelivery]) throws(StoreError) -> Int {
+        let addresses = Dictionary(
+            events.compactMap(\.device).map { (DeviceRecord.id(of: $0), $0) }, uniquingKeysWith: { first, _ in first })
+        let known = try EventRows(client: client) { addresses[$0] }.events(where: "1 = 1")
+        var numbers = Dictionary(known.map { ($0.key, $0.id) }, uniquingKeysWith: { first, _ in first })
+        var used = Set(
+            try client.rows("SELECT event_id FROM received_events").compactMap { $0[0].flatMap { Int64($0) } })
+        var ledger = RuleLedger()
+        var (eventRows, acknowledgements, deliveryRows) = (RowBinary(), RowBinary(), RowBinary())
+        var numbersOfSource: [Int64: Int64] = [:]
+        for event in events {
+            let device = event.device.map(DeviceRecord.id) ?? 0
+            if numbers[event.key] == nil {
+                var number = ledger.nextNumber(for: event.key, at: event.at)
+                while !used.insert(number).inserted { number = ledger.nextNumber(for: event.key, at: event.at) }
+                numbers[event.key] = number
+                eventRows.append(StoredEvent(id: number, event: event.event), of: device)
+            }
+            guard let number = numbers[event.key] else { continue }
+            numbersOfSource[event.id] = number
+            if let time = event.acknowledged {
+                acknowledgements.append(number)
+                acknowledgements.append(time.microseconds)
+                acknowledgements.endRow()
+            }
+        }
+        var ways: [Int64: Int] = [:]
+        for delivery in deliveries.sorted(by: { $0.id < $1.id }) {
+            guard let event = numbersOfSource[delivery.event.id] else { continue }
+            let index = ways[event, default: 0]
+            ways[event] = index + 1
+            // What a collector writes to this database later has a higher version.
+            let version = 2 * UInt64(delivery.attempts) + (delivery.state == .pending ? 1 : 2)
+            deliveryRows.append(
+                EventDelivery.row(
+                    RuleLedger.deliveryNumber(event, way: index), (event, delivery.way), delivery.state,
+                    attempts: delivery.attempts, due: delivery.due, error: delivery.error, version: version))
+        }
+        try insert(deliveryRows, into: "received_deliveries", ClickHouseSchema.deliveryColumns)
+        try insert(acknowledgements, into: "received_acknowledgements", ["event_id", "at"])
+        try insert(eventRows, into: "received_events", ClickHouseSchema.eventColumns)
+        return eventRows.count
+    }
+
+    /// Inserts the states of rules, with the time of the source as their version. Only do so when all samples are stored:
+    /// samples that arrive later are evaluated from these states.
+    package func insert(_ states: [ObserverState], of devices: [StoredDevice]) throws(StoreError) {
+        let states = Dictionary(grouping: states) { $0.device }
+        var rows = RowBinary()
+        for device in devices {
+            let address = device.summary.address
+            guard let own = states[address] else { continue }
+            var progress = RuleProgress()
+            progress.states = Dictionary(own.map { ($0.rule, $0.json) }, uniquingKeysWith: { first, _ in first })
+            rows.append(DeviceRecord.id(of: address))
+            rows.append(address.group.rawValue)
+            rows.append(address.device.rawValue)
+            rows.append(try progress.json)
+            rows.append(UInt64(clamping: device.summary.lastSeen?.microseconds ?? 0))
+            rows.endRow()
+        }
+        try insert(rows, into: "received_rule_states", ClickHouseSchema.ruleStateColumns)
+    }
+
+    /// Returns the values of a sample from a JSON object. NaN stands for null.
+    private static func values(_ json: String, of stream: SensorStream) throws(StoreError) -> [Double] {
+        let members: [String: JSONValue?]
+        do { members = try JSONDecoder().decode([String: JSONValue?].self, from: Data(json.utf8)) } catch {
+            throw StoreError(.corrupt, "the values of a conflict of '\(stream.name)' are damaged: \(json)")
+        }
+        return stream.columns.map { column in
+            switch members[column.name] ?? nil {
+            case .number(let value): value
+            case .word(let word): column.kind.words?.firstIndex(of: word).map(Double.init) ?? .nan
+            case nil: .nan
+            }
+        }
+    }
+}
+
+/// A number or a word in JSON.
+private enum JSONValue: Decodable {
+    case number(Double)
+    case word(String)
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let number = try? container.decode(Double.self) {
+            self = .number(number)
+        } else {
+            self = .word(try container.decode(String.self))
+        }
+    }
+}
+
+/// What identifies a rejected message in another store.
+private struct RejectedKey: Hashable {
+    let at: Int64
+    let topic: String
+    let reason: String
+    let size: Int64
+    /// In hexadecimal digits, upper-case.
+    let head: String
+}
+
+extension RejectedKey {
+    init(_ message: RejectedMessage) {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let head = message.head.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        self.init(
+            at: message.at.microseconds, topic: message.topic, reason: message.reason, size: Int64(message.size),
+            head: String(decoding: head, as: UTF8.self))
+    }
+}

@@ -1,0 +1,88 @@
+import LockstepModel
+import LockstepStore
+
+/// Reads the views of events.
+struct EventRows {
+    /// The maximum number of events in the condition of a query.
+    private static let queryLimit = 500
+
+    let client: ClickHouseClient
+    /// Returns the device with an id, or nil if it is not known.
+    let address: (Int64) -> DeviceAddress?
+
+    /// Returns the events that meet a condition, with the highest numbers first. Events of unknown devices are skipped.
+    func events(where condition: String, limit: Int = .max) throws(StoreError) -> [StoredEvent] {
+        let limit = limit == .max ? "" : "LIMIT \(max(0, limit))"
+        let rows = try client.rows(
+            """
+            SELECT event_id, rule, device_id, t, at, value, text, late, acknowledged FROM events WHERE \(condition)
+            ORDER BY event_id DESC \(limit)
+            """)
+        var events: [StoredEvent] = []
+        for row in rows {
+            guard row.count == 9, let id = row[0].flatMap({ Int64($0) }), let rule = row[1],
+                let device = row[2].flatMap({ Int64($0) }), let time = row[3].flatMap({ Int64($0) }),
+                let at = row[4].flatMap({ Int64($0) }), let text = row[6]
+            else { throw StoreError(.corrupt, "a row of the view events is damaged: \(row.compactMap(\.self))") }
+            let address = address(device)
+            guard device == 0 || address != nil else { continue }
+            events.append(
+                StoredEvent(
+                    id: id,
+                    event: RuleEvent(
+                        key: .init(rule: rule, device: address, time: Timestamp(microseconds: time)),
+                        at: Timestamp(microseconds: at), value: row[5].flatMap { Double($0) }, text: text,
+                        isLate: row[7] != "0"),
+                    acknowledged: row[8].flatMap { Int64($0) }.map(Timestamp.init(microseconds:))))
+        }
+        return events
+    }
+
+    /// Returns the event with a key, or nil if it is not stored.
+    func event(_ key: RuleEvent.Key) throws(StoreError) -> StoredEvent? {
+        try events(where: Self.condition(key) + " AND rule = \(literal(key.rule))", limit: 1).first
+    }
+
+    /// Returns the keys of the events that are stored.
+    func known(among keys: [RuleEvent.Key]) throws(StoreError) -> Set<RuleEvent.Key> {
+        var known: Set<RuleEvent.Key> = []
+        for part in keys.chunks(of: Self.queryLimit) {
+            let conditions = part.map { "(\(Self.condition($0)))" }.joined(separator: " OR ")
+            for row in try client.rows("SELECT rule, device_id, t FROM received_events WHERE \(conditions)") {
+                guard let rule = row[0], let device = row[1].flatMap({ Int64($0) }),
+                    let time = row[2].flatMap({ Int64($0) })
+                else { continue }
+                known.insert(
+                    RuleEvent.Key(rule: rule, device: address(device), time: Timestamp(microseconds: time)))
+            }
+        }
+        return known
+    }
+
+    /// Returns the notifications in a state, oldest first.
+    func deliveries(_ state: EventDelivery.State) throws(StoreError) -> [EventDelivery] {
+        let rows = try client.rows(
+            """
+            SELECT delivery_id, event_id, way, attempts, due, error FROM deliveries WHERE state = '\(state.rawValue)'
+            ORDER BY delivery_id
+            """)
+        var events: [Int64: StoredEvent] = [:]
+        for part in Set(rows.compactMap { $0[1] }).sorted().chunks(of: Self.queryLimit) {
+            for event in try self.events(where: "event_id IN (\(part.joined(separator: ", ")))") {
+                events[event.id] = event
+            }
+        }
+        return rows.compactMap { row in
+            guard row.count == 6, let id = row[0].flatMap({ Int64($0) }), let event = row[1].flatMap({ Int64($0) }),
+                let event = events[event], let way = row[2]
+            else { return nil }
+            return EventDelivery(
+                id: id, event: event, way: way, state: state, attempts: row[3].flatMap { Int($0) } ?? 0,
+                due: Timestamp(microseconds: row[4].flatMap { Int64($0) } ?? 0), error: row[5])
+        }
+    }
+
+    private static func condition(_ key: RuleEvent.Key) -> String {
+        "device_id = \(key.device.map(DeviceRecord.id) ?? 0) AND t = \(key.time.microseconds)"
+    }
+}

@@ -1,0 +1,147 @@
+import LockstepModel
+import LockstepStore
+
+// Committing what rules conclude.
+//
+// The row of a device in received_rule_states is the commit: it has the states, the events, and the samples that they
+// follow from. It is written before these samples. If it is not stored, nothing is, and the samples are evaluated again.
+// If it is, they are not evaluated again, although they may have to be inserted again.
+
+extension ClickHouseStore {
+    /// Writes the outcome of a transaction. When this returns, it is final.
+    func conclude(_ outcome: ObservedOutcome, _ transaction: Transaction) throws(StoreError) {
+        let events = try number(try new(outcome.events))
+        var states: [Int64: [String: String]] = [:]
+        for state in outcome.states {
+            guard let device = state.device.flatMap({ deviceIndexes[$0] }) else { continue }
+            states[devices[device].id, default: [:]][state.rule] = state.json
+        }
+        let changed = Set(states.keys).union(events.map(\.device))
+        guard !changed.isEmpty else { return }
+        let version = nextVersion()
+        var rows = RowBinary()
+        var evaluated: [Int64: [String: Set<Int64>]] = [:]
+        for id in changed.sorted() {
+            guard let address = addresses[id], let device = deviceIndexes[address] else { continue }
+            var progress = RuleProgress()
+            progress.states = (ledger.states[id] ?? [:]).merging(states[id] ?? [:]) { $1 }
+            states[id] = progress.states
+            // The row replaces an earlier one whose events and samples may not be stored yet.
+            progress.events = (ledger.openEvents + events).filter { $0.device == id }
+                .map { RuleProgress.Event($0.event.event, id: $0.event.id) }
+            let times = (ledger.evaluated[id] ?? [:])
+                .merging((transaction.evaluated[id] ?? [:]).mapValues { Set($0) }) { $0.union($1) }
+            progress.evaluatedTimes = times
+            evaluated[id] = times
+            progress.setTransitions(
+                transaction.transitions[id] ?? [],
+                transaction.devices[device]?.lifecycle ?? devices[device].lifecycle)
+            rows.append(id)
+            rows.append(address.group.rawValue)
+            rows.append(address.device.rawValue)
+            rows.append(try progress.json)
+            rows.append(version)
+            rows.endRow()
+        }
+        try insert(rows, into: "received_rule_states", ClickHouseSchema.ruleStateColumns)
+        for id in changed {
+            ledger.states[id] = states[id]
+            ledger.evaluated[id] = evaluated[id]
+        }
+        ledger.openEvents += events
+    }
+
+    /// Returns the events that are neither stored nor committed.
+    private func new(_ events: [RuleEvent]) throws(StoreError) -> [RuleEvent] {
+        guard !events.isEmpty else { return [] }
+        var known = Set(ledger.openEvents.map(\.event.key))
+        known.formUnion(try EventRows(client: client) { [addresses] in addresses[$0] }.known(among: events.map(\.key)))
+        return events.filter { $0.device != nil && known.insert($0.key).inserted }
+    }
+
+    private func number(_ events: [RuleEvent]) throws(StoreError) -> [(device: Int64, event: StoredEvent)] {
+        let now = Moment.now().wall
+        return events.compactMap { event in
+            guard let device = event.device.flatMap({ deviceIndexes[$0] }) else { return nil }
+            let number = ledger.nextNumber(for: event.key, at: now)
+            return (devices[device].id, StoredEvent(id: number, event: event))
+        }
+    }
+
+    /// Checks that no later owner has taken over the devices of an outcome that was just written.
+    ///
+    /// A later owner first writes its token and then reads the outcomes. So either it has found this one, or its token is
+    /// found here, and then no sample may be stored without the events that follow from it.
+    func checkOwnership(of outcome: ObservedOutcome) throws(StoreError) {
+        guard let token else { return }
+        let addresses = Set(outcome.states.compactMap(\.device) + outcome.events.compactMap(\.device))
+        let ids = addresses.map { "\(DeviceRecord.id(of: $0))" }
+        for part in ids.chunks(of: 500) {
+            let newest = try client.rows(
+                "SELECT max(version) FROM received_devices WHERE device_id IN (\(part.joined(separator: ", ")))")
+            guard let version = newest.first?[0].flatMap({ UInt64($0) }) else { continue }
+            guard version >> 32 <= UInt64(token.rawValue) else {
+                throw StoreError(.other, "another collector has taken over the devices: this one claims them again")
+            }
+        }
+    }
+
+    /// Inserts the rows of committed events and of their notifications. Notifications come first, so that an event that is
+    /// found has all of them.
+    func insertOpenEvents() throws(StoreError) {
+        guard !ledger.openEvents.isEmpty else { return }
+        var (events, deliveries) = (RowBinary(), RowBinary())
+        for (device, event) in ledger.openEvents {
+            events.append(event, of: device)
+            for delivery in event.newDeliveries {
+                // Results of attempts have higher versions.
+                deliveries.append(
+                    EventDelivery.row(
+                        delivery.id, (event.id, delivery.way), .pending, attempts: 0, due: delivery.due, error: nil,
+                        version: 0))
+            }
+        }
+        try insert(deliveries, into: "received_deliveries", ClickHouseSchema.deliveryColumns)
+        try insert(events, into: "received_events", ClickHouseSchema.eventColumns)
+    }
+
+    /// Ends the commit of events.
+    /// - Returns: the new notifications.
+    func settleEvents(of transaction: Transaction) -> [EventDelivery] {
+        let deliveries = ledger.openEvents.flatMap(\.event.newDeliveries)
+        ledger.openEvents = []
+        for delivery in deliveries { ledger.deliveries[delivery.id] = (delivery.event.id, delivery.way) }
+        for id in transaction.finishedDeliveries { ledger.deliveries[id] = nil }
+        // The samples are stored now, so that they are known without this.
+        for (id, streams) in ledger.evaluated {
+            var rest = streams
+            for (stream, times) in transaction.resolved[id] ?? [:] { rest[stream]?.subtract(times) }
+            for (stream, times) in transaction.evaluated[id] ?? [:] { rest[stream]?.subtract(times) }
+            rest = rest.filter { !$0.value.isEmpty }
+            ledger.evaluated[id] = rest.isEmpty ? nil : rest
+        }
+        return deliveries
+    }
+}
+
+extension RowBinary {
+    /// Appends a row for `received_events`.
+    /// - Parameter device: the id of the device; 0 for the collector's machine.
+    mutating func append(_ event: StoredEvent, of device: Int64) {
+        append(event.id)
+        append(event.rule)
+        append(device)
+        append(event.time.microseconds)
+        append(event.at.microseconds)
+        append(event.value)
+        append(event.text)
+        append(Int64(event.isLate ? 1 : 0))
+        endRow()
+    }
+
+    /// Appends other rows of the same table.
+    mutating func append(_ rows: RowBinary) {
+        bytes += rows.bytes
+        count += rows.count
+    }
+}

@@ -1,0 +1,42 @@
+import LockstepModel
+import LockstepStore
+
+/// What a store knows of rules, their events and notifications.
+struct RuleLedger {
+    /// The states of the rules, as JSON, by device id and rule.
+    var states: [Int64: [String: String]] = [:]
+    /// The times of samples, by device id and stream, that were evaluated and are not known to be stored.
+    var evaluated: [Int64: [String: Set<Int64>]] = [:]
+    /// The committed events, with device ids, whose own rows may not be stored yet.
+    var openEvents: [(device: Int64, event: StoredEvent)] = []
+    /// The event and way of each notification that is not finished.
+    var deliveries: [Int64: (event: Int64, way: String)] = [:]
+    /// The number of the newest event.
+    var lastNumber: Int64 = 0
+
+    /// Returns a number for an event that is higher than all earlier ones of this store.
+    ///
+    /// It is made of the time in ms and 11 bits of a hash of the event, so that two collectors hardly ever choose the same,
+    /// and is exact in JavaScript.
+    mutating func nextNumber(for key: RuleEvent.Key, at now: Timestamp) -> Int64 {
+        var hash = StableHash()
+        hash.combine("\(key.rule) \(key.device.map { "\($0)" } ?? "") \(key.time.microseconds)")
+        let number = max(0, now.microseconds / 1000) << 11 | Int64(hash.value & 2047)
+        lastNumber = max(lastNumber + 1, number)
+        return lastNumber
+    }
+
+    /// Returns the number of a notification of an event.
+    static func deliveryNumber(_ event: Int64, way index: Int) -> Int64 { event << 10 | Int64(index & 1023) }
+}
+
+extension StoredEvent {
+    /// The notifications of a new event.
+    var newDeliveries: [EventDelivery] {
+        event.ways.enumerated().map { index, way in
+            EventDelivery(
+                id: RuleLedger.deliveryNumber(id, way: index), event: self, way: way, state: .pending, attempts: 0,
+                due: event.at)
+        }
+    }
+}

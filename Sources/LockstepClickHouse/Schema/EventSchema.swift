@@ -1,0 +1,67 @@
+// The tables and views of events. Their columns are those of an SQLite store.
+
+extension ClickHouseSchema {
+    /// The statements that create the tables of events.
+    var eventTables: [String] {
+        [
+            // A row holds all that rules know of a device, see RuleProgress. The row with the highest version counts.
+            """
+            CREATE TABLE IF NOT EXISTS received_rule_states (
+                device_id Int64, group_name String, device String, content String, version UInt64
+            ) ENGINE = ReplacingMergeTree(version) ORDER BY device_id\(storage.clause)
+            """,
+            """
+            CREATE TABLE IF NOT EXISTS received_events (
+                event_id Int64, rule String, device_id Int64, t Int64, at Int64, value Nullable(Float64), text String,
+                late Int64
+            ) ENGINE = ReplacingMergeTree ORDER BY (device_id, rule, t, event_id)\(storage.clause)
+            """,
+            """
+            CREATE TABLE IF NOT EXISTS received_acknowledgements (
+                event_id Int64, at Int64
+            ) ENGINE = ReplacingMergeTree ORDER BY (event_id, at)\(storage.clause)
+            """,
+            """
+            CREATE TABLE IF NOT EXISTS received_deliveries (
+                delivery_id Int64, event_id Int64, way String, state String, attempts Int64, due Int64,
+                error Nullable(String), version UInt64
+            ) ENGINE = ReplacingMergeTree(version) ORDER BY delivery_id\(storage.clause)
+            """,
+        ]
+    }
+
+    /// The views of events. Of several rows about one event, the first counts, as does its first acknowledgement.
+    var eventViews: [(name: String, select: String)] {
+        [
+            (
+                "events",
+                """
+                SELECT event_id, rule, device_id, t, at, value, text, late,
+                if(first_acknowledged = 0, NULL, first_acknowledged) AS acknowledged
+                FROM (SELECT \(Self.eventColumns.joined(separator: ", ")) FROM received_events
+                ORDER BY device_id, rule, t, event_id LIMIT 1 BY device_id, rule, t)
+                ANY LEFT JOIN (SELECT event_id, min(at) AS first_acknowledged FROM received_acknowledgements
+                GROUP BY event_id) USING event_id
+                """
+            ),
+            (
+                "deliveries",
+                """
+                SELECT delivery_id, latest.1 AS event_id, latest.2 AS way, latest.3 AS state, latest.4 AS attempts,
+                latest.5 AS due, latest.6 AS error FROM (SELECT delivery_id,
+                argMax((event_id, way, state, attempts, due, error), version) AS latest
+                FROM received_deliveries GROUP BY delivery_id)
+                """
+            ),
+        ]
+    }
+
+    /// The columns of `received_events`.
+    static let eventColumns = ["event_id", "rule", "device_id", "t", "at", "value", "text", "late"]
+    /// The columns of `received_deliveries`.
+    static let deliveryColumns = [
+        "delivery_id", "event_id", "way", "state", "attempts", "due", "error", "version",
+    ]
+    /// The columns of `received_rule_states`.
+    static let ruleStateColumns = ["device_id", "group_name", "device", "content", "version"]
+}
