@@ -64,6 +64,14 @@ struct CollectorCommand: AsyncParsableCommand {
             """)
     var cluster: String?
 
+    @Option(
+        help: """
+            NATS servers that keep the leases of a cluster, if the broker is a NATS cluster: nats://host[:port] or \
+            tls://host[:port], separated by commas. User, password and certificates are those of the broker (default: \
+            the broker keeps the leases in retained messages).
+            """)
+    var leaseServer: String?
+
     @Option(help: "Topic prefix (default: lockstep).")
     var root: String?
 
@@ -118,7 +126,8 @@ struct CollectorCommand: AsyncParsableCommand {
 
     static let names =
         BrokerOptions.names + LogOptions.names + [
-            "store", "store-password-file", "store-password", "id", "group", "cluster", "root", "silence", "settle",
+            "store", "store-password-file", "store-password", "id", "group", "cluster", "lease-server", "root",
+            "silence", "settle",
             "max-payload",
             "max-samples", "max-devices",
             "max-future", "keep-rejected", "keep-conflicts", "keep-samples", "sync", "streams", "rules",
@@ -145,9 +154,13 @@ struct CollectorCommand: AsyncParsableCommand {
             }
             // Wrong settings of the store are an error at the start, as without a cluster.
             try await check(openStore)
-            let cluster = ClusterConfiguration(cluster: shares.cluster, shares: shares.shares, collector: configuration)
+            var cluster = ClusterConfiguration(cluster: shares.cluster, shares: shares.shares, collector: configuration)
+            cluster.leaseServer = try leaseServer(settings, of: configuration)
             return try await run(
                 ClusterCollector(cluster, logger: logger, supervisor: Supervisor(), makeStore: openStore))
+        }
+        guard try settings.value("lease-server", leaseServer, parse: { $0 }) == nil else {
+            throw CommandFailure("--lease-server is only for collectors of a cluster: add --cluster")
         }
         let collector = Collector(configuration, logger: logger, supervisor: Supervisor(), makeStore: openStore)
         // Without rules, SIGHUP ends the collector as usual.
