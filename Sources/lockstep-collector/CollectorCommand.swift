@@ -152,10 +152,10 @@ struct CollectorCommand: AsyncParsableCommand {
                     "the id '\(configuration.id)' is too long for a collector of a cluster: use at most "
                         + "\(ClusterConfiguration.maxIDLength) characters")
             }
-            // Wrong settings of the store are an error at the start, as without a cluster.
-            try await check(openStore)
             var cluster = ClusterConfiguration(cluster: shares.cluster, shares: shares.shares, collector: configuration)
             cluster.leaseServer = try leaseServer(settings, of: configuration)
+            // Wrong settings of the store are an error at the start, as without a cluster.
+            try await check(openStore)
             return try await run(
                 ClusterCollector(cluster, logger: logger, supervisor: Supervisor(), makeStore: openStore))
         }

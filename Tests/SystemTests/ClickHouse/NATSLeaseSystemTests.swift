@@ -4,7 +4,7 @@ import LockstepNATS
 import LockstepTestSupport
 import Testing
 
-/// The environment variable `LOCKSTEP_NATS_ROUNDS` sets how often each node is killed in turn; by default, only the leader
+/// The environment variable `LOCKSTEP_NODE_KILLS` sets how often each node is killed in turn; by default, only the leader
 /// is killed, once.
 @Suite(
     "Cluster of collectors on a NATS cluster", .serialized,
@@ -49,7 +49,7 @@ struct NATSLeaseSystemTests {
                     collectors["b"]?.signal(SIGCONT)
                     try await system.expectOwned(Self.shares, by: ["a", "b"], collectors)
                 }
-                let rounds = ProcessInfo.processInfo.environment["LOCKSTEP_NATS_ROUNDS"].flatMap { Int($0) } ?? 0
+                let rounds = ProcessInfo.processInfo.environment["LOCKSTEP_NODE_KILLS"].flatMap { Int($0) } ?? 0
                 for node in [try #require(system.leader)] + (0..<rounds).flatMap({ _ in 0..<3 }) {
                     try await step("killed node \(node + 1)") {
                         await cluster.nodes[node].stop(SIGKILL)
@@ -91,6 +91,21 @@ struct NATSLeaseSystemTests {
                     within: .seconds(120))
                 #expect(run.status != 0 && run.text.contains("add --lease-server"), "\(run.text)")
             }
+        }
+    }
+
+    @Test("wrong uses of --lease-server are refused with advice")
+    func wrongUse() async throws {
+        let cluster = ["--store", "clickhouse://localhost/x", "--cluster", "one", "--group", "a"]
+        for (arguments, text) in [
+            (["--broker", "mqtt://a", "--store", "clickhouse://localhost/x", "--lease-server", "nats://a"], "add --cluster"),
+            (["--broker", "mqtt://a", "--lease-server", "mqtt://a"] + cluster, "use nats://host[:port]"),
+            (["--broker", "mqtt://a", "--lease-server", "nats://me:s3cret@a"] + cluster, "are those of the broker"),
+            (["--broker", "mqtts://a", "--lease-server", "nats://a"] + cluster, "use tls:// instead of nats://"),
+        ] {
+            let run = try await RunningProgram.run(Programs.built("lockstep-collector"), arguments)
+            #expect(run.status != 0 && run.text.contains(text), "\(run.text)")
+            #expect(!run.text.contains("s3cret"))
         }
     }
 
