@@ -98,7 +98,10 @@ struct NATSLeaseSystemTests {
     func wrongUse() async throws {
         let cluster = ["--store", "clickhouse://localhost/x", "--cluster", "one", "--group", "a"]
         for (arguments, text) in [
-            (["--broker", "mqtt://a", "--store", "clickhouse://localhost/x", "--lease-server", "nats://a"], "add --cluster"),
+            (
+                ["--broker", "mqtt://a", "--store", "clickhouse://localhost/x", "--lease-server", "nats://a"],
+                "add --cluster"
+            ),
             (["--broker", "mqtt://a", "--lease-server", "mqtt://a"] + cluster, "use nats://host[:port]"),
             (["--broker", "mqtt://a", "--lease-server", "nats://me:s3cret@a"] + cluster, "are those of the broker"),
             (["--broker", "mqtts://a", "--lease-server", "nats://a"] + cluster, "use tls:// instead of nats://"),
