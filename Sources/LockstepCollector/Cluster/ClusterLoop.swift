@@ -205,12 +205,11 @@ final class ClusterLoop {
             view.connected(at: Moment.now().boot)
             renewAt = 0
             do {
-                let filters = configuration.leaseServer == nil ? topics.filters : [topics.memberFilter]
-                for filter in filters { try link.subscribe(to: filter, qos: .atLeastOnce) }
-                if configuration.leaseServer == nil {
-                    detector.connected(
-                        version, probe: try link.subscribe(to: NATSDetector.filter, qos: .atMostOnce))
-                }
+                let control = try link.subscribe(to: topics.memberFilter, qos: .atLeastOnce)
+                guard configuration.leaseServer == nil else { return }
+                for filter in topics.leaseFilters { try link.subscribe(to: filter, qos: .atLeastOnce) }
+                let probe = try link.subscribe(to: NATSDetector.filter, qos: .atMostOnce)
+                detector.connected(version, control: control, probe: probe)
             } catch {
                 logger.error("subscribing failed", metadata: ["error": "\(error)"])
             }

@@ -7,8 +7,8 @@ struct ClusterTopics {
 
     init(root: TopicRoot, cluster: String) { prefix = "\(root)-collectors/\(cluster)" }
 
-    /// Everything that a member reads, if the broker keeps the leases.
-    var filters: [String] { [memberFilter] + ["lease", "lost"].map { "\(prefix)/\($0)/+" } }
+    /// What a member reads of the leases, if the broker keeps them.
+    var leaseFilters: [String] { ["lease", "lost"].map { "\(prefix)/\($0)/+" } }
     /// What a member reads of the other members.
     var memberFilter: String { "\(prefix)/member/+" }
 

@@ -10,24 +10,27 @@ struct NATSDetector {
 
     private(set) var isNATS = false
     private var version = MQTTVersion.five
+    private var control: Int32?
     private var probe: Int32?
-    /// Whether the user may subscribe to what a member needs. Without this right, a refusal means nothing.
-    private var hasRights = true
+    /// Whether the user may subscribe to a topic of members. Without this right, a refusal means nothing.
+    private var hasRights = false
 
-    /// A connection was established, and the subscriptions of a member were requested, at last that to ``filter``.
-    mutating func connected(_ version: MQTTVersion, probe: Int32?) {
+    /// A connection was established, and two subscriptions were requested.
+    /// - Parameters:
+    ///   - control: the subscription to a topic that every member may read.
+    ///   - probe: the later one to ``filter``.
+    mutating func connected(_ version: MQTTVersion, control: Int32?, probe: Int32?) {
         self.version = version
+        self.control = control
         self.probe = probe
-        hasRights = true
+        hasRights = false
     }
 
     /// A subscription was granted or refused.
     /// - Returns: whether it was that to ``filter``.
     mutating func subscribed(_ id: Int32, isGranted: Bool) -> Bool {
-        guard id == probe else {
-            hasRights = hasRights && isGranted
-            return false
-        }
+        if id == control { hasRights = isGranted }
+        guard id == probe else { return false }
         isNATS = !isGranted && hasRights && version == .three
         return true
     }

@@ -17,10 +17,12 @@ struct NATSDetectorTests {
 
     private func isNATS(_ version: MQTTVersion, own: Bool, probe: Bool) -> Bool {
         var detector = NATSDetector()
-        detector.connected(version, probe: 2)
+        detector.connected(version, control: 1, probe: 3)
         let isOwnProbe = detector.subscribed(1, isGranted: own)
-        let isProbe = detector.subscribed(2, isGranted: probe)
-        #expect(!isOwnProbe && isProbe)
+        // The rights for the topics of leases do not matter: on a NATS server, a member does not need them.
+        let isOtherProbe = detector.subscribed(2, isGranted: false)
+        let isProbe = detector.subscribed(3, isGranted: probe)
+        #expect(!isOwnProbe && !isOtherProbe && isProbe)
         return detector.isNATS
     }
 }
