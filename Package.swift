@@ -65,7 +65,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
     ],
     targets: [
-        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev, libcurl4-openssl-dev.
+        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev, libcurl4-openssl-dev, libnats-dev.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
         // Parses settings files. A Swift YAML package would import all of Foundation and triple the size of each
@@ -76,6 +76,8 @@ let package = Package(
         // HTTP and SMTP: requests to a ClickHouse server, and notifications. A Swift HTTP client with TLS would double the
         // size of the collector.
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
+        // Leases of collectors in a NATS cluster. The Swift client would add SwiftNIO and BoringSSL.
+        .systemLibrary(name: "CNATS", pkgConfig: "libnats"),
         // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
         .systemLibrary(name: "CEpoll"),
         // adjtimex, for the discipline of the wall clock. Swift's Glibc module does not include it.
@@ -89,6 +91,8 @@ let package = Package(
         .target(name: "LockstepWire", dependencies: ["LockstepModel"]),
         // The MQTT client. The only module that calls libmosquitto.
         .target(name: "LockstepMQTT", dependencies: ["CEpoll", "CMosquitto"]),
+        // Key-value buckets of NATS clusters. The only module that calls libnats.
+        .target(name: "LockstepNATS", dependencies: ["CNATS"]),
         // The SQLite wrapper. The only module that calls libsqlite3.
         .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
         // The sample store, which holds each sample once.
@@ -116,8 +120,8 @@ let package = Package(
         .target(
             name: "LockstepCollector",
             dependencies: [
-                "LockstepModel", "LockstepClock", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepRules",
-                "LockstepNotify",
+                "LockstepModel", "LockstepClock", "LockstepWire", "LockstepMQTT", "LockstepNATS", "LockstepStore",
+                "LockstepRules", "LockstepNotify",
                 "LockstepSupervision", logging, serviceLifecycle,
             ]),
         // The messages of Sparkplug B. The only module that uses swift-protobuf, so that only the gateway pays for its build.
@@ -195,7 +199,8 @@ let package = Package(
         .executableTarget(
             name: "lockstep-collector",
             dependencies: [
-                "LockstepClickHouse", "LockstepCollector", "LockstepCommandLine", "LockstepRuleFiles",
+                "LockstepClickHouse", "LockstepCollector", "LockstepCommandLine", "LockstepMQTT", "LockstepNATS",
+                "LockstepRuleFiles",
                 "LockstepSupervision", argumentParser, logging, serviceLifecycle, unixSignals,
             ]),
         .executableTarget(
@@ -225,6 +230,7 @@ let package = Package(
         .testTarget(
             name: "LockstepWireTests",
             dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire", "SensorTestSupport"]),
+        .testTarget(name: "LockstepNATSTests", dependencies: ["LockstepNATS", "LockstepTestSupport"]),
         .testTarget(name: "LockstepMQTTTests", dependencies: ["LockstepMQTT", "LockstepSensors", "SensorTestSupport"]),
         // Recordings, a seeded random number generator, and a sink that records samples.
         .target(
@@ -264,7 +270,8 @@ let package = Package(
         .testTarget(
             name: "LockstepCollectorTests",
             dependencies: [
-                "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepRules", "LockstepSensors",
+                "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepNATS", "LockstepRules",
+                "LockstepSensors",
                 "LockstepStore", "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
             ]),
         .testTarget(
@@ -321,7 +328,8 @@ let package = Package(
             name: "SystemTests",
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT", "LockstepModel",
-                "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep", "lockstep-agent",
+                "LockstepNATS", "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep",
+                "lockstep-agent",
                 "lockstep-collector", "lockstep-gateway", "lockstep-serve", logging,
             ],
             exclude: ["Gateway/sparkplug_peer.py", "PowerCut/disk-log.c"]),

@@ -11,7 +11,11 @@ public struct BrokerOptions: ParsableArguments {
     ]
 
     /// The value of `--broker`.
-    @Option(help: "Broker address: mqtt[s]://[user@]host[:port] (default: mqtt://localhost:1883).")
+    @Option(
+        help: """
+            Broker address: mqtt[s]://[user@]host[:port] (default: mqtt://localhost:1883). For a cluster, the addresses \
+            of its nodes, separated by commas: when a connection fails, the next one is used.
+            """)
     public var broker: String?
 
     /// The value of `--mqtt`.
@@ -59,10 +63,10 @@ public struct BrokerOptions: ParsableArguments {
         var address =
             try settings.value("broker", broker) { try BrokerAddress($0) }
             ?? BrokerAddress(host: "localhost", port: 1883)
-        if address.password != nil { try checkSecrecy("broker", broker, settings) }
-        if let user = try settings.value("user", user, parse: { $0 }) { address.user = user }
-        if let password = try password(settings) { address.password = password }
-        guard address.password == nil || address.user != nil else {
+        if address.nodes.contains(where: { $0.password != nil }) { try checkSecrecy("broker", broker, settings) }
+        if let user = try settings.value("user", user, parse: { $0 }) { address.changeNodes { $0.user = user } }
+        if let password = try password(settings) { address.changeNodes { $0.password = password } }
+        guard address.nodes.allSatisfy({ $0.password == nil || $0.user != nil }) else {
             throw CommandFailure("a password requires a user name: add --user")
         }
         return address

@@ -1,7 +1,9 @@
 import LockstepClickHouse
 import LockstepCollector
 import LockstepCommandLine
+import LockstepMQTT
 import LockstepModel
+import LockstepNATS
 
 extension CollectorCommand {
     /// Returns the cluster and its shares, or nil if the collector is not part of a cluster.
@@ -22,5 +24,26 @@ extension CollectorCommand {
             Set(shares).count == shares.count
         else { throw CommandFailure("a group is named twice: use --group once for each group") }
         return (cluster, shares)
+    }
+
+    /// Returns the NATS servers that keep the leases, or nil if the broker keeps them.
+    func leaseServer(_ settings: Settings, of collector: CollectorConfiguration) throws -> NATSOptions? {
+        guard let servers = try settings.value("lease-server", leaseServer, parse: { try NATSServers($0) }) else {
+            return nil
+        }
+        var options = NATSOptions(servers: servers, name: "lockstep-collector \(collector.id)")
+        options.user = collector.broker.user
+        options.password = collector.broker.password
+        guard servers.usesTLS else {
+            // Otherwise the password would be sent without encryption, though the user has asked for it.
+            guard !collector.broker.usesTLS else {
+                throw CommandFailure("the broker uses TLS, but --lease-server does not: use tls:// instead of nats://")
+            }
+            return options
+        }
+        options.authorityFile = collector.tls.authorityFile
+        options.certificateFile = collector.tls.certificateFile
+        options.keyFile = collector.tls.keyFile
+        return options
     }
 }

@@ -64,6 +64,14 @@ struct CollectorCommand: AsyncParsableCommand {
             """)
     var cluster: String?
 
+    @Option(
+        help: """
+            NATS servers that keep the leases of a cluster, if the broker is a NATS cluster: nats://host[:port] or \
+            tls://host[:port], separated by commas. User, password and certificates are those of the broker (default: \
+            the broker keeps the leases in retained messages).
+            """)
+    var leaseServer: String?
+
     @Flag(
         help: """
             Wait until no other collector with this id is active, and then take over its SQLite store and its session, \
@@ -125,8 +133,8 @@ struct CollectorCommand: AsyncParsableCommand {
 
     static let names =
         BrokerOptions.names + LogOptions.names + [
-            "store", "store-password-file", "store-password", "id", "group", "cluster", "standby", "root", "silence",
-            "settle",
+            "store", "store-password-file", "store-password", "id", "group", "cluster", "lease-server", "standby",
+            "root", "silence", "settle",
             "max-payload",
             "max-samples", "max-devices",
             "max-future", "keep-rejected", "keep-conflicts", "keep-samples", "sync", "streams", "rules",
@@ -152,12 +160,16 @@ struct CollectorCommand: AsyncParsableCommand {
                     "the id '\(configuration.id)' is too long for a collector of a cluster: use at most "
                         + "\(ClusterConfiguration.maxIDLength) characters")
             }
+            var cluster = ClusterConfiguration(cluster: shares.cluster, shares: shares.shares, collector: configuration)
+            cluster.leaseServer = try leaseServer(settings, of: configuration)
             // Wrong settings of the store are an error at the start, as without a cluster.
             try await check(openStore)
-            let cluster = ClusterConfiguration(cluster: shares.cluster, shares: shares.shares, collector: configuration)
             let collector = ClusterCollector(
                 cluster, logger: logger, supervisor: Supervisor(), makeStore: openStore)
             return try await run(collector, hasRules: configuration.loadRules != nil) { collector.reloadRules() }
+        }
+        guard try settings.value("lease-server", leaseServer, parse: { $0 }) == nil else {
+            throw CommandFailure("--lease-server is only for collectors of a cluster: add --cluster")
         }
         let collector = Collector(configuration, logger: logger, supervisor: Supervisor(), makeStore: openStore)
         try await run(collector, hasRules: configuration.loadRules != nil) { collector.reloadRules() }

@@ -30,6 +30,20 @@ struct BrokerAddressTests {
         #expect(try BrokerAddress(text) == expected)
     }
 
+    @Test("a cluster has the addresses of its nodes, separated by commas; a comma in a password separates nothing")
+    func nodes() throws {
+        var address = try BrokerAddress("mqtt://me:a,b@one,mqtt://two:1884/,mqtt://[::1]")
+        #expect(
+            address.nodes == [
+                BrokerAddress(host: "one", port: 1883, user: "me", password: "a,b"),
+                BrokerAddress(host: "two", port: 1884), BrokerAddress(host: "::1", port: 1883),
+            ])
+        #expect(address.host == "one" && address.description == "mqtt://one:1883,mqtt://two:1884,mqtt://[::1]:1883")
+        address.changeNodes { $0.user = "you" }
+        #expect(address.nodes.map(\.user) == ["you", "you", "you"] && address.nodes.map(\.port) == [1883, 1884, 1883])
+        #expect(try BrokerAddress("mqtt://one").nodes == [BrokerAddress(host: "one", port: 1883)])
+    }
+
     @Test(
         "an invalid address is rejected with the reason",
         arguments: [
@@ -58,6 +72,11 @@ struct BrokerAddressTests {
             ("mqtt://m%zz@host", "the user name is empty or has an invalid % code"),
             ("mqtt://m%ff@host", "the user name is empty or has an invalid % code"),
             ("mqtt://me:100%@host", "the password has an invalid % code (write % as %25)"),
+            ("mqtt://a,b", "mqtt:// is missing after a comma"),
+            ("mqtt://a:1883,b:1883", "mqtt:// is missing after a comma"),
+            ("mqtt://a:1,b", "mqtt:// is missing after a comma"),
+            ("mqtt://a,mqtts://b", "either all addresses use TLS or none"),
+            ("mqtt://a,mqtt://", "the host is missing or invalid"), ("mqtt://a,", "mqtt:// is missing after a comma"),
             ("mqtt://me:%2@host", "the password has an invalid % code (write % as %25)"),
         ])
     func rejected(_ text: String, _ reason: String) {

@@ -32,13 +32,16 @@ struct LinkGroupTests {
 }
 
 /// Accepts MQTT 3.1.1 connections and closes each of them soon.
-private final class ClosingBroker: Sendable {
+final class ClosingBroker: Sendable {
     private struct SetupError: Error {}
 
     let port: UInt16
     private let descriptor: Int32
     private let count = Atomic<Int>(0)
+    private let accepted = Atomic<Int>(0)
 
+    /// The number of connections with a CONNECT.
+    var connections: Int { accepted.load(ordering: .sequentiallyConsistent) }
     /// The number of connections without a CONNECT.
     var probes: Int { count.load(ordering: .sequentiallyConsistent) }
 
@@ -73,8 +76,9 @@ private final class ClosingBroker: Sendable {
                 count.add(1, ordering: .sequentiallyConsistent)
                 continue
             }
-            let accepted: [UInt8] = [0x20, 2, 0, 0]
-            _ = write(connection, accepted, accepted.count)
+            accepted.add(1, ordering: .sequentiallyConsistent)
+            let answer: [UInt8] = [0x20, 2, 0, 0]
+            _ = write(connection, answer, answer.count)
             // The client must see the connection before its end.
             usleep(20_000)
         }

@@ -61,28 +61,36 @@ public final class ClusterCollector: Service {
     }
 
     /// Runs until the surrounding task or service group shuts down, and all shares are released.
+    /// - Throws: ``ClusterError`` if this collector cannot be a member.
     public func run() async throws {
         defer { continuation.finish() }
-        await withTaskCancellationOrGracefulShutdownHandler {
-            await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+        let problem = await withTaskCancellationOrGracefulShutdownHandler {
+            await withCheckedContinuation { (done: CheckedContinuation<ClusterError?, Never>) in
                 DispatchQueue(label: "lockstep.cluster").async { [self] in
                     let loop = ClusterLoop(
                         configuration, wakeup: wakeup, logger: logger, supervisor: supervisor,
                         checkStore: { [makeStore] in (try? makeStore().close()) != nil }
-                    ) { [self] share, floor in
+                    ) { [self] share, floor, lease in
                         let run = ShareRun(
-                            share, floor: floor, configuration, logger: logger, transitions: continuation,
-                            makeStore: makeStore)
+                            share, configuration, logger: logger, transitions: continuation, makeStore: makeStore
+                        ) { [configuration] in
+                            guard let options = configuration.leaseServer, let lease else {
+                                return LeaseLoop($0, configuration, floor: floor)
+                            }
+                            return KeyValueLeaseLoop(
+                                $0, configuration, options: options, claiming: lease, floor: floor)
+                        }
                         runs.withLock { $0[share] = run }
                         return run
                     }
                     loop.run { isStopping.withLock { $0 } }
-                    done.resume()
+                    done.resume(returning: loop.problem)
                 }
             }
         } onCancelOrGracefulShutdown: { [self] in
             isStopping.withLock { $0 = true }
             wakeup.signal()
         }
+        if let problem { throw problem }
     }
 }

@@ -1,4 +1,6 @@
+import LockstepMQTT
 public import LockstepModel
+public import LockstepNATS
 
 /// The configuration of a ``ClusterCollector``.
 public struct ClusterConfiguration: Sendable {
@@ -8,8 +10,14 @@ public struct ClusterConfiguration: Sendable {
     public var shares: [CollectorShare]
     /// The configuration of the collector; its groups are ignored.
     public var collector: CollectorConfiguration
+    /// The NATS cluster that keeps the leases; nil if the broker keeps them, which must then be a single one.
+    public var leaseServer: NATSOptions?
 
-    /// The maximum length of the id of a collector: the collector of a partition has the id `ID.PARTITION`.
+    /// The name of the key-value bucket of all leases.
+    static let leaseBucket = "lockstep-leases"
+
+    /// The maximum length of the id of a collector: the collector of a partition has the id `ID.PARTITION`, or
+    /// `ID-PARTITION` on NATS servers, because those before 2.10 refuse topics with a dot.
     public static let maxIDLength = 58
 
     /// The keep-alive interval of the connections that show that a collector runs, in s. The broker publishes the last
@@ -28,16 +36,27 @@ public struct ClusterConfiguration: Sendable {
         var configuration = collector
         configuration.groups = [share.group]
         configuration.share = share
+        configuration.mqttVersion = mqttVersion
         // The session belongs to the share, so that the next owner receives what this one leaves.
         configuration.clientID = clientID("share", share.description)
         if share.partitions > 1 {
-            configuration.id = CollectorID(unchecked: "\(collector.id).\(share.partition)")
+            configuration.id = CollectorID(
+                unchecked: "\(collector.id)\(leaseServer == nil ? "." : "-")\(share.partition)")
         }
         // Each device's request is answered once.
         configuration.answersClock = collector.answersClock && share.partition == 0
         configuration.clockClientID = clientID("clock", share.description)
         return configuration
     }
+
+    /// The MQTT version to use, or nil for automatic selection. NATS servers know only 3.1.1.
+    var mqttVersion: MQTTVersion? { collector.mqttVersion ?? (leaseServer == nil ? nil : .three) }
+
+    /// How long leases last.
+    var leaseTiming: LeaseTiming { leaseServer == nil ? .broker : .keyValue }
+
+    /// Returns the key of a share's ``LeaseRecord`` in the bucket. A cluster and a share contain no slash.
+    func leaseKey(of share: CollectorShare) -> String { keyValueKey("\(collector.root)/\(cluster)/\(share)") }
 
     /// Returns an MQTT client id of this cluster: `lockstep-KIND/ROOT/CLUSTER/NAME`. The broker closes a connection when
     /// another has the same id, so the ids of different roots, clusters and names must differ. A cluster and a name

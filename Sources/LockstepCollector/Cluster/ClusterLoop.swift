@@ -27,12 +27,13 @@ final class ClusterLoop {
     private let logger: Logger
     private let supervisor: Supervisor
     private let wakeup: Wakeup
-    private let makeRun: (CollectorShare, _ floor: FencingToken) -> ShareRun
+    private let makeRun: (CollectorShare, _ floor: FencingToken, ObservedLease?) -> ShareRun
     private let checkStore: @Sendable () -> Bool
     private let topics: ClusterTopics
     private let link: BrokerLink
     private let shares: [String: CollectorShare]
     private let results = Results()
+    private let watcher: LeaseWatcher?
     private var view: ClusterView
     private var runs: [CollectorShare: ShareRun] = [:]
     private var retryAt: [CollectorShare: Int64] = [:]
@@ -45,12 +46,15 @@ final class ClusterLoop {
     private var hasReportedLimit = false
     private var renewAt: Int64 = 0
     private var passedAt = Moment.now().boot
+    private var detector = NATSDetector()
+    /// Why this collector cannot be a member.
+    private(set) var problem: ClusterError?
 
     /// - Parameter checkStore: opens the store and returns whether this succeeded. It is called on another thread.
     init(
         _ configuration: ClusterConfiguration, wakeup: Wakeup, logger: Logger, supervisor: Supervisor,
         checkStore: @escaping @Sendable () -> Bool,
-        makeRun: @escaping (CollectorShare, _ floor: FencingToken) -> ShareRun
+        makeRun: @escaping (CollectorShare, _ floor: FencingToken, ObservedLease?) -> ShareRun
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -62,9 +66,14 @@ final class ClusterLoop {
         let topics = ClusterTopics(root: collector.root, cluster: configuration.cluster)
         self.topics = topics
         shares = Dictionary(configuration.shares.map { ($0.description, $0) }) { first, _ in first }
-        view = ClusterView(me: collector.id, shares: configuration.shares)
+        view = ClusterView(
+            me: collector.id, shares: configuration.shares, timing: configuration.leaseTiming,
+            hasBucket: configuration.leaseServer != nil)
+        watcher = configuration.leaseServer.map {
+            LeaseWatcher(configuration, $0, wakeup: wakeup, logger: logger)
+        }
         let will = MQTTMessage(topic: topics.member(collector.id), payload: [], isRetained: true)
-        link = BrokerLink(wakeup: wakeup, version: collector.mqttVersion) { version in
+        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
             MQTTOptions(
                 address: collector.broker, clientID: configuration.clientID("member", collector.id.rawValue),
                 keepAlive: ClusterConfiguration.keepAlive, will: will, version: version, tls: collector.tls)
@@ -80,6 +89,8 @@ final class ClusterLoop {
                 "shares": "\(configuration.shares.count)",
             ])
         link.onMessage = { [unowned self] message in receive(message) }
+        watcher?.start()
+        defer { watcher?.stop() }
         var isDraining = false
         while !(isDraining && runs.isEmpty) {
             supervisor.didTurn(summary)
@@ -89,8 +100,9 @@ final class ClusterLoop {
             if wasStopped { view.resumed(at: now) }
             passedAt = now
             for event in link.read() { handle(event) }
+            for (share, lease) in watcher?.take() ?? [:] { view.observed(lease, of: share, at: now) }
             collectEnds(at: now)
-            if isStopping(), !isDraining {
+            if isStopping() || problem != nil, !isDraining {
                 isDraining = true
                 supervisor.willStop()
                 publishMembership(isRunning: false)
@@ -155,7 +167,7 @@ final class ClusterLoop {
                 return
             }
             logger.info("claiming share", metadata: ["share": "\(share)"])
-            let run = makeRun(share, floors[share] ?? FencingToken(rawValue: 0))
+            let run = makeRun(share, floors[share] ?? FencingToken(rawValue: 0), view.freeLease(of: share))
             runs[share] = run
             run.start { [results, wakeup] problem in
                 results.ended.withLock { $0.append((share, problem)) }
@@ -189,10 +201,16 @@ final class ClusterLoop {
 
     private func handle(_ event: BrokerLink.Event) {
         switch event {
-        case .connected:
+        case .connected(let version, _):
             view.connected(at: Moment.now().boot)
             renewAt = 0
-            do { for filter in topics.filters { try link.subscribe(to: filter, qos: .atLeastOnce) } } catch {
+            do {
+                let control = try link.subscribe(to: topics.memberFilter, qos: .atLeastOnce)
+                guard configuration.leaseServer == nil else { return }
+                for filter in topics.leaseFilters { try link.subscribe(to: filter, qos: .atLeastOnce) }
+                let probe = try link.subscribe(to: NATSDetector.filter, qos: .atMostOnce)
+                detector.connected(version, control: control, probe: probe)
+            } catch {
                 logger.error("subscribing failed", metadata: ["error": "\(error)"])
             }
         case .disconnected(let error, _):
@@ -206,8 +224,10 @@ final class ClusterLoop {
             }
         case .failed(let error, _):
             logger.warning("cannot connect to broker, retrying", metadata: ["error": "\(error)"])
-        case .subscribed(_, let isGranted):
-            if !isGranted {
+        case .subscribed(let id, let isGranted):
+            if detector.subscribed(id, isGranted: isGranted) {
+                if detector.isNATS { problem = .leasesNeedNATS(configuration.collector.broker) }
+            } else if !isGranted {
                 logger.error(
                     "subscription refused by broker",
                     metadata: [
@@ -238,7 +258,7 @@ final class ClusterLoop {
     }
 
     private func publishMembership(isRunning: Bool) {
-        renewAt = Moment.now().boot + ClusterView.renewal
+        renewAt = Moment.now().boot + configuration.leaseTiming.renewal
         let message = MQTTMessage(
             topic: topics.member(configuration.collector.id), payload: isRunning ? Array("running".utf8) : [],
             isRetained: true)

@@ -7,8 +7,10 @@ struct ClusterTopics {
 
     init(root: TopicRoot, cluster: String) { prefix = "\(root)-collectors/\(cluster)" }
 
-    /// Everything that a member reads.
-    var filters: [String] { ["member", "lease", "lost"].map { "\(prefix)/\($0)/+" } }
+    /// What a member reads of the leases, if the broker keeps them.
+    var leaseFilters: [String] { ["lease", "lost"].map { "\(prefix)/\($0)/+" } }
+    /// What a member reads of the other members.
+    var memberFilter: String { "\(prefix)/member/+" }
 
     /// The topic with which a collector shows that it runs: retained, renewed, and empty after its end.
     func member(_ id: CollectorID) -> String { "\(prefix)/member/\(id)" }

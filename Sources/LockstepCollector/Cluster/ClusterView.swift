@@ -11,10 +11,6 @@ struct ClusterView {
         case stop(CollectorShare)
     }
 
-    /// The time without a renewal after which a member or a lease counts as lost, in µs.
-    static let timeout: Int64 = 12_000_000
-    /// The time between two renewals, in µs.
-    static let renewal: Int64 = 3_000_000
     /// The time after a connect in which nothing is claimed, because members may not be known yet, in µs.
     static let settling: Int64 = 2_000_000
 
@@ -30,6 +26,11 @@ struct ClusterView {
 
     let me: CollectorID
     let shares: [CollectorShare]
+    private let timing: LeaseTiming
+    /// The leases in a key-value bucket, and the time at which each was first seen in its present form.
+    private var observed: [CollectorShare: (lease: ObservedLease, since: Int64)] = [:]
+    /// Whether leases are in a key-value bucket. Otherwise they are retained messages.
+    private let hasBucket: Bool
     private var members: [CollectorID: Int64] = [:]
     private var leases: [CollectorShare: Lease] = [:]
     /// The time since which the view is complete; nil without a connection.
@@ -40,9 +41,11 @@ struct ClusterView {
     /// The number of members that are known.
     var memberCount: Int { members.count }
 
-    init(me: CollectorID, shares: [CollectorShare]) {
+    init(me: CollectorID, shares: [CollectorShare], timing: LeaseTiming = .broker, hasBucket: Bool = false) {
         self.me = me
         self.shares = shares
+        self.timing = timing
+        self.hasBucket = hasBucket
     }
 
     /// The connection was established. The broker sends the retained records of all members and leases again.
@@ -76,7 +79,7 @@ struct ClusterView {
             return
         }
         if members[id] == nil, members.count >= Self.maxMembers {
-            members = members.filter { now - $0.value < Self.timeout }
+            members = members.filter { now - $0.value < timing.timeout }
             guard members.count < Self.maxMembers else { return }
         }
         members[id] = now
@@ -87,6 +90,14 @@ struct ClusterView {
         if let known = leases[share], known.record.token > record.token { return }
         leases[share] = Lease(record: record, seenAt: now)
     }
+
+    /// A lease was read from the bucket.
+    mutating func observed(_ lease: ObservedLease, of share: CollectorShare, at now: Int64) {
+        if observed[share]?.lease != lease { observed[share] = (lease, now) }
+    }
+
+    /// Returns the lease of a share to claim, as it was when it was found to be free.
+    func freeLease(of share: CollectorShare) -> ObservedLease? { observed[share]?.lease }
 
     /// The connection of an owner was lost.
     mutating func lost(_ owner: LeaseOwner, of share: CollectorShare) {
@@ -100,7 +111,7 @@ struct ClusterView {
     func actions(running: Set<CollectorShare>, isDraining: Bool, at now: Int64) -> [Action] {
         if isDraining || !isAvailable { return running.map { .stop($0) } }
         guard let validSince, now >= validSince else { return [] }
-        var live = Set(members.filter { now - $0.value < Self.timeout }.keys)
+        var live = Set(members.filter { now - $0.value < timing.timeout }.keys)
         live.insert(me)
         let owners = ShareAssignment.owners(of: shares, members: live)
         return shares.compactMap { share in
@@ -112,7 +123,12 @@ struct ClusterView {
 
     /// Returns whether nobody owns the share. This collector's own record is one of an earlier run.
     private func isFree(_ share: CollectorShare, at now: Int64) -> Bool {
+        if hasBucket {
+            // Nothing but the time tells that an owner has ended: its connection may live on another node.
+            guard let (lease, since) = observed[share] else { return false }
+            return lease.record?.owner == nil || now - since >= timing.timeout
+        }
         guard let lease = leases[share], let owner = lease.record.owner else { return true }
-        return lease.isLost || owner.collector == me || now - lease.seenAt >= Self.timeout
+        return lease.isLost || owner.collector == me || now - lease.seenAt >= timing.timeout
     }
 }

@@ -4,9 +4,6 @@ import Synchronization
 
 /// A lease of a share, shared by the thread that renews it and the loop that collects the devices of the share.
 final class Lease: Sendable {
-    /// The time for which a confirmation is valid, in µs. It is shorter than the time after which others claim the lease.
-    static let validity: Int64 = 10_000_000
-
     /// The longest time that a turn may take, in µs. It is three times the time for which the store waits for its server.
     static let maxTurn: Int64 = 60_000_000
 
@@ -22,13 +19,17 @@ final class Lease: Sendable {
     }
 
     let share: CollectorShare
+    let timing: LeaseTiming
     /// Wakes the thread that renews the lease.
     let renewer = Wakeup()
     /// Wakes the loop that collects.
     let user = Wakeup()
     private let content = Mutex(Content())
 
-    init(_ share: CollectorShare) { self.share = share }
+    init(_ share: CollectorShare, _ timing: LeaseTiming) {
+        self.share = share
+        self.timing = timing
+    }
 
     /// The token, once the lease is held.
     var token: FencingToken? { content.withLock { $0.token } }
@@ -40,7 +41,7 @@ final class Lease: Sendable {
     /// Returns whether no other collector can have claimed the lease for lack of renewals. Its token protects the store
     /// in any case.
     func isValid(at boot: Int64) -> Bool {
-        content.withLock { $0.token != nil && $0.end == nil && boot - $0.confirmedAt < Self.validity }
+        content.withLock { $0.token != nil && $0.end == nil && boot - $0.confirmedAt < timing.validity }
     }
 
     /// The loop that collects begins a turn.

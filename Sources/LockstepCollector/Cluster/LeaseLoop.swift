@@ -126,7 +126,7 @@ final class LeaseLoop {
 
     private func publish(_ record: LeaseRecord) {
         let now = Moment.now().boot
-        renewAt = now + ClusterView.renewal
+        renewAt = now + lease.timing.renewal
         do {
             let message = MQTTMessage(topic: topics.lease(lease.share), payload: record.payload, isRetained: true)
             if let id = try link.publish(message) { unconfirmed[id] = (record, now) }

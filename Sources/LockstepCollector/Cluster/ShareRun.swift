@@ -10,10 +10,9 @@ import Synchronization
 /// connection ends.
 final class ShareRun: Sendable {
     /// The maximum time to wait for a lease or its confirmation.
-    static let patience = Duration.seconds(10)
+    static let patience = Duration.seconds(15)
 
     let share: CollectorShare
-    private let floor: FencingToken
     private let configuration: ClusterConfiguration
     private let logger: Logger
     private let makeStore: @Sendable () throws -> sending any SampleStore
@@ -21,22 +20,24 @@ final class ShareRun: Sendable {
     private let isStopping = Mutex(false)
     private let lease: Lease
     private let mailbox = RuleMailbox()
+    private let makeKeeper: @Sendable (Lease) -> any LeaseKeeper
 
-    /// - Parameter floor: the lowest token to claim.
+    /// - Parameter makeKeeper: returns what claims and renews the lease. It is called on the thread of the keeper.
     init(
-        _ share: CollectorShare, floor: FencingToken, _ configuration: ClusterConfiguration, logger: Logger,
+        _ share: CollectorShare, _ configuration: ClusterConfiguration, logger: Logger,
         transitions: AsyncStream<DeviceTransition>.Continuation,
-        makeStore: @escaping @Sendable () throws -> sending any SampleStore
+        makeStore: @escaping @Sendable () throws -> sending any SampleStore,
+        makeKeeper: @escaping @Sendable (Lease) -> any LeaseKeeper
     ) {
         self.share = share
-        self.floor = floor
         self.configuration = configuration
         var logger = logger
         logger[metadataKey: "share"] = "\(share)"
         self.logger = logger
         self.transitions = transitions
         self.makeStore = makeStore
-        lease = Lease(share)
+        self.makeKeeper = makeKeeper
+        lease = Lease(share, configuration.leaseTiming)
     }
 
     /// Starts, and calls `completion` at the end with the reason: an error, or nil if the run was stopped.
@@ -74,7 +75,7 @@ final class ShareRun: Sendable {
         // Before the claim, so that a collector that cannot store anything does not take the share.
         let store = try openStore()
         let renewal = DispatchQueue(label: "lockstep.lease")
-        renewal.async { [self] in LeaseLoop(lease, configuration, floor: floor).run() }
+        renewal.async { [self] in makeKeeper(lease).run() }
         defer {
             lease.release()
             renewal.sync {}
@@ -83,7 +84,7 @@ final class ShareRun: Sendable {
         while lease.token == nil {
             if isStopped { return }
             if let end = lease.end { throw LeaseError(end) }
-            guard ContinuousClock.now < deadline else { throw LeaseError("the broker did not confirm the claim") }
+            guard ContinuousClock.now < deadline else { throw LeaseError("the claim was not confirmed in time") }
             lease.user.wait(for: nil, until: .now + .milliseconds(200))
         }
         let own = configuration.configuration(of: share)

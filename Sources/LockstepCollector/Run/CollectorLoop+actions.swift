@@ -51,6 +51,10 @@ extension CollectorLoop {
             publish(states: states, acknowledgements: acknowledgements)
             return .published
         case .flush:
+            // A commit may take so long that the lease ends meanwhile. The next owner then publishes the states.
+            if let lease, !lease.isValid(at: Moment.now().boot) {
+                problem = problem ?? lease.end ?? "the lease was not renewed in time"
+            }
             if hasLostShare { return .flushed }
             for event in link.write() { handle(event) }
             return .flushed

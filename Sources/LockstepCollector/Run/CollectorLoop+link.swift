@@ -20,12 +20,15 @@ extension CollectorLoop {
             announcedDevices = registry.devices
             notifications.didConnect(at: Moment.now().boot)
             perform(machine.handle(.connected(devices: announcedDevices.count), at: .now))
+            for message in earlyMessages { message.withMessage(ingest) }
+            earlyMessages = []
         case .disconnected(let error, _):
             if lease != nil { problem = problem ?? "\(error)" }
             notifications.didDisconnect()
             perform(machine.handle(.disconnected(isTakenOver: error.code == .takenOver), at: .now), error: error)
         case .failed(let error, _):
-            if lease != nil { problem = problem ?? "\(error)" }
+            // Another node of the broker may accept the connection.
+            if lease != nil, isAdmitted || .now >= connectDeadline { problem = problem ?? "\(error)" }
             perform(machine.handle(.failed(error.code), at: .now), error: error)
         case .subscribed(_, let isGranted):
             if !isGranted { handle(.subscriptionRefused) }

@@ -38,8 +38,11 @@ final class CollectorLoop {
     let lease: Lease?
     /// Whether the share was taken over.
     var isAdmitted = false
-    /// Whether a message was read before the share was taken over.
-    var hasReadEarly = false
+    /// The messages that were read before the share was taken over: a broker may send them in one TLS record with its
+    /// answer to the connect.
+    var earlyMessages: [CopiedMessage] = []
+    /// The time until which a share's connection to the broker must be established.
+    let connectDeadline = ContinuousClock.now + ShareRun.patience
     /// Why the share was lost.
     var problem: String?
     /// The lowest token with which the share can be taken over, if the store has refused a lower one.
@@ -93,16 +96,7 @@ final class CollectorLoop {
             "collector started", metadata: ["id": "\(configuration.id)", "devices": "\(registry.deviceCount)"])
         // The closure captures self strongly while the loop runs. An unowned capture would cost a check per message.
         link.onMessage = { message in
-            guard self.mayRead else {
-                self.hasReadEarly = true
-                return
-            }
-            self.readResult.messages += 1
-            if message.needsAcknowledgement {
-                self.readResult.unacknowledged += 1
-                if message.isRetained { self.readResult.retained += 1 }
-            }
-            self.intake.ingest(message, &self.registry, at: self.moment)
+            if self.mayRead { self.ingest(message) } else { self.earlyMessages.append(CopiedMessage(message)) }
         }
         defer { link.onMessage = nil }
         // With a lease, they start when the share is taken over.
@@ -116,11 +110,11 @@ final class CollectorLoop {
             runTurn(startingWith: .wokeUp(isReadable: isReadable, hasUnsentData: link.wantsWrite))
         }
         supervisor.willStop()
+        if !hasLostShare { runTurn(startingWith: .stopping) }
         if hasLostShare {
             // Nothing may be sent: what was read and not committed belongs to the next owner.
             if link.isUp { _ = link.abandon(MQTTError(.other, "the share was lost")) }
         } else {
-            runTurn(startingWith: .stopping)
             report.publish(.offline, counting: fleet, over: link, at: .now())
             // A share that was released is not offline: its next owner reports under an id of its own.
             if lease != nil { report.clear(over: link) }
@@ -130,6 +124,15 @@ final class CollectorLoop {
         // The store must be closed when this returns, so that another process can open it.
         writer.close()
         logger.info("collector stopped")
+    }
+
+    func ingest(_ message: IncomingMessage) {
+        readResult.messages += 1
+        if message.needsAcknowledgement {
+            readResult.unacknowledged += 1
+            if message.isRetained { readResult.retained += 1 }
+        }
+        intake.ingest(message, &registry, at: moment)
     }
 
     /// Waits until there is something to read, or until a deadline.

@@ -1,5 +1,8 @@
 /// The address of a broker with the user's credentials: `mqtt[s]://[user[:password]@]host[:port]`.
 ///
+/// A broker that is a cluster has several addresses, separated by commas. ``BrokerLink`` uses the next one when a connection
+/// fails.
+///
 /// Implemented here because Foundation's `URL` accepts addresses that are not valid here and gives no reason for an
 /// error.
 public struct BrokerAddress: Hashable, Sendable {
@@ -13,6 +16,24 @@ public struct BrokerAddress: Hashable, Sendable {
     public var user: String?
     /// The password, if any.
     public var password: String?
+    /// The addresses of the other nodes of a cluster, in the order in which they are tried. They have no further ones.
+    public private(set) var otherNodes: [BrokerAddress] = []
+
+    /// The addresses of all nodes, at least one.
+    public var nodes: [BrokerAddress] {
+        var first = self
+        first.otherNodes = []
+        return [first] + otherNodes
+    }
+
+    /// Calls `change` with the address of each node.
+    public mutating func changeNodes(_ change: (inout BrokerAddress) -> Void) {
+        for index in otherNodes.indices { change(&otherNodes[index]) }
+        var first = nodes[0]
+        change(&first)
+        first.otherNodes = otherNodes
+        self = first
+    }
 
     /// Creates an address from its parts.
     public init(host: String, port: UInt16, usesTLS: Bool = false, user: String? = nil, password: String? = nil) {
@@ -23,12 +44,22 @@ public struct BrokerAddress: Hashable, Sendable {
         self.password = password
     }
 
-    /// Parses an address.
+    /// Parses an address, or the addresses of the nodes of a cluster.
     ///
     /// The default port is 1883, or 8883 with TLS. User name and password may be percent-encoded. An IPv6 address must
     /// be in brackets.
     /// - Throws: ``BrokerAddressError`` if the text is not a valid address. The error never contains the password.
     public init(_ text: String) throws(BrokerAddressError) {
+        var nodes: [BrokerAddress] = []
+        for node in nodeTexts(text) { nodes.append(try BrokerAddress(node: node)) }
+        guard nodes.allSatisfy({ $0.usesTLS == nodes[0].usesTLS }) else {
+            throw BrokerAddressError("either all addresses use TLS or none")
+        }
+        self = nodes[0]
+        otherNodes = Array(nodes.dropFirst())
+    }
+
+    private init(node text: Substring) throws(BrokerAddressError) {
         guard let scheme = text.firstRange(of: "://") else { throw BrokerAddressError("mqtt:// is missing") }
         switch text[..<scheme.lowerBound] {
         case "mqtt": usesTLS = false
@@ -51,6 +82,7 @@ public struct BrokerAddress: Hashable, Sendable {
             }
             rest = rest[rest.index(after: at)...]
         }
+        guard !rest.contains(",") else { throw BrokerAddressError("mqtt:// is missing after a comma") }
         var port = usesTLS ? "8883" : "1883"
         if rest.hasPrefix("["), let end = rest.firstIndex(of: "]") {
             host = String(rest[rest.index(after: rest.startIndex)..<end])
@@ -76,8 +108,12 @@ public struct BrokerAddress: Hashable, Sendable {
 }
 
 extension BrokerAddress: CustomStringConvertible {
-    /// The address without user name and password, suitable for logs.
+    /// The addresses of all nodes without user names and passwords, suitable for logs.
     public var description: String {
+        otherNodes.isEmpty ? nodeDescription : nodes.map(\.nodeDescription).joined(separator: ",")
+    }
+
+    private var nodeDescription: String {
         "\(usesTLS ? "mqtts" : "mqtt")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 }
@@ -90,6 +126,19 @@ public struct BrokerAddressError: Error, Hashable, CustomStringConvertible {
     public var description: String {
         "not a broker address: \(reason); use mqtt[s]://[user[:password]@]host[:port]"
     }
+}
+
+/// Returns the texts of the addresses. A comma separates them only before a scheme: a password may contain one, too.
+private func nodeTexts(_ text: String) -> [Substring] {
+    var texts: [Substring] = []
+    var start = text.startIndex
+    for comma in text.indices where text[comma] == "," {
+        let next = text[text.index(after: comma)...]
+        guard next.hasPrefix("mqtt://") || next.hasPrefix("mqtts://") else { continue }
+        texts.append(text[start..<comma])
+        start = next.startIndex
+    }
+    return texts + [text[start...]]
 }
 
 /// Returns the decoded text, or nil if it has an invalid code or is not UTF-8.

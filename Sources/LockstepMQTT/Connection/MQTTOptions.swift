@@ -1,6 +1,6 @@
 /// The options of a connection.
 public struct MQTTOptions: Sendable {
-    /// The address of the broker.
+    /// The address of the broker. A connection uses only the first of several nodes; ``BrokerLink`` chooses one.
     public var address: BrokerAddress
     /// The client id, which must be unique at the broker.
     public var clientID: String

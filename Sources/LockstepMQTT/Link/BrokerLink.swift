@@ -1,4 +1,5 @@
-/// Keeps a program connected to its broker: it connects, and reconnects with exponential backoff and jitter.
+/// Keeps a program connected to its broker: it connects, and reconnects with exponential backoff and jitter. After a
+/// failure, it uses the next of the broker's addresses.
 ///
 /// Use it from a loop on one thread: call ``wait(until:)``, then ``read(limit:while:)``, then ``write()``. Only the TCP
 /// and TLS connect, which may take minutes, runs on another thread.
@@ -40,6 +41,8 @@ public final class BrokerLink {
 
     private let makeOptions: (MQTTVersion) -> MQTTOptions
     private var choice: VersionChoice
+    /// The number of failures after which another node was chosen.
+    private var nodeChanges = 0
     private var backoff: Backoff
     private var generator = SystemRandomNumberGenerator()
     private var state: State
@@ -124,7 +127,10 @@ public final class BrokerLink {
                 state = .waiting(until: now + backoff.next(using: &generator))
                 return []
             }
-            state = .connecting(ConnectAttempt(makeOptions(version), wakeup: wakeup))
+            var options = makeOptions(version)
+            let nodes = options.address.nodes
+            options.address = nodes[nodeChanges % nodes.count]
+            state = .connecting(ConnectAttempt(options, wakeup: wakeup))
             return []
         case .connecting(let attempt):
             switch attempt.outcome {
@@ -221,7 +227,10 @@ public final class BrokerLink {
 
     /// Handles a failed attempt to connect.
     private func fail(_ error: MQTTError) -> Event {
+        let attempted = version
         choice.didFail(error.code)
+        // The same node is asked with MQTT 3.1.1 before another one.
+        if attempted == .three || version == .five { nodeChanges += 1 }
         takeover.didFail()
         let delay = backoff.next(using: &generator)
         state = .waiting(until: .now + delay)
@@ -232,6 +241,7 @@ public final class BrokerLink {
     private func lose(_ error: MQTTError) -> Event {
         choice.didLose()
         let error = classifyLoss(error)
+        if error.code != .takenOver { nodeChanges += 1 }
         // After a takeover, wait for the maximum delay: otherwise two clients with the same id would disconnect each
         // other several times per second.
         let delay = error.code == .takenOver ? backoff.maximum : backoff.next(using: &generator)

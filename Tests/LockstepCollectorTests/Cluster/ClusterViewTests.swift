@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepNATS
 import Testing
 
 @testable import LockstepCollector
@@ -70,6 +71,35 @@ struct ClusterViewTests {
         // This process was stopped, so that it does not know whether the owner has renewed the lease.
         view.resumed(at: 60_000_000)
         #expect(!isClaimed(view, at: 63_000_000))
+    }
+
+    @Test("a share whose lease is in a bucket is claimed when it is released or was not written for 18 s")
+    func bucket() {
+        let share = shares[0]
+        let owner = LeaseOwner(collector: id("b"), claim: 1)
+        var view = ClusterView(me: id("a"), shares: shares, timing: .keyValue, hasBucket: true)
+        func observed(_ owner: LeaseOwner?, _ revision: UInt64) -> ObservedLease {
+            ObservedLease(KeyValueEntry(value: LeaseRecord(token: token(5), owner: owner).payload, revision: revision))
+        }
+        view.connected(at: 0)
+        #expect(actions(view, at: 5_000_000).isEmpty, "nothing was read from the bucket")
+        view.observed(observed(owner, 1), of: share, at: 5_000_000)
+        view.observed(observed(owner, 1), of: share, at: 20_000_000)
+        #expect(actions(view, at: 22_999_999).isEmpty)
+        #expect(actions(view, at: 23_000_000) == [.start(share)])
+        #expect(view.freeLease(of: share) == observed(owner, 1))
+        // Unlike with one broker, a lost connection does not tell that the owner has ended.
+        view.lost(owner, of: share)
+        var renewed = view
+        renewed.observed(observed(owner, 2), of: share, at: 22_000_000)
+        #expect(actions(renewed, at: 30_000_000).isEmpty)
+        view.observed(observed(nil, 2), of: share, at: 6_000_000)
+        #expect(actions(view, at: 6_000_000) == [.start(share)])
+        // This collector's own record is one of an earlier process, which may have been stopped only.
+        view.observed(observed(LeaseOwner(collector: id("a"), claim: 3), 3), of: share, at: 7_000_000)
+        #expect(actions(view, at: 7_000_000).isEmpty)
+        for share in shares.dropFirst() { view.observed(ObservedLease(nil), of: share, at: 8_000_000) }
+        #expect(actions(view, at: 8_000_000).count == 11)
     }
 
     @Test("a member without renewals loses its shares, and a new member gets some")

@@ -7,7 +7,7 @@ import Testing
 struct LeaseTests {
     @Test("a lease is valid for 10 s after the last confirmed record was sent, until it ends")
     func validity() {
-        let lease = Lease(CollectorShare(group: GroupID(unchecked: "lab")))
+        let lease = Lease(CollectorShare(group: GroupID(unchecked: "lab")), .broker)
         #expect(!lease.isValid(at: 0))
         lease.confirm(FencingToken(rawValue: 1), sentAt: 1_000_000)
         #expect(lease.isValid(at: 10_999_999) && !lease.isValid(at: 11_000_000))
@@ -17,7 +17,7 @@ struct LeaseTests {
 
     @Test("a collection hangs if a turn takes longer than 60 s, but not before its first turn")
     func hanging() {
-        let lease = Lease(CollectorShare(group: GroupID(unchecked: "lab")))
+        let lease = Lease(CollectorShare(group: GroupID(unchecked: "lab")), .broker)
         #expect(!lease.isHanging(at: 90_000_000))
         lease.beginTurn(at: 100_000_000)
         #expect(!lease.isHanging(at: 160_000_000))

@@ -19,23 +19,24 @@ struct ClusterSystemTests {
         try await withClickHouse { server in
             try await withSystem { system in
                 let client = try await system.connect(["lockstep/+/+/state", "lockstep-collectors/#"])
+                let data = StoredCluster(server: server, devices: Self.devices)
                 var collectors: [String: RunningProgram] = [:]
                 for name in ["a", "b"] { collectors[name] = try start(name, server, in: system) }
                 try await expectOwned(Self.shares, by: ["a", "b"], client)
                 let agents = try Self.devices.enumerated().map { index, device in
                     try agent(device, source: "simulate:\(index + 1)", in: system)
                 }
-                try await expectProgress("start", server, collectors)
+                try await data.expectProgress("start", collectors)
 
                 // One is added while data flows.
                 collectors["c"] = try start("c", server, in: system)
                 try await expectOwned(Self.shares, by: ["a", "b", "c"], client)
-                try await expectProgress("added", server, collectors)
+                try await data.expectProgress("added", collectors)
 
                 // One is killed.
                 await collectors["a"]?.stop(SIGKILL)
                 try await expectOwned(Self.shares, by: ["b", "c"], client, within: .seconds(90))
-                try await expectProgress("killed", server, collectors)
+                try await data.expectProgress("killed", collectors)
                 collectors["a"] = try start("a", server, in: system)
                 try await expectOwned(Self.shares, by: ["a", "b", "c"], client)
 
@@ -44,15 +45,15 @@ struct ClusterSystemTests {
                 let stopped = ContinuousClock.now
                 try await expectOwned(Self.shares, by: ["a", "c"], client, within: .seconds(90))
                 print("shares of a collector that hangs were claimed after \(ContinuousClock.now - stopped)")
-                try await expectProgress("stopped", server, collectors)
+                try await data.expectProgress("stopped", collectors)
                 collectors["b"]?.signal(SIGCONT)
                 try await expectOwned(Self.shares, by: ["a", "b", "c"], client)
-                try await expectProgress("continued", server, collectors)
+                try await data.expectProgress("continued", collectors)
 
                 // One is drained.
                 await collectors["c"]?.stop(SIGTERM)
                 try await expectOwned(Self.shares, by: ["a", "b"], client)
-                try await expectProgress("drained", server, collectors)
+                try await data.expectProgress("drained", collectors)
 
                 for agent in agents { await agent.stop(SIGTERM) }
                 for device in Self.devices { try await drain(device, in: system) }
@@ -62,8 +63,8 @@ struct ClusterSystemTests {
                     Programs.built("lockstep"), ["verify", "--store", server.url()] + journals,
                     within: .seconds(300))
                 #expect(verification.status == 0, "\(verification.text)")
-                try await expectSamplesOnce(server)
-                try await expectStatesOnce(client, server)
+                try await data.expectSamplesOnce()
+                try await data.expectStatesOnce(client)
             }
         }
     }
@@ -106,82 +107,6 @@ struct ClusterSystemTests {
             return Set(owners.keys) == Set(shares) && Set(owners.values) == collectors
         }
         try #require(isReached, "expected \(collectors.sorted()), found \(owners())")
-    }
-
-    /// Waits until each device has more samples.
-    private func expectProgress(
-        _ step: String, _ server: TestClickHouse, _ collectors: [String: RunningProgram]
-    ) async throws {
-        let before = (try? await counts(server)) ?? [:]
-        let isReached = await eventually(within: .seconds(90)) {
-            guard let now = try? await counts(server) else { return false }
-            return Self.devices.allSatisfy { now[$0, default: 0] > before[$0, default: 0] + 20 }
-        }
-        let logs = collectors.map { "\($0.key): \($0.value.text.suffix(3000))" }.joined(separator: "\n")
-        let after = (try? await counts(server)) ?? [:]
-        try #require(isReached, "\(step): \(before)\n\(after)\n\(logs)")
-    }
-
-    private func counts(_ server: TestClickHouse) async throws -> [String: Int] {
-        let rows = try await server.execute(
-            "SELECT concat(group_name, '/', device), count() FROM v_accelerometer GROUP BY group_name, device")
-        return Dictionary(
-            rows.compactMap { row in
-                let parts = row.split(separator: "\t")
-                return parts.count == 2 ? Int(parts[1]).map { (String(parts[0]), $0) } : nil
-            }
-        ) { first, _ in first }
-    }
-
-    /// Expects that all rows of a sample are equal, so that they merge. The view would hide others.
-    private func expectSamplesOnce(_ server: TestClickHouse) async throws {
-        let different = try await server.execute(
-            """
-            SELECT device_id, t FROM received_accelerometer GROUP BY device_id, t
-            HAVING uniqExact((x, y, z)) > 1 OR uniqExact(_values_hash) > 1
-            """)
-        #expect(different.isEmpty, "\(different)")
-        #expect(try await server.execute("SELECT count() FROM conflicts") == ["0"])
-    }
-
-    /// Expects that no transition was published in two versions, and that the store has the published ones.
-    private func expectStatesOnce(_ client: TestClient, _ server: TestClickHouse) async throws {
-        struct State: Decodable {
-            let seq: Int
-            let state: String
-            let since: Int
-            let reason: String
-        }
-        var texts: [String: Set<String>] = [:]
-        for message in client.messages where message.topic.hasSuffix("/state") {
-            let state = try JSONDecoder().decode(State.self, from: Data(message.payload))
-            let device = message.topic.split(separator: "/").dropFirst().prefix(2).joined(separator: "/")
-            texts["\(device) \(state.seq)", default: []].insert("\(state.state) \(state.since) \(state.reason)")
-        }
-        let stored = try await server.execute(
-            """
-            SELECT concat(group_name, '/', device, ' ', toString(seq)),
-                concat(states.state, ' ', toString(states.since), ' ', states.reason)
-            FROM (SELECT device_id, seq, state, since, reason FROM states) AS states
-            ANY INNER JOIN (SELECT device_id, group_name, device FROM devices) USING device_id
-            """)
-        #expect(!stored.isEmpty)
-        for (key, versions) in texts { #expect(versions.count == 1, "\(key): \(versions)") }
-        for row in stored {
-            let parts = row.split(separator: "\t").map(String.init)
-            try #require(parts.count == 2)
-            if let told = texts[parts[0]] { #expect(told == [parts[1]], "\(parts[0])") }
-        }
-        let keys = Set(stored.compactMap { $0.split(separator: "\t").first.map(String.init) })
-        #expect(Set(texts.keys).isSubset(of: keys), "published, but not stored")
-        // Several rows of a transition are allowed: each takeover writes the last one again, and rows of an earlier claim
-        // do not count. No claim may write two versions, which the view would hide.
-        let different = try await server.execute(
-            """
-            SELECT device_id, seq, bitShiftRight(version, 32) AS token FROM received_states
-            GROUP BY device_id, seq, token HAVING uniqExact((state, since, ifNull(previous, ''), reason)) > 1
-            """)
-        #expect(different.isEmpty, "stored in several versions: \(different)")
     }
 
     // MARK: Programs

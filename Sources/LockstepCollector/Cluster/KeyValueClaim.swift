@@ -1,0 +1,102 @@
+import LockstepModel
+import LockstepNATS
+
+/// What a key-value bucket holds about a share.
+struct ObservedLease: Equatable {
+    /// The record; nil if the key does not exist or its value is not valid.
+    let record: LeaseRecord?
+    /// The revision of the key; nil if it does not exist.
+    let revision: UInt64?
+
+    /// Creates the lease of an entry, or of a key that does not exist.
+    init(_ entry: KeyValueEntry?) {
+        record = entry.flatMap { LeaseRecord($0.value) }
+        revision = entry?.revision
+    }
+}
+
+/// Claims and renews a lease in a key-value bucket, without I/O.
+///
+/// A write succeeds only if the key still has the expected revision. A claim expects the revision that was observed when
+/// the lease was found to be free: released, or not renewed for ``LeaseTiming/timeout``. So it fails if the owner has renewed
+/// the lease meanwhile, or if another collector was faster. A renewal expects the revision of the owner's last write.
+struct KeyValueClaim {
+    enum Phase: Equatable {
+        case claiming
+        case held
+        /// Another collector owns the share.
+        case lost
+        /// The last claim has the highest token that exists.
+        case exhausted
+    }
+
+    enum Step: Equatable {
+        /// Write the record if the key has this revision, then call ``wrote(revision:)`` or ``writeFailed()``.
+        case write(LeaseRecord, expecting: UInt64?)
+        /// Read the key, then call ``read(_:)``; if this fails, try again.
+        case read
+    }
+
+    /// This claim.
+    let owner: LeaseOwner
+    private(set) var phase: Phase
+    /// The token of this claim.
+    let token: FencingToken
+    /// The revision that the key has unless another collector has written it, nil if it does not exist.
+    private var revision: UInt64?
+    /// Whether the last write may have succeeded, so that the key has to be read.
+    private var isUncertain = false
+
+    /// - Parameters:
+    ///   - lease: the lease as it was when it was found to be free.
+    ///   - floor: the lowest token to use, in case the cluster has lost the record.
+    init(_ owner: LeaseOwner, claiming lease: ObservedLease, floor: UInt32) {
+        self.owner = owner
+        revision = lease.revision
+        let last = lease.record?.token.rawValue ?? 0
+        phase = last < .max ? .claiming : .exhausted
+        token = FencingToken(rawValue: max(last < .max ? last + 1 : last, floor))
+    }
+
+    /// What to do next, to claim or to renew the lease; nil if it is lost.
+    var next: Step? {
+        switch phase {
+        case .lost, .exhausted: nil
+        case .claiming, .held:
+            isUncertain ? .read : .write(LeaseRecord(token: token, owner: owner), expecting: revision)
+        }
+    }
+
+    /// The record with which to release the lease, and the expected revision; nil if it is not held.
+    var release: (record: LeaseRecord, revision: UInt64?)? {
+        phase == .held ? (LeaseRecord(token: token, owner: nil), revision) : nil
+    }
+
+    /// The record was written: the lease is held.
+    mutating func wrote(revision: UInt64) {
+        self.revision = revision
+        isUncertain = false
+        phase = .held
+    }
+
+    /// A write failed. It may have been carried out nevertheless.
+    mutating func writeFailed() { isUncertain = true }
+
+    /// The key was read after a failed write.
+    mutating func read(_ lease: ObservedLease) {
+        if lease.record?.owner == owner {
+            // A lagging replica may answer with an earlier revision. The next write then fails, and the key is read again.
+            revision = max(revision ?? 0, lease.revision ?? 0)
+            isUncertain = false
+        } else if let found = lease.revision, let revision, found <= revision {
+            // The write was not carried out, or a lagging replica has answered.
+            isUncertain = false
+        } else if lease.revision == nil, revision == nil || phase == .claiming {
+            // The key does not exist, also because the cluster has lost it.
+            revision = nil
+            isUncertain = false
+        } else {
+            phase = .lost
+        }
+    }
+}

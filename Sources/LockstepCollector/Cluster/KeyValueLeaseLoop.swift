@@ -1,0 +1,105 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepNATS
+
+/// A keeper of a lease: claims it, renews it, and releases it, on a thread of its own.
+protocol LeaseKeeper {
+    /// Runs until the lease is released or lost.
+    func run()
+}
+
+extension LeaseLoop: LeaseKeeper {}
+
+/// Claims and renews one lease in a key-value bucket of a NATS cluster. ``KeyValueClaim`` decides.
+///
+/// The lease outlives its connections: it ends when another collector has claimed it, or when it was not renewed in time.
+final class KeyValueLeaseLoop: LeaseKeeper {
+    /// The time to wait after a failed request, in ms.
+    private static let retryDelay = 200
+
+    private let lease: Lease
+    private let key: String
+    private let bucket: KeyValueBucket
+    private var claim: KeyValueClaim
+    private var renewAt: Int64 = 0
+    private let deadline: Int64
+    private var problem: NATSError?
+
+    /// - Parameters:
+    ///   - observed: the lease when it was found to be free.
+    ///   - floor: the lowest token to claim.
+    init(
+        _ lease: Lease, _ configuration: ClusterConfiguration, options: NATSOptions, claiming observed: ObservedLease,
+        floor: FencingToken
+    ) {
+        self.lease = lease
+        key = configuration.leaseKey(of: lease.share)
+        bucket = KeyValueBucket(ClusterConfiguration.leaseBucket, options)
+        let now = Moment.now()
+        claim = KeyValueClaim(
+            LeaseOwner(collector: configuration.collector.id), claiming: observed,
+            floor: max(floor.rawValue, UInt32(clamping: now.wall.microseconds / 1_000_000)))
+        deadline = now.boot + lease.timing.validity
+    }
+
+    func run() {
+        while !lease.isReleasing, lease.end == nil {
+            let now = Moment.now().boot
+            if let reason = reasonToEnd(at: now) { return lease.end(reason) }
+            if lease.takeRequest() || now >= renewAt {
+                if !advance() { lease.renewer.wait(for: nil, until: .now + .milliseconds(Self.retryDelay)) }
+            } else {
+                lease.renewer.wait(for: nil, until: .now + .microseconds(min(renewAt - now, 500_000)))
+            }
+        }
+        release()
+        lease.end("released")
+    }
+
+    private func reasonToEnd(at now: Int64) -> String? {
+        if claim.phase == .lost { return "another collector has claimed the share" }
+        if claim.phase == .exhausted {
+            return "no token is higher than that of the last claim: delete the key '\(key)' of the bucket "
+                + "'\(ClusterConfiguration.leaseBucket)', which no collector has written"
+        }
+        if lease.isHanging(at: now) { return "a turn of the collector took longer than \(Lease.maxTurn / 1_000_000) s" }
+        let isLate = lease.token == nil ? now > deadline : !lease.isValid(at: now)
+        guard isLate else { return nil }
+        return "the lease was not renewed in time" + (problem.map { ": \($0)" } ?? "")
+    }
+
+    /// Takes the next step.
+    /// - Returns: whether it succeeded.
+    private func advance() -> Bool {
+        do throws(NATSError) {
+            switch claim.next {
+            case .write(let record, let revision):
+                let sentAt = Moment.now().boot
+                do throws(NATSError) {
+                    claim.wrote(revision: try bucket.write(record.payload, to: key, expecting: revision))
+                } catch {
+                    claim.writeFailed()
+                    throw error
+                }
+                lease.confirm(claim.token, sentAt: sentAt)
+                renewAt = sentAt + lease.timing.renewal
+                problem = nil
+            case .read: claim.read(ObservedLease(try bucket.value(of: key)))
+            case nil: break
+            }
+            return true
+        } catch {
+            problem = error
+            // What was asked for is still to be done.
+            renewAt = 0
+            return false
+        }
+    }
+
+    /// Releases the lease. If this fails, the others wait until it has expired.
+    private func release() {
+        if case .read = claim.next, let entry = try? bucket.value(of: key) { claim.read(ObservedLease(entry)) }
+        guard let (record, revision) = claim.release else { return }
+        _ = try? bucket.write(record.payload, to: key, expecting: revision)
+    }
+}
