@@ -107,6 +107,7 @@ struct ReplicaTests {
                 try await server.start()
                 let address = try ClickHouseAddress(replicas.url())
                 let store = try open(address)
+                store.client.retryTime = .seconds(1)
                 try store.write(batch(1))
                 let filler = server.dataFolder + "/filler"
                 fill(filler)
@@ -180,7 +181,18 @@ struct QuorumTests {
     func parsed() {
         #expect(Quorum("majority") == .majority && Quorum("2") == .replicas(2))
         for text in ["", "0", "10", "all", "-1"] { #expect(Quorum(text) == nil) }
-        #expect([1, 2, 3, 4, 5].map(Quorum.majority.number) == [1, 2, 2, 3, 3])
+        let counts = [1, 2, 3, 4, 5]
+        #expect(counts.map(Quorum.majority.number) == [1, 2, 2, 3, 3])
+    }
+
+    @Test(
+        "an insert waits for another one, and a request fails over when another replica may answer it",
+        arguments: [
+            (286, FailedRequest.wait), (285, .failOver), (319, .failOver), (242, .failOver), (243, .failOver),
+            (62, .fail),
+        ])
+    func failed(code: Int, action: FailedRequest) {
+        #expect(FailedRequest(ClickHouseException("Code: \(code), e.displayText() = DB::Exception: x")) == action)
     }
 }
 

@@ -16,6 +16,8 @@ final class ClickHouseClient {
     var insertSettings = ""
     /// Whether a replica is only read after it has received everything that was acknowledged.
     var readsReplicas = false
+    /// The time after which a request is not sent again: a collector that waits longer loses its connection to the broker.
+    var retryTime = Duration.seconds(15)
     /// The time after which it is checked again whether the replica has received everything that was acknowledged since;
     /// nil if this is only checked after a failover, and after ``requireEverything()``.
     var progressAge: Duration?
@@ -92,8 +94,6 @@ final class ClickHouseClient {
 // Requests and failover.
 
 extension ClickHouseClient {
-    /// The time after which a request is not sent again: a collector that waits longer loses its connection to the broker.
-    private static let retryTime = Duration.seconds(15)
     /// The maximum duration of a request about the progress of a replica, in ms.
     private static let progressTimeout = 5000
 
@@ -120,7 +120,7 @@ extension ClickHouseClient {
                     failOver()
                 }
                 guard error.action != .fail, errors.count < connections.count,
-                    ContinuousClock.now - start < Self.retryTime
+                    ContinuousClock.now - start < retryTime
                 else {
                     // What a server answers says more than that another one is away.
                     throw errors.first { !$0.description.contains(Self.noAnswer) } ?? error.error
