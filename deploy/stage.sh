@@ -14,7 +14,7 @@ begin_stage() {
         mkdir -p -- "$keep" || fail "cannot create the folder '$keep'"
         keep=$(cd -- "$keep" && pwd -P)
         [[ -w $keep ]] || fail "cannot write to the folder '$keep'"
-        for file in "$keep"/*.db "$keep"/*.outbox "$keep"/clickhouse; do
+        for file in "$keep"/*.db "$keep"/*.outbox "$keep"/clickhouse "$keep"/keeper-*; do
             [[ ! -e $file ]] || fail "'$keep' already contains ${file##*/}: choose another folder with --keep"
         done
     fi

@@ -1,13 +1,12 @@
-/// The address of a ClickHouse database: `clickhouse://[user@]host[:port]/database`, or `clickhouses://` for TLS.
+/// The address of a ClickHouse database: `clickhouse://[user@]host[:port][,host[:port]…]/database`, or `clickhouses://` for
+/// TLS. Several hosts are replicas of the same database.
 ///
 /// The address has no password, because every user of a machine can read the command line of every process.
 public struct ClickHouseAddress: Hashable, Sendable {
     /// Whether the connection uses TLS.
     public var usesTLS: Bool
-    /// The host name or IP address, without brackets.
-    public var host: String
-    /// The port of the HTTP interface.
-    public var port: UInt16
+    /// The servers: one, or the replicas in the order in which programs try them.
+    public var servers: [Server]
     /// The user name; nil for the server's default user.
     public var user: String?
     /// The password, if any.
@@ -43,37 +42,73 @@ public struct ClickHouseAddress: Hashable, Sendable {
             self.user = String(user)
             server = server[server.index(after: at)...]
         }
-        var port = usesTLS ? "8443" : "8123"
-        if server.hasPrefix("["), let end = server.firstIndex(of: "]") {
-            host = String(server[server.index(after: server.startIndex)..<end])
-            let tail = server[server.index(after: end)...]
-            guard tail.isEmpty || tail.hasPrefix(":") else {
-                throw ClickHouseAddressError("only :port may follow ']'")
+        let defaultPort = usesTLS ? "8443" : "8123"
+        var servers: [Server] = []
+        for part in server.split(separator: ",", omittingEmptySubsequences: false) {
+            let server = try Server(part, defaultPort: defaultPort)
+            guard !servers.contains(server) else {
+                throw ClickHouseAddressError("the host \(server) is there twice")
             }
-            if !tail.isEmpty { port = String(tail.dropFirst()) }
-        } else {
-            let parts = server.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count <= 2 else { throw ClickHouseAddressError("an IPv6 address must be in [ ]") }
-            host = String(parts[0])
-            if parts.count == 2 { port = String(parts[1]) }
+            servers.append(server)
         }
-        guard !host.isEmpty, host.utf8.allSatisfy({ isHostByte($0) }) else {
-            throw ClickHouseAddressError("the host is missing or invalid")
-        }
-        guard let number = UInt16(port), number > 0 else {
-            throw ClickHouseAddressError("the port is not from 1 to 65535")
-        }
-        self.port = number
+        self.servers = servers
     }
 
-    /// The address of the server's HTTP interface.
-    var url: String { "\(usesTLS ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)/" }
+    /// The address of the database on each server.
+    public var replicas: [ClickHouseAddress] { servers.map(on) }
+
+    /// Returns the address of the database on one of the servers.
+    func on(_ server: Server) -> ClickHouseAddress {
+        var address = self
+        address.servers = [server]
+        return address
+    }
+
+    /// Returns the address of a server's HTTP interface.
+    func url(of server: Server) -> String { "\(usesTLS ? "https" : "http")://\(server)/" }
+}
+
+extension ClickHouseAddress {
+    /// A ClickHouse server.
+    public struct Server: Hashable, Sendable, CustomStringConvertible {
+        /// The host name or IP address, without brackets.
+        public var host: String
+        /// The port of the HTTP interface.
+        public var port: UInt16
+
+        /// The host and the port, as in an address.
+        public var description: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+
+        fileprivate init(_ text: Substring, defaultPort: String) throws(ClickHouseAddressError) {
+            var port = defaultPort
+            if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+                host = String(text[text.index(after: text.startIndex)..<end])
+                let tail = text[text.index(after: end)...]
+                guard tail.isEmpty || tail.hasPrefix(":") else {
+                    throw ClickHouseAddressError("only :port may follow ']'")
+                }
+                if !tail.isEmpty { port = String(tail.dropFirst()) }
+            } else {
+                let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+                guard parts.count <= 2 else { throw ClickHouseAddressError("an IPv6 address must be in [ ]") }
+                host = parts.first.map(String.init) ?? ""
+                if parts.count == 2 { port = String(parts[1]) }
+            }
+            guard !host.isEmpty, host.utf8.allSatisfy({ isHostByte($0) }) else {
+                throw ClickHouseAddressError("the host is missing or invalid")
+            }
+            guard let number = UInt16(port), number > 0 else {
+                throw ClickHouseAddressError("the port is not from 1 to 65535")
+            }
+            self.port = number
+        }
+    }
 }
 
 extension ClickHouseAddress: CustomStringConvertible {
     /// The address without the user name, suitable for logs.
     public var description: String {
-        "\(usesTLS ? "clickhouses" : "clickhouse")://\(host.contains(":") ? "[\(host)]" : host):\(port)/\(database)"
+        "\(usesTLS ? "clickhouses" : "clickhouse")://\(servers.map(\.description).joined(separator: ","))/\(database)"
     }
 }
 
@@ -83,7 +118,7 @@ public struct ClickHouseAddressError: Error, Hashable, CustomStringConvertible {
     init(_ reason: String) { self.reason = reason }
     /// The text with the reason.
     public var description: String {
-        "not an address of a ClickHouse database: \(reason); use clickhouse://[user@]host[:port]/database"
+        "not an address of a ClickHouse database: \(reason); use clickhouse://[user@]host[:port][,host…]/database"
     }
 }
 

@@ -22,6 +22,8 @@ extension ClickHouseStore {
         transaction = Transaction()
         self.token = token
         lastVersion = Fence.start(of: token)
+        // What earlier owners have written must not be missed.
+        client.requireEverything()
         // The versions are read before the devices: of a new device, another collector first writes the state.
         let versions = try readVersions()
         var others: Set<Int64> = []

@@ -12,6 +12,8 @@ public final class ClickHouseStore: SampleStore {
     public struct Options: Sendable {
         /// Whether each insert waits until its files are on the server's disk. Needs ClickHouse 20.10.
         public var survivesPowerLoss = true
+        /// The number of replicas that must hold a row before it is acknowledged, or nil for tables without replicas.
+        public var quorum: Quorum?
         /// The maximum number of conflicting samples that one run of the program stores. Further ones are only counted.
         public var conflictLimit = 100_000
         /// The maximum number of rejected messages that one run of the program stores.
@@ -92,9 +94,21 @@ public final class ClickHouseStore: SampleStore {
             )
         }
         client.settings = version.settings
-        let storage = ClickHouseSchema.StorageSettings(syncsInserts: options.survivesPowerLoss)
+        let storage = ClickHouseSchema.StorageSettings(
+            syncsInserts: options.survivesPowerLoss,
+            replicatedDatabase: options.quorum == nil ? nil : address.database)
         let schema = ClickHouseSchema(storage: storage, streams: streams)
-        try schema.update(client, database: address.database)
+        if let quorum = options.quorum {
+            client.insertSettings = try schema.updateReplicas(address, quorum, version).settings
+            client.readsReplicas = true
+        } else {
+            guard address.servers.count == 1 else {
+                throw StoreError(
+                    .other, "several hosts are replicas of one database: add --quorum majority, or give one host")
+            }
+            try schema.createTables(client, database: address.database)
+            try schema.update(client, database: address.database)
+        }
         try schema.deleteOldRejections(client, at: Moment.now().wall) { error in
             options.reportExpiryProblem?("cannot delete old rejected messages", "\(error)")
         }

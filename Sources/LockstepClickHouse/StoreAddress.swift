@@ -1,6 +1,6 @@
 public import LockstepStore
 
-/// The address of a store: `sqlite:PATH` or `clickhouse://[user@]host[:port]/database`.
+/// The address of a store: `sqlite:PATH` or `clickhouse://[user@]host[:port][,host…]/database`.
 public enum StoreAddress: Hashable, Sendable {
     /// An SQLite file.
     case sqlite(path: String)
@@ -26,7 +26,7 @@ public struct StoreAddressError: Error, Hashable, CustomStringConvertible {
     /// The text with the valid forms.
     public var description: String {
         // A text with @ may contain a password.
-        "\(text.contains("@") ? "the address" : "'\(text)'") is not a store: use sqlite:PATH or clickhouse://[user@]host[:port]/database"
+        "\(text.contains("@") ? "the address" : "'\(text)'") is not a store: use sqlite:PATH or clickhouse://[user@]host[:port][,host…]/database"
     }
 }
 

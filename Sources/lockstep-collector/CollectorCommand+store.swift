@@ -50,6 +50,9 @@ extension CollectorCommand {
         guard try settings.value("keep-samples", keepSamples, parse: { $0 }) == nil else {
             throw CommandFailure("--keep-samples is only for ClickHouse stores: leave it out")
         }
+        guard try settings.value("quorum", quorum, parse: { $0 }) == nil else {
+            throw CommandFailure("--quorum is only for ClickHouse stores: leave it out")
+        }
         var options = SQLiteStore.Options()
         if let limit = try rowLimit("keep-rejected", keepRejected, settings) { options.rejectedLimit = limit }
         if let limit = try rowLimit("keep-conflicts", keepConflicts, settings) { options.conflictLimit = limit }
@@ -69,7 +72,17 @@ extension CollectorCommand {
         if let limit = try rowLimit("keep-rejected", keepRejected, settings) { options.rejectedLimit = limit }
         if let limit = try rowLimit("keep-conflicts", keepConflicts, settings) { options.conflictLimit = limit }
         options.survivesPowerLoss = try survivesPowerLoss(settings)
+        options.quorum = try clickHouseQuorum(settings)
         return options
+    }
+
+    private func clickHouseQuorum(_ settings: Settings) throws -> Quorum? {
+        try settings.value("quorum", quorum) { text in
+            guard let quorum = Quorum(text) else {
+                throw CommandFailure("'\(text)' is not a quorum: use majority, or a number of replicas from 1 to 9")
+            }
+            return quorum
+        }
     }
 
     private func rowLimit(_ name: String, _ value: String?, _ settings: Settings) throws -> Int? {

@@ -39,8 +39,8 @@ struct CollectorCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Store for the samples (required): sqlite:PATH, or clickhouse://[user@]host[:port]/database for a ClickHouse \
-            server. The file or database is created if it does not exist.
+            Store for the samples (required): sqlite:PATH, or clickhouse://[user@]host[:port][,host…]/database for a \
+            ClickHouse server or its replicas. The file or database is created if it does not exist.
             """)
     var store: String?
 
@@ -114,6 +114,13 @@ struct CollectorCommand: AsyncParsableCommand {
 
     @Option(
         help: """
+            Number of ClickHouse replicas that must hold a sample before it is acknowledged: majority, or a number, see \
+            docs/replicas.md (default: none, the tables are not replicated).
+            """)
+    var quorum: String?
+
+    @Option(
+        help: """
             Age from which samples in a ClickHouse store are deleted, at least 1d, such as 90d (default: they are kept). \
             Whole partitions are deleted, so that samples may become 31 days older.
             """)
@@ -137,7 +144,7 @@ struct CollectorCommand: AsyncParsableCommand {
             "root", "silence", "settle",
             "max-payload",
             "max-samples", "max-devices",
-            "max-future", "keep-rejected", "keep-conflicts", "keep-samples", "sync", "streams", "rules",
+            "max-future", "keep-rejected", "keep-conflicts", "keep-samples", "quorum", "sync", "streams", "rules",
         ]
 
     func run() async throws {

@@ -43,7 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Store to read: sqlite:PATH, or clickhouse://[user@]host[:port]/database (default: none, only live data).
+            Store to read: sqlite:PATH, or clickhouse://[user@]host[:port][,host…]/database (default: none, only live data).
             """)
     var store: String?
 

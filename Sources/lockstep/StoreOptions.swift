@@ -11,7 +11,7 @@ struct StoreOptions: ParsableArguments {
 
     @Option(
         help: """
-            Store to read: sqlite:PATH, or clickhouse://[user@]host[:port]/database (default: LOCKSTEP_STORE, if set).
+            Store to read: sqlite:PATH, or clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set).
             """)
     var store: String?
 

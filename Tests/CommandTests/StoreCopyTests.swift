@@ -97,6 +97,6 @@ struct StoreCopyTests {
     }
 
     private func open(_ url: String) throws -> CopyTarget {
-        try CopyTarget(ClickHouseAddress(url), survivesPowerLoss: false, catalog: .builtIn)
+        try CopyTarget(ClickHouseAddress(url), survivesPowerLoss: false, quorum: nil, catalog: .builtIn)
     }
 }

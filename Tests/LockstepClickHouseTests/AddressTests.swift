@@ -6,11 +6,18 @@ struct AddressTests {
     @Test("an address has a host and a database, and may have a user, a port and TLS")
     func valid() throws {
         let plain = try ClickHouseAddress("clickhouse://db.example/samples")
-        #expect(plain.host == "db.example" && plain.port == 8123 && plain.database == "samples" && !plain.usesTLS)
+        #expect(
+            plain.servers.map(\.host) == ["db.example"] && plain.servers.map(\.port) == [8123]
+                && plain.database == "samples" && !plain.usesTLS)
         let full = try ClickHouseAddress("clickhouses://writer@[::1]:9443/samples")
-        #expect(full.host == "::1" && full.port == 9443 && full.user == "writer" && full.usesTLS)
+        #expect(
+            full.servers.map(\.host) == ["::1"] && full.servers.map(\.port) == [9443] && full.user == "writer"
+                && full.usesTLS)
         #expect(full.description == "clickhouses://[::1]:9443/samples")
-        #expect(try ClickHouseAddress("clickhouses://db/samples").port == 8443)
+        #expect(try ClickHouseAddress("clickhouses://db/samples").servers.first?.port == 8443)
+        let replicas = try ClickHouseAddress("clickhouse://reader@a:8124,b,[::1]:8125/samples")
+        #expect(replicas.servers.map(\.description) == ["a:8124", "b:8123", "[::1]:8125"])
+        #expect(replicas.user == "reader" && replicas.description == "clickhouse://a:8124,b:8123,[::1]:8125/samples")
     }
 
     @Test(
@@ -22,6 +29,7 @@ struct AddressTests {
             ("clickhouse://me:secret@db/samples", "--store-password-file"), ("clickhouse:///samples", "the host"),
             ("clickhouse://a b/samples", "the host"), ("clickhouse://db:0/samples", "the port"),
             ("clickhouse://db:70000/samples", "the port"), ("clickhouse://::1/samples", "must be in [ ]"),
+            ("clickhouse://a,/samples", "the host"), ("clickhouse://a,a:8123/samples", "twice"),
         ])
     func invalid(text: String, reason: String) {
         let error = #expect(throws: ClickHouseAddressError.self) { try ClickHouseAddress(text) }

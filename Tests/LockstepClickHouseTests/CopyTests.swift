@@ -11,7 +11,7 @@ struct CopyTests {
     func summaries() async throws {
         try await withClickHouse { server in
             let target = try CopyTarget(
-                try ClickHouseAddress(server.url()), survivesPowerLoss: false, catalog: .builtIn)
+                try ClickHouseAddress(server.url()), survivesPowerLoss: false, quorum: nil, catalog: .builtIn)
             let hour = HourSummary.length
             var expected: [Int64: HourSummary] = [:]
             for number in [-2, -1, 0, 5, 400_000] as [Int64] {

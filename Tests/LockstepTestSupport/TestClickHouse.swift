@@ -6,14 +6,17 @@ import Synchronization
 public final class TestClickHouse: Sendable {
     /// The port of the HTTP interface.
     public let port: UInt16
+    /// The folder of the tables.
+    public let dataFolder: String
     private let configuration: String
     private let program = Mutex<RunningProgram?>(nil)
 
     /// Whether the server is installed.
     public static var isInstalled: Bool { Programs.isInstalled("clickhouse-server") }
 
-    fileprivate init(folder: String, settings: String) throws {
+    init(folder: String, settings: String) throws {
         port = try freePort()
+        dataFolder = folder + "/data"
         configuration = folder + "/clickhouse.xml"
         let users = folder + "/users.xml"
         try """
@@ -22,7 +25,7 @@ public final class TestClickHouse: Sendable {
             <listen_host>127.0.0.1</listen_host>
             <http_port>\(port)</http_port>
             <tcp_port>\(try freePort())</tcp_port>
-            <path>\(folder)/data/</path>
+            <path>\(dataFolder)/</path>
             <tmp_path>\(folder)/tmp/</tmp_path>
             <mark_cache_size>67108864</mark_cache_size>
             <users_config>\(users)</users_config>

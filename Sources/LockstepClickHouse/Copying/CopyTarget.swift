@@ -16,10 +16,11 @@ package final class CopyTarget {
 
     /// Opens the database, and creates its tables if they do not exist.
     package init(
-        _ address: ClickHouseAddress, survivesPowerLoss: Bool, catalog: StreamCatalog
+        _ address: ClickHouseAddress, survivesPowerLoss: Bool, quorum: Quorum?, catalog: StreamCatalog
     ) throws(StoreError) {
         var options = ClickHouseStore.Options()
         options.survivesPowerLoss = survivesPowerLoss
+        options.quorum = quorum
         // A collector may use the database.
         options.recoversRules = false
         // A store creates the tables, and checks the streams and what the server can do.

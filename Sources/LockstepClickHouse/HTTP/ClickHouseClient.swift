@@ -1,14 +1,35 @@
+import Glibc
 import LockstepStore
 
-/// Sends statements to a ClickHouse server over its HTTP interface. Use it from one thread at a time.
+/// Sends statements to a ClickHouse server, or to one of its replicas, over the HTTP interface. Use it from one thread at
+/// a time.
+///
+/// Every statement of a store may be executed twice. So if a replica does not answer, the next one gets the statement.
 final class ClickHouseClient {
-    private let connection: HTTPConnection
-    private let address: ClickHouseAddress
+    /// The servers and the database.
+    let address: ClickHouseAddress
+    private let connections: [HTTPConnection]
+    private var current = 0
     /// Settings of every request, as parameters of an address: `&name=value`.
     var settings = ""
+    /// Settings of every insert, likewise.
+    var insertSettings = ""
+    /// Whether a replica is only read after it has received everything that was acknowledged.
+    var readsReplicas = false
+    /// The time after which a request is not sent again: a collector that waits longer loses its connection to the broker.
+    var retryTime = Duration.seconds(15)
+    /// The time after which it is checked again whether the replica has received everything that was acknowledged since;
+    /// nil if this is only checked after a failover, and after ``requireEverything()``.
+    var progressAge: Duration?
+    private var checkedAt: ContinuousClock.Instant?
+    private var isChecking = false
     /// Ends requests early, also those that start later, while it is not nil.
     var cancellation: QueryCancellation? {
-        didSet { connection.shouldStop = { [cancellation] in cancellation?.isCancelled == true } }
+        didSet {
+            for connection in connections {
+                connection.shouldStop = { [cancellation] in cancellation?.isCancelled == true }
+            }
+        }
     }
 
     /// - Throws: ``StoreError`` if libcurl cannot start.
@@ -18,63 +39,158 @@ final class ClickHouseClient {
         var headers: [String] = []
         if let user = address.user { headers.append("X-ClickHouse-User: \(user)") }
         if let password = address.password { headers.append("X-ClickHouse-Key: \(password)") }
-        do { connection = try HTTPConnection(headers: headers, timeout: timeout) } catch {
-            throw StoreError(.other, "\(error)")
-        }
+        var connections: [HTTPConnection] = []
+        do {
+            for _ in address.servers { connections.append(try HTTPConnection(headers: headers, timeout: timeout)) }
+        } catch { throw StoreError(.other, "\(error)") }
+        self.connections = connections
+    }
+
+    /// Lets the next read wait until the replica has received everything that was acknowledged before.
+    func requireEverything() { checkedAt = nil }
+
+    /// Sends the following requests to the next server.
+    func failOver() {
+        current = (current + 1) % connections.count
+        checkedAt = nil
     }
 
     /// Executes a statement without a result.
     /// - Parameter database: whether the statement needs the database.
     func execute(_ statement: String, inDatabase database: Bool = true) throws(StoreError) {
-        _ = try send(statement, inDatabase: database)
+        _ = try send(parameters(inDatabase: database), Array(statement.utf8))
     }
 
     /// Executes a SELECT statement.
     /// - Returns: the rows. NULL is nil.
     func rows(_ statement: String, inDatabase database: Bool = true) throws(StoreError) -> [[String?]] {
-        let body = try send(statement + " FORMAT TabSeparated", inDatabase: database)
+        let body = try read(statement + " FORMAT TabSeparated", inDatabase: database)
         return TabSeparated.rows(body)
     }
 
     /// Executes a SELECT statement.
     /// - Returns: the rows in the format RowBinary.
     func binary(_ statement: String) throws(StoreError) -> [UInt8] {
-        try send(statement + " FORMAT RowBinary", inDatabase: true)
+        try read(statement + " FORMAT RowBinary", inDatabase: true)
     }
 
-    /// Inserts rows in the format RowBinary. When this returns, the server has stored all of them.
+    /// Inserts rows in the format RowBinary. When this returns, the server, or enough replicas, have stored all of them.
     func insert(_ rows: [UInt8], into table: String, columns: [String]) throws(StoreError) {
         let statement = "INSERT INTO \(table) (\(columns.joined(separator: ", "))) FORMAT RowBinary"
-        _ = try send(url: url(inDatabase: true) + "&query=" + percentEncoded(statement), body: rows)
+        _ = try send(parameters(inDatabase: true) + insertSettings + "&query=" + percentEncoded(statement), rows)
     }
 
-    private func send(_ statement: String, inDatabase database: Bool) throws(StoreError) -> [UInt8] {
-        try send(url: url(inDatabase: database), body: Array(statement.utf8))
+    /// Sends a query.
+    private func read(_ statement: String, inDatabase database: Bool) throws(StoreError) -> [UInt8] {
+        try send(parameters(inDatabase: database), Array(statement.utf8), needsProgress: database && readsReplicas)
     }
 
-    private func url(inDatabase database: Bool) -> String {
+    private func parameters(inDatabase database: Bool) -> String {
         // Without wait_end_of_query, the status would be sent before an error in the middle of a query.
-        address.url + "?wait_end_of_query=1\(settings)" + (database ? "&database=\(address.database)" : "")
+        "?wait_end_of_query=1\(settings)" + (database ? "&database=\(address.database)" : "")
+    }
+}
+
+// Requests and failover.
+
+extension ClickHouseClient {
+    /// The maximum duration of a request about the progress of a replica, in ms.
+    private static let progressTimeout = 5000
+
+    /// A request that failed.
+    private struct Failure: Error {
+        let action: FailedRequest
+        let error: StoreError
     }
 
-    private func send(url: String, body: [UInt8]) throws(StoreError) -> [UInt8] {
-        try checkCancellation()
+    /// Sends a request to the current server. If that fails, sends it to the others.
+    /// - Parameter needsProgress: whether the server must have received everything that was acknowledged.
+    private func send(_ parameters: String, _ body: [UInt8], needsProgress: Bool = false) throws(StoreError) -> [UInt8]
+    {
+        let start = ContinuousClock.now
+        var errors: [StoreError] = []
+        while true {
+            do {
+                if needsProgress { try waitForProgress() }
+                return try sendOnce(parameters, body)
+            } catch {
+                if isChecking { throw error.error }
+                if error.action == .failOver {
+                    errors.append(error.error)
+                    failOver()
+                }
+                guard error.action != .fail, errors.count < connections.count,
+                    ContinuousClock.now - start < retryTime
+                else {
+                    // What a server answers says more than that another one is away.
+                    throw errors.first { !$0.description.contains(Self.noAnswer) } ?? error.error
+                }
+                // Several collectors that insert into the same table should not try again at the same time.
+                if error.action == .wait { usleep(.random(in: 10_000...50_000)) }
+            }
+        }
+    }
+
+    private static let noAnswer = "does not answer"
+
+    private func sendOnce(_ parameters: String, _ body: [UInt8]) throws(Failure) -> [UInt8] {
+        let server = address.on(address.servers[current])
+        guard cancellation?.isCancelled != true else { throw cancelled }
         let response: HTTPConnection.Response
-        do { response = try connection.post(url, body: body) } catch {
-            try checkCancellation()
-            throw StoreError(
-                .unreachable, "the ClickHouse server \(address) does not answer (\(error)): check that it is running")
+        do {
+            response = try connections[current].post(
+                address.url(of: address.servers[current]) + parameters, body: body,
+                timeout: isChecking ? Self.progressTimeout : nil)
+        } catch {
+            guard cancellation?.isCancelled != true else { throw cancelled }
+            throw Failure(
+                action: .failOver,
+                error: StoreError(
+                    .unreachable,
+                    "the ClickHouse server \(server) \(Self.noAnswer) (\(error)): check that it is running"))
         }
         guard response.status == 200 else {
-            throw StoreError(ClickHouseException(String(decoding: response.body, as: UTF8.self)), at: address)
+            let exception = ClickHouseException(String(decoding: response.body, as: UTF8.self))
+            throw Failure(action: FailedRequest(exception), error: StoreError(exception, at: server))
         }
         return response.body
     }
 
-    private func checkCancellation() throws(StoreError) {
-        guard cancellation?.isCancelled != true else {
-            throw StoreError(.cancelled, "the query of \(address) was cancelled")
+    /// Waits until the current server has received everything that was acknowledged.
+    private func waitForProgress() throws(Failure) {
+        let start = ContinuousClock.now
+        if let checkedAt, progressAge.map({ start - checkedAt < $0 }) ?? true { return }
+        isChecking = true
+        defer { isChecking = false }
+        do { try checkProgress(since: start) } catch {
+            throw Failure(action: error.code == .cancelled ? .fail : .failOver, error: error)
         }
+        checkedAt = start
+    }
+
+    private func checkProgress(since start: ContinuousClock.Instant) throws(StoreError) {
+        var progress = try ReplicaProgress(self, database: address.database)
+        while try !progress.isComplete() {
+            guard ContinuousClock.now - start < .milliseconds(Self.progressTimeout) else {
+                throw StoreError(
+                    .unreachable,
+                    "the ClickHouse server \(address.servers[current]) has not yet received everything that other replicas "
+                        + "have acknowledged: see 'lockstep doctor'")
+            }
+            usleep(20_000)
+        }
+    }
+
+    private var cancelled: Failure {
+        Failure(action: .fail, error: StoreError(.cancelled, "the query of \(address) was cancelled"))
+    }
+
+    /// Returns whether the tables of the database are replicated, or nil if there are none.
+    func hasReplicatedTables() throws(StoreError) -> Bool? {
+        let rows = try self.rows(
+            "SELECT engine FROM system.tables WHERE database = '\(address.database)' AND name = 'received_devices'",
+            inDatabase: false)
+        return rows.first?[0]?.hasPrefix("Replicated")
     }
 }
 

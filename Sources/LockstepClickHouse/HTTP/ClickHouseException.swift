@@ -32,6 +32,21 @@ extension StoreError {
                 "the ClickHouse server \(address) refuses the user: check the user name and --store-password-file")
         case 497, 164:
             self.init(.notAllowed, "the ClickHouse server \(address) refuses the statement: \(exception.text)")
+        case 285, 286, 319:
+            self.init(
+                .unreachable,
+                "too few replicas of \(address) hold the rows, so nothing is acknowledged: check that the other replicas "
+                    + "run and can reach each other and the keeper (\(exception.text))")
+        case 225, 242, 999:
+            self.init(
+                .unreachable,
+                "the ClickHouse server \(address) has no connection to its keeper: check the keeper, and the element "
+                    + "<zookeeper> of the server's configuration (\(exception.text))")
+        case 253:
+            self.init(
+                .other,
+                "two ClickHouse servers of \(address) have the same name: give each another macro 'replica' in its "
+                    + "configuration (\(exception.text))")
         case 252:
             self.init(.busy, "the ClickHouse server \(address) cannot keep up with merging: \(exception.text)")
         case 159, 160, 241:

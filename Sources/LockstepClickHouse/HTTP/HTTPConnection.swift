@@ -21,6 +21,7 @@ final class HTTPConnection {
     /// The largest body of an answer, in bytes.
     private static let maxBody = 1 << 30
 
+    private let timeout: Int
     private let handle: UnsafeMutableRawPointer
     private var headers: UnsafeMutablePointer<curl_slist>?
     /// Whether the current request should end early. libcurl asks about once a second, and whenever data arrive.
@@ -35,12 +36,12 @@ final class HTTPConnection {
             throw Failure(description: "libcurl cannot start")
         }
         self.handle = handle
+        self.timeout = timeout
         // libcurl would wait for "100 Continue" before a large body.
         for line in lines + ["Expect:"] { headers = curl_slist_append(headers, line) }
         try set { curl_set_pointer($0, CURLOPT_HTTPHEADER, headers) }
         try set { curl_set_long($0, CURLOPT_NOSIGNAL, 1) }
         try set { curl_set_long($0, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout) }
-        try set { curl_set_long($0, CURLOPT_TIMEOUT_MS, timeout) }
         try set { curl_set_long($0, CURLOPT_POST, 1) }
         try set { handle in
             curl_set_progress(
@@ -58,8 +59,10 @@ final class HTTPConnection {
     }
 
     /// Sends `body` with the method POST, and waits for the answer.
+    /// - Parameter timeout: the maximum duration of this request in ms, if it differs from that of the connection.
     /// - Throws: ``Failure`` if there is no answer. The server may have processed the request.
-    func post(_ url: String, body: [UInt8]) throws(Failure) -> Response {
+    func post(_ url: String, body: [UInt8], timeout: Int? = nil) throws(Failure) -> Response {
+        try set { curl_set_long($0, CURLOPT_TIMEOUT_MS, timeout ?? self.timeout) }
         let received = Buffer(limit: Self.maxBody)
         try set { handle in url.withCString { curl_set_pointer(handle, CURLOPT_URL, $0) } }
         try set { handle in

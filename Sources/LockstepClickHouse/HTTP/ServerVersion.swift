@@ -37,5 +37,6 @@ struct ServerVersion: CustomStringConvertible, Equatable {
         return partitions + (isAtLeast(21, 12) ? "&async_insert=0" : "")
     }
 
-    private func isAtLeast(_ year: Int, _ release: Int) -> Bool { (self.year, self.release) >= (year, release) }
+    /// Returns whether this is the release, or a later one.
+    func isAtLeast(_ year: Int, _ release: Int) -> Bool { (self.year, self.release) >= (year, release) }
 }

@@ -11,6 +11,8 @@ public struct ServerStatus: Hashable, Sendable {
     public var parts: Int
     /// The free and the total space of the server's disk in bytes, or nil before ClickHouse 19.15.
     public var disk: DiskSpace?
+    /// The status of the replica, or nil if the tables are not replicated.
+    public var replica: ReplicaStatus?
 
     /// The space of a disk in bytes.
     public struct DiskSpace: Hashable, Sendable {
@@ -33,6 +35,10 @@ extension ClickHouseReader {
     /// Returns the status of the server and the store.
     /// - Throws: ``/LockstepStore/StoreError`` if the server does not answer, or refuses to show its system tables.
     public func status() throws(StoreError) -> ServerStatus {
+        // The status of a replica that lags behind is wanted too.
+        let readsReplicas = client.readsReplicas
+        client.readsReplicas = false
+        defer { client.readsReplicas = readsReplicas }
         let version = try ServerVersion(client).description
         let parts = try client.rows(
             """
@@ -41,6 +47,7 @@ extension ClickHouseReader {
             """)
         var status = ServerStatus(
             version: version, devices: try records().count, parts: parts.first?[0].flatMap { Int($0) } ?? 0)
+        status.replica = try replicaStatus()
         let hasDisks = try !client.rows(
             "SELECT name FROM system.tables WHERE database = 'system' AND name = 'disks'"
         ).isEmpty

@@ -18,14 +18,19 @@ public final class ClickHouseReader: StoreReading {
     public init(_ address: ClickHouseAddress, timeout: Int = 300_000) throws(StoreError) {
         self.address = address
         client = try ClickHouseClient(address, timeout: timeout)
-        let tables = try client.rows(
-            "SELECT name FROM system.tables WHERE database = '\(address.database)' AND name IN ('lockstep_schema', 'events')",
-            inDatabase: false)
-        hasEvents = tables.contains(["events"])
-        guard tables.contains(["lockstep_schema"]) else {
+        guard let isReplicated = try Self.findStore(client) else {
             throw StoreError(
                 .missing, "there is no store at \(address): check the address, or start a collector with this store")
         }
+        guard isReplicated || address.servers.count == 1 else {
+            throw StoreError(.other, "the tables of \(address) are not replicated: give only the host of the store")
+        }
+        hasEvents = try !client.rows(
+            "SELECT name FROM system.tables WHERE database = '\(address.database)' AND name = 'events'",
+            inDatabase: false
+        ).isEmpty
+        client.readsReplicas = isReplicated
+        client.progressAge = .seconds(1)
         let version = try client.rows("SELECT max(version) FROM lockstep_schema").first?[0].flatMap { Int($0) } ?? 0
         guard version == ClickHouseSchema.version else {
             throw StoreError(
@@ -33,6 +38,16 @@ public final class ClickHouseReader: StoreReading {
                 "\(address) has the schema \(version), and this program needs \(ClickHouseSchema.version): use the "
                     + "programs of the same version of Lockstep")
         }
+    }
+
+    /// Lets the client use the first server with the tables of a store. A replica has none before a collector finds it.
+    /// - Returns: whether the tables are replicated, or nil if no server has them.
+    private static func findStore(_ client: ClickHouseClient) throws(StoreError) -> Bool? {
+        for _ in client.address.servers {
+            if let isReplicated = try client.hasReplicatedTables() { return isReplicated }
+            client.failOver()
+        }
+        return nil
     }
 
     public func catalog() throws(StoreError) -> StreamCatalog { try StreamDefinitions(client: client).catalog() }

@@ -40,8 +40,24 @@ public final class ClickHouseRefinedRun: RefinedWriting {
         guard try !DeviceRecord.readAll(client, id: self.device).isEmpty else {
             throw StoreError(.other, "no device '\(device)' in \(address)")
         }
-        for statement in RefinedTables.statements(of: kind) { try client.execute(statement) }
+        try createTables()
         try removeInvalidRows()
+    }
+
+    /// Creates the tables and views on each server.
+    private func createTables() throws(StoreError) {
+        let storage = ClickHouseSchema.StorageSettings(
+            syncsInserts: false, replicatedDatabase: client.readsReplicas ? client.address.database : nil)
+        let statements = RefinedTables.statements(of: kind, storage)
+        for server in client.address.servers {
+            do {
+                let replica = try ClickHouseClient(client.address.on(server))
+                for statement in statements { try replica.execute(statement) }
+            } catch {
+                // The next run creates the tables on a replica that is away.
+                guard error.code == .unreachable, client.address.servers.count > 1 else { throw error }
+            }
+        }
     }
 
     public func write(_ rows: some Sequence<RefinedRow>) throws(StoreError) {
@@ -138,7 +154,7 @@ enum RefinedTables {
     ]
 
     /// Returns the statements that create what a kind needs.
-    static func statements(of kind: RefinedKind) -> [String] {
+    static func statements(of kind: RefinedKind, _ storage: ClickHouseSchema.StorageSettings) -> [String] {
         let columns = kind.definitions.map { column in
             "\(column.name) Nullable(\(column.type.hasPrefix("INTEGER") ? "Int64" : "Float64"))"
         }
@@ -148,12 +164,12 @@ enum RefinedTables {
             CREATE TABLE IF NOT EXISTS refined_runs (
                 device_id Int64, kind String, run_id Int64, method String, version Int64, parameters String,
                 created Int64, completed Int64, first Int64, last Int64
-            ) ENGINE = ReplacingMergeTree ORDER BY (device_id, kind, run_id)
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", of: "refined_runs")) ORDER BY (device_id, kind, run_id)
             """,
             """
             CREATE TABLE IF NOT EXISTS \(kind.table) (
                 device_id Int64, run_id Int64, t Int64, \(columns.joined(separator: ", "))
-            ) ENGINE = ReplacingMergeTree ORDER BY (device_id, run_id, t)
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", of: kind.table)) ORDER BY (device_id, run_id, t)
             """,
             // A row is hidden if a later run is valid for its time. The function takes only arrays, as in the view states.
             """

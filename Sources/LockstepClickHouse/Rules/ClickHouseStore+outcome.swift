@@ -76,6 +76,8 @@ extension ClickHouseStore {
         guard let token else { return }
         let addresses = Set(outcome.states.compactMap(\.device) + outcome.events.compactMap(\.device))
         let ids = addresses.map { "\(DeviceRecord.id(of: $0))" }
+        // A replica may not have the token of a later owner yet.
+        client.requireEverything()
         for part in ids.chunks(of: 500) {
             let newest = try client.rows(
                 "SELECT max(version) FROM received_devices WHERE device_id IN (\(part.joined(separator: ", ")))")

@@ -8,6 +8,7 @@ extension ClickHouseStore {
     /// - Parameter owns: returns whether a device belongs to this owner.
     func recoverRules(owning owns: (DeviceAddress) -> Bool) throws(StoreError) {
         ledger = RuleLedger()
+        client.requireEverything()
         let newest = try client.rows("SELECT max(event_id) FROM received_events").first?[0].flatMap { Int64($0) }
         ledger.lastNumber = newest ?? 0
         var states = RowBinary()

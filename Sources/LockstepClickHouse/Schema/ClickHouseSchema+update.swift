@@ -2,13 +2,26 @@ import LockstepModel
 import LockstepStore
 
 extension ClickHouseSchema {
-    /// Creates the database, tables and views that do not exist, and adds the columns that streams have gained.
-    /// - Throws: ``/LockstepStore/StoreError`` if a newer program wrote the store, or a column has another type.
-    func update(_ client: ClickHouseClient, database: String) throws(StoreError) {
+    /// Creates the database and the tables that are independent of the streams, if they do not exist.
+    /// - Throws: ``/LockstepStore/StoreError`` also if the tables exist and are replicated, and should not be, or vice versa.
+    func createTables(_ client: ClickHouseClient, database: String) throws(StoreError) {
         let databases = try client.rows(
             "SELECT name FROM system.databases WHERE name = '\(database)'", inDatabase: false)
         if databases.isEmpty { try client.execute("CREATE DATABASE IF NOT EXISTS \(database)", inDatabase: false) }
+        if let isReplicated = try client.hasReplicatedTables(), isReplicated != (storage.replicatedDatabase != nil) {
+            throw StoreError(
+                .schema,
+                isReplicated
+                    ? "the tables of \(client.address) are replicated: add --quorum majority, and all replicas to the address"
+                    : "the tables of \(client.address) are not replicated: use a new database, or leave out --quorum and "
+                        + "give one host")
+        }
         for table in baseTables { try client.execute(table) }
+    }
+
+    /// Creates the tables of the streams and the views that do not exist, and adds the columns that streams have gained.
+    /// - Throws: ``/LockstepStore/StoreError`` if a newer program wrote the store, or a column has another type.
+    func update(_ client: ClickHouseClient, database: String) throws(StoreError) {
         try StreamDefinitions(client: client).register(streams.filter(\.isDeclared))
         let stored = try client.rows("SELECT version, views FROM lockstep_schema ORDER BY at DESC LIMIT 1").first
         let version = stored?[0].flatMap { Int($0) } ?? 0

@@ -18,6 +18,7 @@ struct ClickHouseSchema {
     /// The statements that create the tables that are independent of the streams.
     var baseTables: [String] {
         [
+            // This table is never replicated: it is about the tables and views of one server.
             """
             CREATE TABLE IF NOT EXISTS lockstep_schema (
                 version UInt32, views UInt64, at Int64
@@ -32,40 +33,40 @@ struct ClickHouseSchema {
                 state Nullable(String), since Nullable(Int64), previous Nullable(String), reason Nullable(String),
                 state_seq Nullable(Int64), session Nullable(Int64), session_epoch Nullable(String),
                 phase Nullable(String), rests_on Nullable(Int64), version UInt64
-            ) ENGINE = ReplacingMergeTree(version) ORDER BY device_id\(storage.clause)
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "version", of: "received_devices")) ORDER BY device_id\(storage.clause)
             """,
             """
             CREATE TABLE IF NOT EXISTS received_states (
                 device_id Int64, seq Int64, state String, since Int64, previous Nullable(String), reason String,
                 version UInt64
-            ) ENGINE = ReplacingMergeTree(version) ORDER BY (device_id, seq)\(storage.clause)
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "version", of: "received_states")) ORDER BY (device_id, seq)\(storage.clause)
             """,
             // A range that grows replaces its earlier, shorter versions.
             """
             CREATE TABLE IF NOT EXISTS received_batches (
                 device_id Int64, epoch String, first Int64, last Int64
-            ) ENGINE = ReplacingMergeTree(last) ORDER BY (device_id, epoch, first)\(storage.clause)
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "last", of: "received_batches")) ORDER BY (device_id, epoch, first)\(storage.clause)
             """,
             """
             CREATE TABLE IF NOT EXISTS received_dropped (
                 device_id Int64, epoch String, first Int64, last Int64
-            ) ENGINE = ReplacingMergeTree(last) ORDER BY (device_id, epoch, first)\(storage.clause)
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "last", of: "received_dropped")) ORDER BY (device_id, epoch, first)\(storage.clause)
             """,
             """
             CREATE TABLE IF NOT EXISTS received_clocks (
                 device_id Int64, collector String, epoch String, t Int64, segment Int64, offset Int64, skew Float64,
                 bound Int64, skew_bound Float64
-            ) ENGINE = ReplacingMergeTree ORDER BY (device_id, collector, epoch, t)\(storage.clause)
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", of: "received_clocks")) ORDER BY (device_id, collector, epoch, t)\(storage.clause)
             """,
             """
             CREATE TABLE IF NOT EXISTS streams (
                 name String, table_name String, definition String, at UInt64
-            ) ENGINE = ReplacingMergeTree(at) ORDER BY name\(storage.clause)
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "at", of: "streams")) ORDER BY name\(storage.clause)
             """,
             """
             CREATE TABLE IF NOT EXISTS rejected (
                 at Int64, topic String, reason String, size Int64, head String
-            ) ENGINE = MergeTree PARTITION BY intDiv(at, \(Self.day)) ORDER BY at\(storage.clause)
+            ) ENGINE = \(storage.engine("MergeTree", of: "rejected")) PARTITION BY intDiv(at, \(Self.day)) ORDER BY at\(storage.clause)
             """,
         ] + eventTables
     }
@@ -145,6 +146,17 @@ struct ClickHouseSchema {
     struct StorageSettings {
         /// Whether each insert waits until its files are on the disk. Needs ClickHouse 20.10.
         var syncsInserts: Bool
+        /// The database whose tables are replicated, or nil if they are not.
+        var replicatedDatabase: String?
+
+        /// Returns the engine of a table. Replicas find each other by the path in the keeper, and each has its own name in
+        /// the macro `replica` of its server.
+        func engine(_ family: String, _ argument: String? = nil, of table: String) -> String {
+            guard let replicatedDatabase else { return argument.map { "\(family)(\($0))" } ?? family }
+            let arguments =
+                ["'/lockstep/\(replicatedDatabase)/\(table)'", "'{replica}'"] + (argument.map { [$0] } ?? [])
+            return "Replicated\(family)(\(arguments.joined(separator: ", ")))"
+        }
 
         /// The clause at the end of CREATE TABLE.
         var clause: String { syncsInserts ? " SETTINGS \(Self.settings)" : "" }
@@ -170,7 +182,8 @@ extension SensorStream {
         return """
             CREATE TABLE IF NOT EXISTS \(receivedTable) (
                 device_id Int64, t Int64, \(values.joined(separator: ", ")), _rank UInt64, _values_hash UInt64
-            ) ENGINE = ReplacingMergeTree(_rank) PARTITION BY greatest(intDiv(t, \(SamplePartition.length)), \(SamplePartition.first))
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "_rank", of: receivedTable))
+            PARTITION BY greatest(intDiv(t, \(SamplePartition.length)), \(SamplePartition.first))
             ORDER BY (device_id, t, _values_hash)\(storage.clause)
             """
     }

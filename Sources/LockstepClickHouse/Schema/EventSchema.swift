@@ -8,24 +8,24 @@ extension ClickHouseSchema {
             """
             CREATE TABLE IF NOT EXISTS received_rule_states (
                 device_id Int64, group_name String, device String, content String, version UInt64
-            ) ENGINE = ReplacingMergeTree(version) ORDER BY device_id\(storage.clause)
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "version", of: "received_rule_states")) ORDER BY device_id\(storage.clause)
             """,
             """
             CREATE TABLE IF NOT EXISTS received_events (
                 event_id Int64, rule String, device_id Int64, t Int64, at Int64, value Nullable(Float64), text String,
                 late Int64
-            ) ENGINE = ReplacingMergeTree ORDER BY (device_id, rule, t, event_id)\(storage.clause)
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", of: "received_events")) ORDER BY (device_id, rule, t, event_id)\(storage.clause)
             """,
             """
             CREATE TABLE IF NOT EXISTS received_acknowledgements (
                 event_id Int64, at Int64
-            ) ENGINE = ReplacingMergeTree ORDER BY (event_id, at)\(storage.clause)
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", of: "received_acknowledgements")) ORDER BY (event_id, at)\(storage.clause)
             """,
             """
             CREATE TABLE IF NOT EXISTS received_deliveries (
                 delivery_id Int64, event_id Int64, way String, state String, attempts Int64, due Int64,
                 error Nullable(String), version UInt64
-            ) ENGINE = ReplacingMergeTree(version) ORDER BY delivery_id\(storage.clause)
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "version", of: "received_deliveries")) ORDER BY delivery_id\(storage.clause)
             """,
         ]
     }

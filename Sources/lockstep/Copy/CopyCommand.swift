@@ -26,7 +26,8 @@ struct CopyCommand: ParsableCommand {
     @Option(help: "Store to read: sqlite:PATH.")
     var from: String
 
-    @Option(help: "Store to write: clickhouse://[user@]host[:port]/database. It is created if it does not exist.")
+    @Option(
+        help: "Store to write: clickhouse://[user@]host[:port][,host…]/database. It is created if it does not exist.")
     var to: String
 
     @Option(
@@ -42,12 +43,22 @@ struct CopyCommand: ParsableCommand {
     @Option(help: "Durability of the copy: full or normal, as for lockstep-collector (default: full).")
     var sync = "full"
 
+    @Option(
+        help: """
+            Number of replicas that must hold each sample: majority, or a number, as for lockstep-collector (default: \
+            none, the tables are not replicated).
+            """)
+    var quorum: String?
+
     @Flag(help: "Print the report as one JSON object.")
     var json = false
 
     func validate() throws {
         guard ["normal", "full"].contains(sync) else {
             throw ValidationError("'\(sync)' is not a sync mode: use full or normal")
+        }
+        if let quorum, Quorum(quorum) == nil {
+            throw ValidationError("'\(quorum)' is not a quorum: use majority, or a number of replicas from 1 to 9")
         }
     }
 
@@ -57,11 +68,14 @@ struct CopyCommand: ParsableCommand {
             throw CommandFailure("--from is not an SQLite store: use sqlite:PATH")
         }
         guard case .clickHouse(var address) = try StoreAddress(to) else {
-            throw CommandFailure("--to is not a ClickHouse database: use clickhouse://[user@]host[:port]/database")
+            throw CommandFailure(
+                "--to is not a ClickHouse database: use clickhouse://[user@]host[:port][,host…]/database")
         }
         address.password = try StorePassword.read(storePasswordFile, settings)
         let source = try StoreReader(path: path)
-        let target = try CopyTarget(address, survivesPowerLoss: sync == "full", catalog: source.catalog())
+        let target = try CopyTarget(
+            address, survivesPowerLoss: sync == "full", quorum: quorum.flatMap { Quorum($0) }, catalog: source.catalog()
+        )
         let total = try source.devices().reduce(0) { $0 + $1.samples }
         let isShown = Terminal.error.isInteractive
         var copy = StoreCopy(source: source, target: target, check: try ClickHouseReader(address)) {

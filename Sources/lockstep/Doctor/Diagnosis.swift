@@ -16,7 +16,7 @@ struct Diagnosis {
     var findings: [Finding] {
         guard observations.version != nil else { return [unreachable] }
         return [broker] + AccessDiagnosis(observations: observations).findings + collectors + gateways + devices
-            + unreadable + (observations.server?.findings ?? []) + disk
+            + unreadable + observations.servers.flatMap(\.findings) + disk
     }
 
     private var unreachable: Finding {

@@ -25,7 +25,7 @@ struct DoctorCommand: ParsableCommand {
     @Option(
         help: """
             Store whose free disk space is checked, sqlite:PATH, or whose server is checked, \
-            clickhouse://[user@]host[:port]/database (default: LOCKSTEP_STORE, if set).
+            clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set).
             """)
     var store: String?
 
@@ -62,11 +62,14 @@ struct DoctorCommand: ParsableCommand {
             if observations.disk == nil { throw CommandFailure("there is no store at \(path)") }
         case .clickHouse(var address):
             address.password = password
-            let server = ServerDiagnosis(
-                address: address,
-                status: Result { () throws(StoreError) in try ClickHouseReader(address).status() })
-            observations.server = server
-            observations.disk = (try? server.status.get())?.disk.map { ($0.free, $0.size) }
+            let servers = address.replicas.map { server in
+                ServerDiagnosis(
+                    address: server,
+                    status: Result { () throws(StoreError) in try ClickHouseReader(server, timeout: 20_000).status() })
+            }
+            observations.servers = servers
+            observations.disk = servers.compactMap { (try? $0.status.get())?.disk }.min { $0.free < $1.free }
+                .map { ($0.free, $0.size) }
         case nil: break
         }
         let findings = Diagnosis(observations: observations, now: Moment.now().wall).findings

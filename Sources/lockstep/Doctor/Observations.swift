@@ -42,7 +42,7 @@ struct Observations {
     var disk: (free: Int64, size: Int64)?
 
     /// What the server of a ClickHouse store reports; nil without such a store.
-    var server: ServerDiagnosis?
+    var servers: [ServerDiagnosis] = []
 
     init(broker: BrokerAddress) { self.broker = broker }
 

@@ -1,0 +1,63 @@
+import LockstepStore
+
+extension ClickHouseSchema {
+    /// Creates and updates the tables and views on every replica that answers.
+    /// - Returns: how rows are to be inserted.
+    /// - Throws: ``StoreError`` if too few replicas answer, or one has no keeper or no name.
+    func updateReplicas(
+        _ address: ClickHouseAddress, _ quorum: Quorum, _ version: ServerVersion
+    ) throws(StoreError) -> QuorumInsert {
+        let database = address.database
+        let given = address.servers.count
+        guard quorum.number(of: given) <= given else {
+            throw StoreError(
+                .other,
+                "the quorum of \(quorum.number(of: given)) is more than the \(given) hosts of \(address): add hosts, or use "
+                    + "--quorum majority")
+        }
+        var replicas: [ClickHouseClient] = []
+        var failure: StoreError?
+        for server in address.servers {
+            let client = try ClickHouseClient(address.on(server), timeout: 20_000)
+            do {
+                client.settings = try ServerVersion(client).settings
+                replicas.append(client)
+            } catch {
+                guard error.code == .unreachable else { throw error }
+                failure = error
+            }
+        }
+        // The base tables come first: an insert needs them on as many replicas as the quorum has.
+        for client in replicas {
+            try client.checkReplicaName()
+            try createTables(client, database: database)
+        }
+        var count = given
+        for client in replicas {
+            let rows = try client.rows(
+                "SELECT max(total_replicas) FROM system.replicas WHERE database = '\(database)'", inDatabase: false)
+            count = max(count, rows.first?[0].flatMap { Int($0) } ?? 0)
+        }
+        let insert = QuorumInsert(replicas: quorum.number(of: count), version: version)
+        if replicas.count < min(insert.replicas, given), let failure { throw failure }
+        for client in replicas {
+            client.insertSettings = insert.settings
+            client.readsReplicas = true
+            try update(client, database: database)
+        }
+        return insert
+    }
+}
+
+extension ClickHouseClient {
+    /// Checks that the configuration of the server has the macro that names the replica.
+    fileprivate func checkReplicaName() throws(StoreError) {
+        let rows = try rows("SELECT substitution FROM system.macros WHERE macro = 'replica'", inDatabase: false)
+        guard rows.first?[0]?.isEmpty == false else {
+            throw StoreError(
+                .other,
+                "the configuration of \(address) has no macro 'replica': add <macros><replica>NAME</replica></macros> with "
+                    + "another name on each server")
+        }
+    }
+}

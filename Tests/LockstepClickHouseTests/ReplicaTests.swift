@@ -1,0 +1,283 @@
+import Glibc
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Synchronization
+import Testing
+
+@testable import LockstepClickHouse
+
+@Suite(
+    "Replicated store in ClickHouse",
+    .enabled(if: TestReplicas.areInstalled, "clickhouse-server or zookeeper is not installed"), .serialized)
+struct ReplicaTests {
+    @Test("an acknowledged sample is on both replicas, and without one of them nothing is acknowledged")
+    func twoReplicas() async throws {
+        try await withReplicas(2) { replicas in
+            try await waitForKeeper(replicas)
+            let address = try ClickHouseAddress(replicas.url())
+            let store = try open(address)
+            try store.write(batch(1))
+            for server in replicas.servers {
+                #expect(try await server.execute("SELECT t FROM accelerometer") == ["1"])
+                #expect(try await server.execute("SELECT group_name, device FROM devices") == ["lab\tone"])
+            }
+
+            // Readers and the store fail over to the replica that is left, but the quorum of two is not met.
+            await replicas.servers[0].stop(SIGKILL)
+            #expect(try samples(address) == [1])
+            let error = failure { _ = try store.write(batch(2)) }
+            #expect(error?.code == .unreachable)
+            #expect(failure { _ = try open(address) } != nil)
+
+            try await replicas.servers[0].start()
+            let again = await eventually { (try? store.write(batch(2))) != nil }
+            #expect(again)
+            #expect(try store.write(batch(3)).received[scope] == SequenceSet([1...3]))
+            for replica in address.replicas { #expect(try samples(replica) == [1, 2, 3]) }
+            let reopened = try open(address)
+            #expect(try reopened.write(batch(3)).devices[device] == IngestResult.Counts(duplicates: 1))
+        }
+    }
+
+    @Test(
+        "with three replicas, the store goes on while one is killed, and nothing acknowledged is missing or shown twice"
+    )
+    func killed() async throws {
+        try await withReplicas(3) { replicas in
+            try await waitForKeeper(replicas)
+            let address = try ClickHouseAddress(replicas.url())
+            let writer = Writer()
+            let task = Task.detached { try writer.run(address) }
+            for index in [0, 1] {
+                let isWriting = await writer.makesProgress()
+                #expect(isWriting)
+                await replicas.servers[index].stop(SIGKILL)
+                let continues = await writer.makesProgress()
+                #expect(continues)
+                // A read that starts now must see all of these, whichever replica answers.
+                let expected = Set(writer.acknowledged)
+                let found = try samples(address)
+                #expect(expected.isSubset(of: found))
+                try await replicas.servers[index].start()
+            }
+            writer.stop()
+            try await task.value
+            let expected = writer.acknowledged
+            for replica in address.replicas {
+                var found: [Int64] = []
+                // A replica that was away refuses to be read until it has everything.
+                let isRead = await eventually {
+                    found = (try? samples(replica)) ?? []
+                    return !found.isEmpty
+                }
+                #expect(isRead)
+                // The last one may be stored though its commit failed.
+                #expect(Array(found.prefix(expected.count)) == expected && found.count <= expected.count + 1)
+            }
+        }
+    }
+
+    @Test("while the keeper is away, nothing is acknowledged and no replica is read; then both go on")
+    func keeper() async throws {
+        try await withReplicas(2) { replicas in
+            try await waitForKeeper(replicas)
+            let address = try ClickHouseAddress(replicas.url())
+            let store = try open(address)
+            try store.write(batch(1))
+            await replicas.stopKeeper()
+            #expect(failure { _ = try store.write(batch(2)) } != nil)
+            #expect(failure { _ = try samples(address) } != nil)
+            try await replicas.startKeeper()
+            let again = await eventually { (try? store.write(batch(2))) != nil }
+            #expect(again)
+            #expect(try samples(address) == [1, 2])
+        }
+    }
+
+    @Test(
+        "while the disk of one of two replicas is full, nothing is acknowledged and nothing is lost; then both go on",
+        .enabled("file systems cannot be mounted") { await SmallDisk.isAvailable() })
+    func fullDisk() async throws {
+        try await withReplicas(2) { replicas in
+            try await waitForKeeper(replicas)
+            let server = replicas.servers[1]
+            await server.stop()
+            try await SmallDisk.with(at: server.dataFolder, megabytes: 32) {
+                try await server.start()
+                let address = try ClickHouseAddress(replicas.url())
+                let store = try open(address)
+                store.client.retryTime = .seconds(1)
+                try store.write(batch(1))
+                let filler = server.dataFolder + "/filler"
+                fill(filler)
+                #expect(failure { _ = try store.write(batch(2)) } != nil)
+                #expect(try samples(address.replicas[1]) == [1])
+                unlink(filler)
+                let again = await eventually { (try? store.write(batch(2))) != nil }
+                #expect(again)
+                for replica in address.replicas { #expect(try samples(replica) == [1, 2]) }
+                await server.stop(SIGKILL)
+            }
+        }
+    }
+
+    @Test(
+        "a replica without a keeper or a name, and tables that are not what was asked for, are refused with the reason")
+    func refused() async throws {
+        try await withClickHouse { server in
+            let address = try ClickHouseAddress(server.url())
+            let noName = failure { _ = try open(address) }
+            #expect(noName?.description.contains("no macro 'replica'") == true)
+            _ = try open(address, quorum: nil)
+            var two = address
+            two.servers += try ClickHouseAddress("clickhouse://127.0.0.1:1/lockstep").servers
+            let hosts = failure { _ = try open(two, quorum: nil) }
+            #expect(hosts?.description.contains("--quorum majority") == true)
+            let reader = failure { _ = try ClickHouseReader(two) }
+            #expect(reader?.description.contains("not replicated") == true)
+        }
+        try await withClickHouse(settings: "<macros><replica>a</replica></macros>") { server in
+            let address = try ClickHouseAddress(server.url())
+            let noKeeper = failure { _ = try open(address) }
+            #expect(noKeeper?.description.contains("<zookeeper>") == true)
+            let other = try ClickHouseAddress(server.url("other"))
+            _ = try open(other, quorum: nil)
+            let plain = failure { _ = try open(other) }
+            #expect(plain?.description.contains("not replicated") == true)
+        }
+        try await withReplicas(1) { replicas in
+            try await waitForKeeper(replicas)
+            let address = try ClickHouseAddress(replicas.url())
+            let number = failure { _ = try open(address, quorum: .replicas(2)) }
+            #expect(number?.description.contains("more than the 1 hosts") == true)
+            _ = try open(address)
+            let plain = failure { _ = try open(address, quorum: nil) }
+            #expect(plain?.description.contains("are replicated") == true)
+        }
+    }
+
+    @Test("old partitions are deleted on both replicas, which can be read afterwards")
+    func retention() async throws {
+        try await withReplicas(2) { replicas in
+            try await waitForKeeper(replicas)
+            let address = try ClickHouseAddress(replicas.url())
+            let now = Moment.now().wall.microseconds
+            let old = now - 3 * SamplePartition.length
+            let store = try open(address)
+            try store.write(group([old], seq: 1))
+            try store.write(group([now], seq: 2))
+            var options = options(.majority)
+            options.sampleAge = SamplePartition.length
+            _ = try ClickHouseStore(address, options: options)
+            for replica in address.replicas { #expect(try samples(replica) == [now]) }
+        }
+    }
+}
+
+@Suite("Quorums")
+struct QuorumTests {
+    @Test("a quorum is a majority, or a number from 1 to 9")
+    func parsed() {
+        #expect(Quorum("majority") == .majority && Quorum("2") == .replicas(2))
+        for text in ["", "0", "10", "all", "-1"] { #expect(Quorum(text) == nil) }
+        let counts = [1, 2, 3, 4, 5]
+        #expect(counts.map(Quorum.majority.number) == [1, 2, 2, 3, 3])
+    }
+
+    @Test(
+        "an insert waits for another one, and a request fails over when another replica may answer it",
+        arguments: [
+            (286, FailedRequest.wait), (285, .failOver), (319, .failOver), (242, .failOver), (243, .failOver),
+            (62, .fail),
+        ])
+    func failed(code: Int, action: FailedRequest) {
+        #expect(FailedRequest(ClickHouseException("Code: \(code), e.displayText() = DB::Exception: x")) == action)
+    }
+}
+
+/// Writes one sample after the other until it is stopped.
+private final class Writer: Sendable {
+    private let times = Mutex<[Int64]>([])
+    private let isStopped = Mutex(false)
+
+    /// The samples whose commit succeeded.
+    var acknowledged: [Int64] { times.withLock { $0 } }
+
+    func run(_ address: ClickHouseAddress) throws {
+        let store = try open(address)
+        var seq: Int64 = 1
+        while !isStopped.withLock({ $0 }) {
+            // A failed commit is repeated, as by an agent that got no acknowledgement.
+            guard (try? store.write(batch(seq))) != nil else { continue }
+            times.withLock { $0.append(seq) }
+            seq += 1
+        }
+    }
+
+    func stop() { isStopped.withLock { $0 = true } }
+
+    /// Returns whether some more samples are acknowledged.
+    func makesProgress() async -> Bool {
+        let before = acknowledged.count
+        return await eventually { self.acknowledged.count > before + 3 }
+    }
+}
+
+private let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "one"))
+private let scope = DeviceEpoch(device: device, epoch: Epoch(unchecked: "e"))
+
+private func options(_ quorum: Quorum?) -> ClickHouseStore.Options {
+    var options = ClickHouseStore.Options()
+    options.survivesPowerLoss = false
+    options.minInterval = .zero
+    options.quorum = quorum
+    return options
+}
+
+private func open(_ address: ClickHouseAddress, quorum: Quorum? = .majority) throws -> ClickHouseStore {
+    try ClickHouseStore(address, options: options(quorum))
+}
+
+/// Waits until each server has a session with the keeper. ZooKeeper listens before it answers.
+private func waitForKeeper(_ replicas: TestReplicas) async throws {
+    for server in replicas.servers {
+        let isReady = await eventually {
+            let rows = try? await server.execute("SELECT count() FROM system.zookeeper WHERE path = '/'", in: "default")
+            return rows != nil
+        }
+        try #require(isReady)
+    }
+}
+
+/// Writes a file until the disk is full.
+private func fill(_ path: String) {
+    let file = Glibc.open(path, O_CREAT | O_WRONLY, 0o600)
+    let zeros = [UInt8](repeating: 0, count: 1 << 16)
+    while write(file, zeros, zeros.count) > 0 {}
+    close(file)
+}
+
+/// Returns the error that `body` throws, or nil. It replaces `#expect(throws:)`, see ``TemporaryFolder``.
+private func failure(_ body: () throws -> Void) -> StoreError? {
+    do {
+        try body()
+        return nil
+    } catch { return error as? StoreError }
+}
+
+/// Returns a group with one sample, whose time in µs and batch number are `seq`.
+private func batch(_ seq: Int64) -> IngestGroup { group([seq], seq: seq) }
+
+private func group(_ times: [Int64], seq: Int64) -> IngestGroup {
+    var block = SampleBlock(stream: .accelerometer)
+    for time in times { block.append(time: Timestamp(microseconds: time), values: [0, 0, -1]) }
+    let batch = Batch(position: BatchPosition(epoch: Epoch(unchecked: "e"), seq: seq), samples: block)
+    return IngestGroup(batches: [ReceivedBatch(device: device, batch: batch, receivedAt: Timestamp(microseconds: seq))])
+}
+
+/// Returns the times of all stored samples.
+private func samples(_ address: ClickHouseAddress) throws -> [Int64] {
+    let reader = try ClickHouseReader(address)
+    return try reader.client.rows("SELECT t FROM accelerometer ORDER BY t").compactMap { $0[0].flatMap { Int64($0) } }
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+/// A file system in memory of a limited size, to test full disks. Needs the rights of root.
+public enum SmallDisk {
+    /// Whether this process may mount file systems.
+    public static func isAvailable() async -> Bool {
+        (try? await withTemporaryFolder { folder in try await with(at: folder, megabytes: 1) {} }) != nil
+    }
+
+    /// Calls `body` while the file system is mounted at `folder`, which is created if it does not exist.
+    public static func with<Result>(
+        at folder: String, megabytes: Int, _ body: () async throws -> Result
+    ) async throws -> Result {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try await run("mount", ["-t", "tmpfs", "-o", "size=\(megabytes)m", "tmpfs", folder])
+        do {
+            let result = try await body()
+            try await unmount(folder)
+            return result
+        } catch {
+            try await unmount(folder)
+            throw error
+        }
+    }
+
+    /// Unmounts the file system when the last program has closed its files.
+    private static func unmount(_ folder: String) async throws { try await run("umount", ["-l", folder]) }
+
+    private static func run(_ name: String, _ arguments: [String]) async throws {
+        guard let path = Programs.installed(name) else { throw ProgramError("\(name) is not installed") }
+        let program = try RunningProgram(path, arguments)
+        guard await program.waitForExit() == 0 else { throw ProgramError("\(name) failed: \(program.text)") }
+    }
+}
