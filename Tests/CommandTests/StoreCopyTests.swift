@@ -89,6 +89,10 @@ struct StoreCopyTests {
                             cancellation: nil
                         ).map { "\($0.rule) \($0.text) \($0.acknowledged?.microseconds ?? 0) \($0.isLate)" }
                             == ["high it's high 9 false", "full  0 true"])
+                    let ofGroup = try events.events(
+                        of: nil, group: .standard, rule: nil, from: nil, to: nil, after: 0, before: .max, limit: 9,
+                        cancellation: nil)
+                    #expect(ofGroup.map(\.rule) == ["high"] && ofGroup.first?.device == left)
                     #expect(try events.deliveries(.sent).map(\.way) == ["bus"])
                     #expect(try events.deliveries(.dead).map(\.error) == ["status 422"])
                 }
