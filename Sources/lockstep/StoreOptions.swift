@@ -11,7 +11,7 @@ struct StoreOptions: ParsableArguments {
 
     @Option(
         help: """
-            Store to read: sqlite:PATH, or clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set).
+            Store: sqlite:PATH, or clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set).
             """)
     var store: String?
 
@@ -29,38 +29,16 @@ struct StoreOptions: ParsableArguments {
     static let noEvents = "the store has no tables of events yet: start a collector of this version of Lockstep with it"
 
     /// Opens the store.
-    func reader() throws -> any StoreReading {
-        let settings = try settings()
-        return try address(settings).with(password: StorePassword.read(storePasswordFile, settings)).reader()
-    }
+    func reader() throws -> any StoreReading { try address().reader() }
 
-    /// Begins a run that writes refined data of a device to the store.
-    func refinedRun(
-        of device: DeviceAddress, kind: RefinedKind, method: String, version: Int, parameters: String, now: Timestamp
-    ) throws -> any RefinedWriting {
-        let settings = try settings()
-        switch try address(settings).with(password: StorePassword.read(storePasswordFile, settings)) {
-        case .sqlite(let path):
-            return try RefinedRun(
-                path: path, device: device, kind: kind, method: method, version: version, parameters: parameters,
-                now: now)
-        case .clickHouse(let address):
-            return try ClickHouseRefinedRun(
-                address, device: device, kind: kind, method: method, version: version, parameters: parameters,
-                now: now)
-        }
-    }
-
-    /// All programs on a machine may share one settings file, so settings of other programs are ignored.
-    private func settings() throws -> Settings {
-        try Settings(names: Self.names, file: config, ignoresUnknownKeys: true)
-    }
-
-    private func address(_ settings: Settings) throws -> StoreAddress {
+    /// Returns the address of the store with the password. A password file can be a pipe, so do not read it again.
+    func address() throws -> StoreAddress {
+        // All programs on a machine may share one settings file, so settings of other programs are ignored.
+        let settings = try Settings(names: Self.names, file: config, ignoresUnknownKeys: true)
         guard let address = try settings.value("store", store, parse: { try StoreAddress($0) }) else {
             throw CommandFailure("no store specified: use --store sqlite:PATH")
         }
-        return address
+        return address.with(password: try StorePassword.read(storePasswordFile, settings))
     }
 }
 

@@ -2,17 +2,30 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepStore
 
+/// The lengths of the first and the longest range in which the first sample is looked for, in µs: a minute and about a month.
+private let (firstSearch, longestSearch): (Int64, Int64) = (60_000_000, 31 * 86_400_000_000)
+
 extension StoreReading {
     /// Returns the time of the first sample in a time range, or nil if there is none.
+    ///
+    /// A ClickHouse server reads all rows of a range to find the first one. So a short range is tried first, and then longer
+    /// ones: otherwise, a reader that asks for what comes next would read the rest of the store each time.
     func firstTime(
         of stream: SensorStream, _ device: DeviceAddress, from: Timestamp?, to: Timestamp?
     ) throws -> Timestamp? {
-        var first: Timestamp?
-        try run(SampleQuery(device: device, stream: stream, from: from, to: to, limit: 1), cancellation: nil) {
-            time, _ in
-            first = time
+        func first(_ from: Timestamp?, _ to: Timestamp?) throws -> Timestamp? {
+            try timeRanges(of: stream, devices: [device], from: from, to: to)[device]?.lowerBound
         }
-        return first
+        guard var start = from?.microseconds else { return try first(from, to) }
+        var length = firstSearch
+        while length < longestSearch {
+            let (end, overflows) = start.addingReportingOverflow(length)
+            guard !overflows, to.map({ end < $0.microseconds }) ?? true else { break }
+            if let time = try first(Timestamp(microseconds: start), Timestamp(microseconds: end)) { return time }
+            start = end
+            length *= 16
+        }
+        return try first(Timestamp(microseconds: start), to)
     }
 
     /// Returns the time of the last sample, or nil if there is none.

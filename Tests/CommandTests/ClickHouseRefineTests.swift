@@ -17,7 +17,7 @@ struct ClickHouseRefineTests {
             try await withClickHouse { server in
                 try server.write(Self.walk())
                 let runs = [
-                    ["refine", "steps"], ["refine", "track"],
+                    ["refine", "attitude"], ["refine", "steps"], ["refine", "track"],
                     [
                         "refine", "steps", "--step-length", "0.6", "--from", "2023-11-14T22:14:00Z", "--to",
                         "2023-11-14T22:15:00Z",
@@ -25,14 +25,16 @@ struct ClickHouseRefineTests {
                     ["analyze", "walk"],
                 ]
                 for run in runs {
-                    let expected = try await Self.run(run, "sqlite:\(path)")
-                    let found = try await Self.run(run, server.url())
+                    let expected = try await Self.run(run + ["--json"], "sqlite:\(path)")
+                    let found = try await Self.run(run + ["--json"], server.url())
                     #expect(expected.status == 0 && found.status == 0, "\(run): \(expected.text) \(found.text)")
-                    func counts(_ text: String) -> String? { text.components(separatedBy: " in 0").first }
-                    #expect(
-                        counts(found.text)?.prefix(40) == counts(expected.text)?.prefix(40),
-                        "\(found.text) \(expected.text)")
+                    #expect(try Self.results(found.text) == Self.results(expected.text), "\(run)")
                 }
+                let align = ["align", "left", "right", "--stream", "gyroscope", "--json", "--store"]
+                let aligned = try await Self.lockstep(align + ["sqlite:\(path)"])
+                let found = try await Self.lockstep(align + [server.url()])
+                #expect(aligned.status == 0 && found.text == aligned.text, "\(found.text) \(aligned.text)")
+                #expect(found.text.contains("\"offset_us\":-"), "\(found.text)")
                 let steps = "SELECT t, start, walk, round(distance * 1000) FROM steps_refined ORDER BY t"
                 let expected = try Self.rows(path, steps, columns: 4)
                 #expect(expected.count > 200)
@@ -40,6 +42,14 @@ struct ClickHouseRefineTests {
                 #expect(try await server.execute(find) == expected)
                 let runs2 = try await server.execute("SELECT uniqExact(run_id), any(method) FROM steps_refined")
                 #expect(runs2.first?.hasPrefix("2\t") == true)
+                let attitude =
+                    "SELECT t, round(qw * 1000000), round(bz * 1000000), rest FROM attitude_refined ORDER BY t"
+                let attitudes = try Self.rows(path, attitude, columns: 4)
+                #expect(attitudes.count == 9000)
+                let findAttitudes = attitude.replacing(
+                    "round(qw * 1000000), round(bz * 1000000)",
+                    with: "toInt64(round(qw * 1000000)), toInt64(round(bz * 1000000))")
+                #expect(try await server.execute(findAttitudes) == attitudes)
                 let track = "SELECT t, round(lat * 1000000), fix FROM location_refined ORDER BY t"
                 let positions = track.replacing("round(lat * 1000000)", with: "toInt64(round(lat * 1000000))")
                 #expect(try await server.execute(positions) == Self.rows(path, track, columns: 3))
@@ -53,12 +63,12 @@ struct ClickHouseRefineTests {
                     try await server.execute("SELECT uniqExact(run_id) FROM steps_refined_rows") == ["1"]
                 }
                 let unknown = try await Self.run(["refine", "steps"], server.url(), device: "nobody")
-                #expect(unknown.status != 0)
+                #expect(unknown.status == 1 && unknown.text.contains("no device 'nobody'"), "\(unknown.text)")
             }
         }
     }
 
-    /// Three minutes with a walk in each, and fixes.
+    /// Three minutes with a walk in each, a turn, and fixes. The clock of a second device is 0.5 s ahead.
     private static func walk() -> IngestGroup {
         var block = SampleBlock(stream: .accelerometer)
         for index in 0..<9000 {
@@ -72,7 +82,17 @@ struct ClickHouseRefineTests {
                 time: Timestamp(microseconds: start + Int64(second) * 1_000_000),
                 values: [47 + Double(second) * 0.00001, 8, .nan, 5, .nan, .nan, .nan, 3, .nan])
         }
-        return IngestGroup(batches: [block, fixes].map { received($0, "left", nil) })
+        var turn = SampleBlock(stream: .gyroscope)
+        var right = SampleBlock(stream: .gyroscope)
+        for index in block.times.indices {
+            let time = Double(index) / 50
+            // Irregular, so that the offset is not ambiguous.
+            let rate = [1.1, 1.73, 2.39, 3.17].reduce(1) { $0 + 0.2 * sin($1 * time * (1 + 0.003 * time)) }
+            turn.append(time: Timestamp(microseconds: block.times[index]), values: [0.01, 0, rate])
+            right.append(time: Timestamp(microseconds: block.times[index] + 500_000), values: [0.01, 0, rate])
+        }
+        return IngestGroup(
+            batches: [block, fixes, turn].map { received($0, "left", nil) } + [received(right, "right", nil)])
     }
 
     private static func rows(_ path: String, _ select: String, columns: Int) throws -> [String] {
@@ -82,6 +102,16 @@ struct ClickHouseRefineTests {
             rows.append((0..<columns).map { "\(Int64(statement.double(at: $0)))" }.joined(separator: "\t"))
         }
         return rows
+    }
+
+    /// Returns the members of an object, without the speed of the run.
+    private static func results(_ json: String) throws -> [String: String] {
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
+        return object.filter { !["seconds", "speed"].contains($0.key) }.mapValues { "\($0)" }
+    }
+
+    private static func lockstep(_ arguments: [String]) async throws -> (status: Int32, text: String) {
+        try await RunningProgram.run(Programs.built("lockstep"), arguments, within: .seconds(120))
     }
 
     private static func run(

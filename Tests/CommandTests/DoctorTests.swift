@@ -2,10 +2,12 @@ import Foundation
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
+import LockstepStore
 import LockstepTestSupport
 import LockstepWire
 import Testing
 
+@testable import LockstepClickHouse
 @testable import lockstep
 
 @Suite("Diagnosis")
@@ -53,6 +55,28 @@ struct DiagnosisTests {
                     .ok, "gateway default/main",
                     "online; 2 devices, 7 messages accepted, 0 refused, 0 KB in its outbox"))
         #expect(found[4] == Finding(.ok, "device default/left", "active for 60s, latency 1000 ms"))
+    }
+
+    @Test(
+        "a replica that is away is a warning while the others are a majority, and several separate servers are refused")
+    func servers() throws {
+        let addresses = try ClickHouseAddress("clickhouse://a,b,c/lockstep").replicas
+        func levels(_ count: Int, away: Int, isReplicated: Bool = true) -> [Finding.Level] {
+            var status = ServerStatus(version: "18.16.1", devices: 1, parts: 1)
+            if isReplicated {
+                status.replica = ReplicaStatus(total: count, active: count, queue: 0, readOnlyTables: 0)
+            }
+            let hosts = addresses.prefix(count).enumerated().map { index, address in
+                (address, index < away ? .failure(StoreError(.unreachable, "away")) : Result.success(status))
+            }
+            return ServerDiagnosis.all(hosts).flatMap(\.findings).map(\.level)
+        }
+        #expect(levels(3, away: 0) == [.ok, .ok, .ok, .ok, .ok, .ok])
+        #expect(levels(3, away: 1) == [.warning, .ok, .ok, .ok, .ok])
+        #expect(levels(3, away: 2) == [.failure, .failure, .ok, .ok])
+        #expect(levels(2, away: 1) == [.failure, .ok, .ok])
+        #expect(levels(1, away: 0, isReplicated: false) == [.ok])
+        #expect(levels(2, away: 0, isReplicated: false) == [.failure, .failure])
     }
 
     @Test("each defect is reported as one failure with advice")

@@ -67,7 +67,9 @@ struct StoreCopyTests {
                 INSERT INTO rule_states VALUES ('high', 'default/left', '{"live":{"isActive":true}}');
                 """)
             try await withClickHouse { server in
-                for _ in 0..<2 {
+                for isLater in [false, true] {
+                    // Without a message, as by the time.
+                    if isLater { try database.execute("UPDATE rule_states SET state = '{\"live\":{}}'") }
                     var copy = StoreCopy(
                         source: try StoreReader(path: path), target: try open(server.url()),
                         check: try ClickHouseReader(ClickHouseAddress(server.url()))
@@ -87,11 +89,15 @@ struct StoreCopyTests {
                             cancellation: nil
                         ).map { "\($0.rule) \($0.text) \($0.acknowledged?.microseconds ?? 0) \($0.isLate)" }
                             == ["high it's high 9 false", "full  0 true"])
+                    let ofGroup = try events.events(
+                        of: nil, group: .standard, rule: nil, from: nil, to: nil, after: 0, before: .max, limit: 9,
+                        cancellation: nil)
+                    #expect(ofGroup.map(\.rule) == ["high"] && ofGroup.first?.device == left)
                     #expect(try events.deliveries(.sent).map(\.way) == ["bus"])
                     #expect(try events.deliveries(.dead).map(\.error) == ["status 422"])
                 }
                 let states = try server.store().observerStates()
-                #expect(states == [ObserverState(rule: "high", device: left, json: #"{"live":{"isActive":true}}"#)])
+                #expect(states == [ObserverState(rule: "high", device: left, json: #"{"live":{}}"#)])
             }
         }
     }

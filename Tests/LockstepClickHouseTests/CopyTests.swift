@@ -31,6 +31,15 @@ struct CopyTests {
         }
     }
 
+    @Test("a copy replaces an earlier one, also without a new message, but never what a collector has written later")
+    func versions() {
+        let versions = CopyVersions(stored: [1: 5_000_000, 2: 5_000_003, 3: 4_999_999, 4: 7_000_000, 5: 1 << 60])
+        #expect(
+            (0...5).map { versions.version(of: $0, at: 5_000_000) } == [5_000_000, 5_000_001, 5_000_004] + [
+                5_000_000, 5_000_000, 5_000_000,
+            ])
+    }
+
     private func block(_ times: [Int64], z: Double = -1) -> SampleBlock {
         var block = SampleBlock(stream: .accelerometer)
         for time in times { block.append(time: Timestamp(microseconds: time), values: [0.1, -0.0, z]) }

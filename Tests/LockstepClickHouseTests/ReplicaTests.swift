@@ -157,6 +157,31 @@ struct ReplicaTests {
         }
     }
 
+    @Test("refined data is held by a majority, and a part of it on a replica that is away does not stop readers")
+    func refined() async throws {
+        try await withReplicas(2) { replicas in
+            try await waitForKeeper(replicas)
+            let address = try ClickHouseAddress(replicas.url())
+            try open(address).write(batch(1))
+            let run = try steps(address, at: 1)
+            try run.write([step(at: 5, 1)])
+            try run.complete(first: 0, last: 9)
+            for server in replicas.servers {
+                #expect(try await server.execute("SELECT t, walk FROM steps_refined") == ["5\t1"])
+            }
+
+            await replicas.servers[1].stop(SIGKILL)
+            let alone = failure { try steps(address, at: 2).complete(first: 0, last: 9) }
+            #expect(alone?.code == .unreachable)
+            // A row that was inserted without a quorum.
+            try await replicas.servers[0].execute("INSERT INTO steps_refined_rows (device_id, t) VALUES (1, 1)")
+            await replicas.servers[0].stop(SIGKILL)
+            try await replicas.servers[1].start()
+            let isReadable = await eventually { (try? samples(address)) == [1] }
+            #expect(isReadable)
+        }
+    }
+
     @Test("old partitions are deleted on both replicas, which can be read afterwards")
     func retention() async throws {
         try await withReplicas(2) { replicas in

@@ -84,46 +84,49 @@ extension CopyTarget {
         var used = Set(
             try client.rows("SELECT event_id FROM received_events").compactMap { $0[0].flatMap { Int64($0) } })
         var ledger = RuleLedger()
-        var (eventRows, acknowledgements, deliveryRows) = (RowBinary(), RowBinary(), RowBinary())
-        var numbersOfSource: [Int64: Int64] = [:]
-        for event in events {
-            let device = event.device.map(DeviceRecord.id) ?? 0
-            if numbers[event.key] == nil {
-                var number = ledger.nextNumber(for: event.key, at: event.at)
-                while !used.insert(number).inserted { number = ledger.nextNumber(for: event.key, at: event.at) }
-                numbers[event.key] = number
-                eventRows.append(StoredEvent(id: number, event: event.event), of: device)
+        let deliveries = Dictionary(grouping: deliveries.sorted { $0.id < $1.id }) { $0.event.id }
+        var inserted = 0
+        for part in events.chunks(of: Self.maxEvents) {
+            var (eventRows, acknowledgements, deliveryRows) = (RowBinary(), RowBinary(), RowBinary())
+            for event in part {
+                let number: Int64
+                if let known = numbers[event.key] {
+                    number = known
+                } else {
+                    var next = ledger.nextNumber(for: event.key, at: event.at)
+                    while !used.insert(next).inserted { next = ledger.nextNumber(for: event.key, at: event.at) }
+                    number = next
+                    numbers[event.key] = number
+                    eventRows.append(
+                        StoredEvent(id: number, event: event.event), of: event.device.map(DeviceRecord.id) ?? 0)
+                }
+                if let time = event.acknowledged {
+                    acknowledgements.append(number)
+                    acknowledgements.append(time.microseconds)
+                    acknowledgements.endRow()
+                }
+                for (index, delivery) in (deliveries[event.id] ?? []).enumerated() {
+                    // What a collector writes to this database later has a higher version.
+                    let version = 2 * UInt64(delivery.attempts) + (delivery.state == .pending ? 1 : 2)
+                    deliveryRows.append(
+                        EventDelivery.row(
+                            RuleLedger.deliveryNumber(number, way: index), (number, delivery.way), delivery.state,
+                            attempts: delivery.attempts, due: delivery.due, error: delivery.error, version: version))
+                }
             }
-            guard let number = numbers[event.key] else { continue }
-            numbersOfSource[event.id] = number
-            if let time = event.acknowledged {
-                acknowledgements.append(number)
-                acknowledgements.append(time.microseconds)
-                acknowledgements.endRow()
-            }
+            try insert(deliveryRows, into: "received_deliveries", ClickHouseSchema.deliveryColumns)
+            try insert(acknowledgements, into: "received_acknowledgements", ["event_id", "at"])
+            try insert(eventRows, into: "received_events", ClickHouseSchema.eventColumns)
+            inserted += eventRows.count
         }
-        var ways: [Int64: Int] = [:]
-        for delivery in deliveries.sorted(by: { $0.id < $1.id }) {
-            guard let event = numbersOfSource[delivery.event.id] else { continue }
-            let index = ways[event, default: 0]
-            ways[event] = index + 1
-            // What a collector writes to this database later has a higher version.
-            let version = 2 * UInt64(delivery.attempts) + (delivery.state == .pending ? 1 : 2)
-            deliveryRows.append(
-                EventDelivery.row(
-                    RuleLedger.deliveryNumber(event, way: index), (event, delivery.way), delivery.state,
-                    attempts: delivery.attempts, due: delivery.due, error: delivery.error, version: version))
-        }
-        try insert(deliveryRows, into: "received_deliveries", ClickHouseSchema.deliveryColumns)
-        try insert(acknowledgements, into: "received_acknowledgements", ["event_id", "at"])
-        try insert(eventRows, into: "received_events", ClickHouseSchema.eventColumns)
-        return eventRows.count
+        return inserted
     }
 
-    /// Inserts the states of rules, with the time of the source as their version. Only do so when all samples are stored:
-    /// samples that arrive later are evaluated from these states.
+    /// Inserts the states of rules. Only do so when all samples are stored: samples that arrive later are evaluated from
+    /// these states.
     package func insert(_ states: [ObserverState], of devices: [StoredDevice]) throws(StoreError) {
         let states = Dictionary(grouping: states) { $0.device }
+        let versions = try CopyVersions(of: "received_rule_states", client)
         var rows = RowBinary()
         for device in devices {
             let address = device.summary.address
@@ -134,7 +137,7 @@ extension CopyTarget {
             rows.append(address.group.rawValue)
             rows.append(address.device.rawValue)
             rows.append(try progress.json)
-            rows.append(UInt64(clamping: device.summary.lastSeen?.microseconds ?? 0))
+            rows.append(versions.version(of: device))
             rows.endRow()
         }
         try insert(rows, into: "received_rule_states", ClickHouseSchema.ruleStateColumns)

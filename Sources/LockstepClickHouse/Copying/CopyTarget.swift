@@ -8,6 +8,8 @@ package import LockstepStore
 package final class CopyTarget {
     /// The number of rows of an insert.
     static let maxRows = 200_000
+    /// The number of events whose rows are inserted together.
+    static let maxEvents = 20_000
 
     /// The age in µs from which rejected messages are deleted.
     package static let rejectedAge = ClickHouseSchema.rejectedDays * Int64(ClickHouseSchema.day)
@@ -60,6 +62,7 @@ package final class CopyTarget {
     package func insert(
         _ devices: [StoredDevice], transitions: [DeviceTransition], withBatches: Bool
     ) throws(StoreError) {
+        let versions = try CopyVersions(of: "received_devices", client)
         var (received, dropped, states, records) = (RowBinary(), RowBinary(), RowBinary(), RowBinary())
         for device in devices {
             let id = DeviceRecord.id(of: device.summary.address)
@@ -76,8 +79,7 @@ package final class CopyTarget {
                 append(epoch.received, to: &received)
                 append(epoch.dropped, to: &dropped)
             }
-            DeviceRecord(device).append(
-                to: &records, version: UInt64(clamping: device.summary.lastSeen?.microseconds ?? 0))
+            DeviceRecord(device).append(to: &records, version: versions.version(of: device))
         }
         for entry in transitions {
             let version = UInt64(clamping: entry.transition.since.microseconds)

@@ -16,6 +16,8 @@ final class ClickHouseClient {
     var insertSettings = ""
     /// Whether a replica is only read after it has received everything that was acknowledged.
     var readsReplicas = false
+    /// Whether this includes the tables of refined data.
+    var readsRefinedTables = false
     /// The time after which a request is not sent again: a collector that waits longer loses its connection to the broker.
     var retryTime = Duration.seconds(15)
     /// The time after which it is checked again whether the replica has received everything that was acknowledged since;
@@ -169,7 +171,7 @@ extension ClickHouseClient {
     }
 
     private func checkProgress(since start: ContinuousClock.Instant) throws(StoreError) {
-        var progress = try ReplicaProgress(self, database: address.database)
+        var progress = try ReplicaProgress(self, database: address.database, includesRefined: readsRefinedTables)
         while try !progress.isComplete() {
             guard ContinuousClock.now - start < .milliseconds(Self.progressTimeout) else {
                 throw StoreError(

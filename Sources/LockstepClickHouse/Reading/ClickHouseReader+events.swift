@@ -2,8 +2,12 @@ public import LockstepModel
 public import LockstepStore
 
 extension ClickHouseReader: EventReading {
-    /// The events of rules, or nil if the store was created by a program that did not store them.
-    public var events: (any EventReading)? { hasEvents ? self : nil }
+    /// The events of rules, or nil if the store was created by a program that did not store them, and no collector of this
+    /// version has opened it yet.
+    public var events: (any EventReading)? {
+        if !hasEvents { hasEvents = (try? hasTable("events")) ?? false }
+        return hasEvents ? self : nil
+    }
 
     public func events(
         of device: DeviceAddress?, group: GroupID?, rule: String?, from: Timestamp?, to: Timestamp?, after: Int64,
@@ -11,7 +15,6 @@ extension ClickHouseReader: EventReading {
     ) throws(StoreError) -> [StoredEvent] {
         defer { client.cancellation = nil }
         client.cancellation = cancellation
-        let addresses = try addresses()
         var conditions = ["event_id > \(after)", "event_id < \(before)"]
         if let from { conditions.append("t >= \(from.microseconds)") }
         if let to { conditions.append("t < \(to.microseconds)") }
@@ -19,20 +22,15 @@ extension ClickHouseReader: EventReading {
         if let device {
             conditions.append("device_id = \(DeviceRecord.id(of: device))")
         } else if let group {
-            let ids = addresses.filter { $0.value.group == group }.map { "\($0.key)" }
-            guard !ids.isEmpty else { return [] }
-            conditions.append("device_id IN (\(ids.joined(separator: ", ")))")
+            // A list of ids could be longer than the server accepts.
+            conditions.append(
+                "device_id IN (SELECT device_id FROM received_devices WHERE group_name = \(literal(group.rawValue)))")
         }
-        return try EventRows(client: client) { addresses[$0] }
+        return try EventRows(client: client)
             .events(where: conditions.joined(separator: " AND "), limit: limit).reversed()
     }
 
     public func deliveries(_ state: EventDelivery.State) throws(StoreError) -> [EventDelivery] {
-        let addresses = try addresses()
-        return try EventRows(client: client) { addresses[$0] }.deliveries(state)
-    }
-
-    private func addresses() throws(StoreError) -> [Int64: DeviceAddress] {
-        Dictionary(uniqueKeysWithValues: try records().map { ($0.id, $0.address) })
+        try EventRows(client: client).deliveries(state)
     }
 }

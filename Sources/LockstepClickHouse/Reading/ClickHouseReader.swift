@@ -8,8 +8,8 @@ public final class ClickHouseReader: StoreReading {
     /// Within ``snapshot(_:)``, the lowest rank of the samples that are visible, by stream and device id.
     var visibleRanks: [SensorStream: [Int64: UInt64]]?
 
-    /// Whether the store has views of events.
-    let hasEvents: Bool
+    /// Whether the store is known to have views of events.
+    var hasEvents = false
 
     /// Opens the database at `address`.
     /// - Parameter timeout: the maximum duration of a request, in ms.
@@ -25,10 +25,6 @@ public final class ClickHouseReader: StoreReading {
         guard isReplicated || address.servers.count == 1 else {
             throw StoreError(.other, "the tables of \(address) are not replicated: give only the host of the store")
         }
-        hasEvents = try !client.rows(
-            "SELECT name FROM system.tables WHERE database = '\(address.database)' AND name = 'events'",
-            inDatabase: false
-        ).isEmpty
         client.readsReplicas = isReplicated
         client.progressAge = .seconds(1)
         let version = try client.rows("SELECT max(version) FROM lockstep_schema").first?[0].flatMap { Int($0) } ?? 0

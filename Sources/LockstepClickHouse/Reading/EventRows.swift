@@ -7,8 +7,8 @@ struct EventRows {
     private static let queryLimit = 500
 
     let client: ClickHouseClient
-    /// Returns the device with an id, or nil if it is not known.
-    let address: (Int64) -> DeviceAddress?
+    /// Returns the device with an id, or nil if it is not known. Without this, the devices are looked up in the store.
+    var address: ((Int64) -> DeviceAddress?)?
 
     /// Returns the events that meet a condition, with the highest numbers first. Events of unknown devices are skipped.
     func events(where condition: String, limit: Int = .max) throws(StoreError) -> [StoredEvent] {
@@ -18,13 +18,14 @@ struct EventRows {
             SELECT event_id, rule, device_id, t, at, value, text, late, acknowledged FROM events WHERE \(condition)
             ORDER BY event_id DESC \(limit)
             """)
+        let found = address == nil ? try lookUp(Set(rows.compactMap { $0[2].flatMap { Int64($0) } })) : [:]
         var events: [StoredEvent] = []
         for row in rows {
             guard row.count == 9, let id = row[0].flatMap({ Int64($0) }), let rule = row[1],
                 let device = row[2].flatMap({ Int64($0) }), let time = row[3].flatMap({ Int64($0) }),
                 let at = row[4].flatMap({ Int64($0) }), let text = row[6]
             else { throw StoreError(.corrupt, "a row of the view events is damaged: \(row.compactMap(\.self))") }
-            let address = address(device)
+            let address = address?(device) ?? found[device]
             guard device == 0 || address != nil else { continue }
             events.append(
                 StoredEvent(
@@ -36,6 +37,23 @@ struct EventRows {
                     acknowledged: row[8].flatMap { Int64($0) }.map(Timestamp.init(microseconds:))))
         }
         return events
+    }
+
+    /// Looks up the devices with these ids.
+    private func lookUp(_ ids: Set<Int64>) throws(StoreError) -> [Int64: DeviceAddress] {
+        var addresses: [Int64: DeviceAddress] = [:]
+        for part in ids.sorted().chunks(of: Self.queryLimit) {
+            let list = part.map { "\($0)" }.joined(separator: ", ")
+            for row in try client.rows(
+                "SELECT DISTINCT device_id, group_name, device FROM received_devices WHERE device_id IN (\(list))")
+            {
+                guard let id = row[0].flatMap({ Int64($0) }), let group = row[1].flatMap({ GroupID(rawValue: $0) }),
+                    let device = row[2].flatMap({ DeviceID(rawValue: $0) })
+                else { throw StoreError(.corrupt, "a row of received_devices is damaged: \(row.compactMap(\.self))") }
+                addresses[id] = DeviceAddress(group: group, device: device)
+            }
+        }
+        return addresses
     }
 
     /// Returns the event with a key, or nil if it is not stored.
@@ -53,7 +71,7 @@ struct EventRows {
                     let time = row[2].flatMap({ Int64($0) })
                 else { continue }
                 known.insert(
-                    RuleEvent.Key(rule: rule, device: address(device), time: Timestamp(microseconds: time)))
+                    RuleEvent.Key(rule: rule, device: address?(device), time: Timestamp(microseconds: time)))
             }
         }
         return known

@@ -18,14 +18,18 @@ struct ReplicaProgress {
 
     private let client: ClickHouseClient
     private let database: String
+    private let includesRefined: Bool
     private var tables: [Table] = []
     /// The names of the parts that are still to be fetched, or nil before the log has been read.
     private var parts: Set<String>?
 
+    /// - Parameter includesRefined: whether tables of refined data count. They are left out for other readers, because
+    ///   `lockstep refine` must not stop them.
     /// - Throws: ``StoreError`` if the server has lost its connection to the keeper.
-    init(_ client: ClickHouseClient, database: String) throws(StoreError) {
+    init(_ client: ClickHouseClient, database: String, includesRefined: Bool) throws(StoreError) {
         self.client = client
         self.database = database
+        self.includesRefined = includesRefined
         tables = try read(goals: [:])
         try skipEmptyLogs()
     }
@@ -66,7 +70,8 @@ struct ReplicaProgress {
             """, inDatabase: false)
         var tables: [Table] = []
         for row in rows {
-            guard let name = row[0], let path = row[1], let replicaPath = row[2],
+            guard let name = row[0], includesRefined || !RefinedTables.names.contains(name), let path = row[1],
+                let replicaPath = row[2],
                 let pointer = row[3].flatMap({ Int64($0) }),
                 let newest = row[4].flatMap({ Int64($0) })
             else { continue }

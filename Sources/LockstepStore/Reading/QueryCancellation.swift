@@ -25,7 +25,7 @@ extension StoreReader {
         do {
             try check(cancellation)
             return try database.interruptible(by: cancellation?.interruption) {
-                try database.transaction(.deferred, body)
+                try reading(body)
             }
         } catch {
             throw StoreError(error, path: path)

@@ -75,7 +75,10 @@ public final class StoreReader {
 
     /// Runs several reads on one consistent snapshot of the store.
     func reading<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
-        do { return try database.transaction(.deferred, body) } catch { throw StoreError(error, path: path) }
+        do {
+            // Transactions cannot be nested.
+            return try database.isInTransaction ? body() : database.transaction(.deferred, body)
+        } catch { throw StoreError(error, path: path) }
     }
 
     /// Returns devices with their ids, ordered by group and device.

@@ -51,8 +51,8 @@ struct StoreCopy {
     /// Copies everything.
     mutating func run() throws -> Report {
         // Batch numbers are read before the samples: a collector may still write to the source.
-        let ruleStates = try source.ruleStates()
-        let devices = try source.storedDevices()
+        // The states of rules are those of the devices at the same time.
+        let (ruleStates, devices) = try source.snapshot { (try source.ruleStates(), try source.storedDevices()) }
         report.devices = devices.count
         for stream in try source.catalog().streams {
             for device in devices.map(\.summary.address) { try copy(stream, of: device) }
@@ -83,8 +83,13 @@ struct StoreCopy {
         let rejected = try source.rejectedMessages(since: Timestamp(microseconds: oldest))
         try target.insert(rejected)
         report.rejected = rejected.count
-        let events = try source.events(limit: .max)
-        let deliveries = try [.pending, .sent, .dead].flatMap { try source.deliveries($0) }
+        // Otherwise, a notification that is sent meanwhile would be found in two states.
+        let (events, deliveries) = try source.snapshot {
+            (
+                try source.events(limit: .max),
+                try [.pending, .sent, .dead].flatMap { try source.deliveries($0) }
+            )
+        }
         try target.insert(events, deliveries)
         report.events = events.count
     }

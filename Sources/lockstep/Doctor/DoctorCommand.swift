@@ -62,11 +62,13 @@ struct DoctorCommand: ParsableCommand {
             if observations.disk == nil { throw CommandFailure("there is no store at \(path)") }
         case .clickHouse(var address):
             address.password = password
-            let servers = address.replicas.map { server in
-                ServerDiagnosis(
-                    address: server,
-                    status: Result { () throws(StoreError) in try ClickHouseReader(server, timeout: 20_000).status() })
-            }
+            let servers = ServerDiagnosis.all(
+                address.replicas.map { server in
+                    (
+                        server,
+                        Result { () throws(StoreError) in try ClickHouseReader(server, timeout: 20_000).status() }
+                    )
+                })
             observations.servers = servers
             observations.disk = servers.compactMap { (try? $0.status.get())?.disk }.min { $0.free < $1.free }
                 .map { ($0.free, $0.size) }

@@ -15,14 +15,42 @@ struct ServerDiagnosis {
     /// The address of the store on this server.
     let address: ClickHouseAddress
     let status: Result<ServerStatus, StoreError>
+    /// Whether the address of the store has several hosts.
+    let isOneOfSeveral: Bool
+    /// Whether the hosts that can be read are a majority of the replicas.
+    let isMajorityLeft: Bool
+
+    /// Creates the diagnosis of each host of a store.
+    static func all(_ hosts: [(address: ClickHouseAddress, status: Result<ServerStatus, StoreError>)]) -> [Self] {
+        let replicas = hosts.compactMap { (try? $0.status.get())?.replica }
+        let total = max(hosts.count, replicas.map(\.total).max() ?? 0)
+        return hosts.map {
+            ServerDiagnosis(
+                address: $0.address, status: $0.status, isOneOfSeveral: hosts.count > 1,
+                isMajorityLeft: replicas.count > total / 2)
+        }
+    }
 
     var findings: [Finding] {
         switch status {
+        case .failure(let error) where isMajorityLeft:
+            return [
+                Finding(
+                    .warning, "store", "\(error)",
+                    "start it again: the other replicas are a majority, so collectors with --quorum majority go on, but "
+                        + "not if another one fails")
+            ]
         case .failure(let error):
             return [
                 Finding(
                     .failure, "store", "\(error)",
                     "collectors store nothing until the server, or enough of its replicas, can be read again")
+            ]
+        case .success(let status) where status.replica == nil && isOneOfSeveral:
+            return [
+                Finding(
+                    .failure, "store", "the tables of \(address) are not replicated",
+                    "give only the host of the store: all other programs refuse several")
             ]
         case .success(let status):
             let text =

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
 import LockstepMotion
@@ -44,14 +45,15 @@ struct RefineAttitudeCommand: ParsableCommand {
         guard (0...1).contains(gyroscopeDelay) else {
             throw CommandFailure("--gyroscope-delay must be from 0 to 1, not \(gyroscopeDelay)")
         }
-        let reader = try options.reader()
+        let store = try options.address()
+        let reader = try store.reader()
         let address = try device.onlyAddress(among: reader.devices().map(\.address))
         let motion = StoredMotion(reader: reader, device: address, from: from, to: to)
         try motion.check()
         var parameters = AttitudeSmootherParameters()
         parameters.gyroscopeDelay = gyroscopeDelay
         let clock = ContinuousClock.now
-        let output = try options.refinedRun(
+        let output = try store.refinedRun(
             of: address, kind: .attitude, method: AttitudeSmoother.method,
             version: AttitudeSmoother.version, parameters: parameters.json, now: now)
         let report: RefineReport

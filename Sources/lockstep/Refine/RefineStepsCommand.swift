@@ -1,4 +1,5 @@
 import ArgumentParser
+import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
 import LockstepMotion
@@ -35,7 +36,8 @@ struct RefineStepsCommand: ParsableCommand {
     func run() throws {
         let now = Moment.now().wall
         let (from, to) = try times.range(now: now)
-        let reader = try options.reader()
+        let store = try options.address()
+        let reader = try store.reader()
         let address = try device.onlyAddress(among: reader.devices().map(\.address))
         try reader.checkSamples(
             of: .accelerometer, address, from: from, to: to, need: "steps are counted from the acceleration")
@@ -45,7 +47,7 @@ struct RefineStepsCommand: ParsableCommand {
         var refiner = StepRefiner(options: length.pedometer)
         var walks: Set<Int64> = []
         let output = try RefinedOutput.write(times: range) {
-            try options.refinedRun(
+            try store.refinedRun(
                 of: address, kind: .steps, method: StepRefiner.method,
                 version: StepRefiner.version, parameters: length.pedometer.json, now: now)
         } _: { output in

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
 import LockstepMotion
@@ -43,7 +44,8 @@ struct RefineTrackCommand: ParsableCommand {
         guard (0.01...100).contains(acceleration) else {
             throw CommandFailure("--acceleration must be from 0.01 to 100, not \(acceleration)")
         }
-        let reader = try options.reader()
+        let store = try options.address()
+        let reader = try store.reader()
         let address = try device.onlyAddress(among: reader.devices().map(\.address))
         try reader.checkSamples(of: .location, address, from: from, to: to, need: "a track requires positions")
         let input = RefinedInput(reader: reader, device: address, from: from, to: to)
@@ -54,7 +56,7 @@ struct RefineTrackCommand: ParsableCommand {
         var smoother = TrackSmoother(parameters: parameters)
         var rejected = 0
         let output = try RefinedOutput.write(times: range) {
-            try options.refinedRun(
+            try store.refinedRun(
                 of: address, kind: .location,
                 method: TrackSmoother.method, version: TrackSmoother.version, parameters: parameters.json, now: now)
         } _: { output in

@@ -1,0 +1,43 @@
+import LockstepModel
+import LockstepStore
+
+/// The versions of copied rows that hold everything about a device, such as those of `received_devices`.
+///
+/// A version is the time of the source in µs. What a collector has written to the target later has a higher one. The source
+/// may change without a message, so that two copies would have the same version: the second one then gets the next number.
+struct CopyVersions {
+    /// The time in µs within which a version of the target is that of an earlier copy, and not that of a collector: nobody
+    /// stops a collector, copies its store and starts another one in less.
+    private static let copies: UInt64 = 1_000_000
+
+    /// The highest version of each device in the target, by id.
+    private let stored: [Int64: UInt64]
+
+    init(stored: [Int64: UInt64]) { self.stored = stored }
+
+    /// Reads the versions of a table.
+    init(of table: String, _ client: ClickHouseClient) throws(StoreError) {
+        // An earlier copy must not be missed.
+        client.requireEverything()
+        var stored: [Int64: UInt64] = [:]
+        for row in try client.rows("SELECT device_id, max(version) FROM \(table) GROUP BY device_id") {
+            guard let id = row[0].flatMap({ Int64($0) }), let version = row[1].flatMap({ UInt64($0) }) else { continue }
+            stored[id] = version
+        }
+        self.init(stored: stored)
+    }
+
+    /// Returns the version of a device's row.
+    func version(of device: StoredDevice) -> UInt64 {
+        let times = [device.summary.lastSeen, device.lifecycle.last?.since].compactMap(\.self)
+        return version(
+            of: DeviceRecord.id(of: device.summary.address),
+            at: UInt64(clamping: times.map(\.microseconds).max() ?? 0))
+    }
+
+    /// Returns the version of the row of the device with an id, of which the source knows the state at `time`, in µs.
+    func version(of id: Int64, at time: UInt64) -> UInt64 {
+        guard let stored = stored[id], stored >= time, stored - time < Self.copies else { return time }
+        return stored + 1
+    }
+}
