@@ -70,27 +70,32 @@ apt_get() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet -o DPkg::Lock::Timeout=300 "$@"
 }
 
-# unpack_package NAME: sets $unpacked to a folder with the files of a Debian package that is not installed, because its
-# installation would change this machine. Downloads it on first use into the cache folder.
+# unpack_package NAME [FORMER]: sets $unpacked to a folder with the files of a Debian package that is not installed, because
+# its installation would change this machine. Downloads it on first use into the cache folder, and removes other versions
+# of it and the packages whose names match the pattern FORMER. Call begin_run first.
 unpack_package() {
-    local version new log
+    local version cache log
     version=$(apt-cache policy "$1" | sed -n 's/^ *Candidate: //p')
     [[ -n $version ]] || fail "apt knows no package $1: run apt-get update"
-    unpacked=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/$1-${version//:/_}
+    cache=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep
+    unpacked=$cache/$1-${version//:/_}
     [[ ! -d $unpacked ]] || return 0
     printf 'Downloading %s %s\n' "$1" "$version" >&2
-    mkdir -p -- "${unpacked%/*}"
-    new=$(mktemp -d "$unpacked.XXXXXX")
-    log=$(mktemp)
-    if ! (cd -- "$new" && apt-get download "$1" && dpkg-deb --extract ./*.deb . && rm -- ./*.deb) >"$log" 2>&1; then
+    mkdir -p -- "$cache"
+    # Not in $run_folder, which may be on another file system: the folder is moved at once. The exit trap removes it.
+    unpacking=$(mktemp -d "$unpacked.XXXXXX")
+    log=$run_folder/unpack.log
+    if ! (cd -- "$unpacking" && apt-get download "$1" && dpkg-deb --extract ./*.deb . && rm -- ./*.deb) >"$log" 2>&1; then
         cat "$log" >&2
-        rm -rf "$log" "$new"
         fail "cannot download $1: run apt-get update"
     fi
-    rm -f "$log"
-    chmod 755 "$new"
+    chmod 755 "$unpacking"
     # Another run may have been faster.
-    mv --no-target-directory -- "$new" "$unpacked" 2>/dev/null || rm -rf -- "$new"
+    mv --no-target-directory -- "$unpacking" "$unpacked" 2>/dev/null || rm -rf -- "$unpacking"
+    unpacking=
+    # Folders of a download that was killed are removed a day later: another run may be using a newer one.
+    find "$cache" -maxdepth 1 -type d \( -name "$1-[0-9]*" -o -name "${2-$1}-[0-9]*" \) ! -path "$unpacked" \
+        \( ! -name '*.??????' -o -mmin +1440 \) -exec rm -rf -- {} +
 }
 
 # require_swift: fails with advice unless a Swift toolchain that can build the package is installed.

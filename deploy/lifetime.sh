@@ -95,6 +95,8 @@ end_run() {
     set +e
     if declare -F before_end >/dev/null; then before_end; fi
     discard_run "$run_folder" 8
+    # See unpack_package.
+    [[ -z ${unpacking-} ]] || rm -rf -- "$unpacking"
     kill -KILL "$run_watcher" 2>/dev/null
     exit "$code"
 }

@@ -158,8 +158,11 @@ struct SparkplugNodes {
         guard let number = payload.deathNumber else {
             throw Refusal(.malformed, "the death message has no metric 'bdSeq'")
         }
-        // The broker may publish the will of an earlier connection after the birth of a new one.
-        guard let node = nodes[topic.node], node.deathNumber == number else { return Outcome() }
+        // The broker may publish the will of an earlier connection after the birth of a new one. The number of a node that
+        // was present before a restart is unknown until its next birth.
+        guard let node = nodes[topic.node], node.deathNumber == nil || node.deathNumber == number else {
+            return Outcome()
+        }
         forget(topic.node)
         return Outcome(translation: Translation(lost(node, topic.node, reason: "ndeath")))
     }

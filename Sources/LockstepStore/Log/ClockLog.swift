@@ -59,13 +59,14 @@ enum ClockLog {
         "SELECT 1 FROM \(log.clocksTable) WHERE id BETWEEN ? AND ? AND epoch_id = ? AND collector = ? AND t = ?"
     }
 
-    /// The statement that merges the estimates of a device in one turn, from their keys.
+    /// The statement that merges the estimates of a device in one turn, from their keys. Those of a device whose row a
+    /// user has deleted have no epoch any more and are left out.
     static func mergeSQL(_ log: LogNumber) -> String {
         let columns = values.joined(separator: ", ")
         return """
             INSERT INTO merged_clocks (device_id, collector, epoch, \(columns))
-            SELECT clock.device_id, collector, \(EpochTable.epochSQL(of: "clock")), \(columns)
-            FROM \(log.clocksTable) AS clock WHERE id BETWEEN ? AND ?
+            SELECT clock.device_id, collector, \(EpochTable.epochSQL(of: "clock")) AS epoch, \(columns)
+            FROM \(log.clocksTable) AS clock WHERE id BETWEEN ? AND ? AND epoch IS NOT NULL
             ON CONFLICT DO NOTHING
             """
     }

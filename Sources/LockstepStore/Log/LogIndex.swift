@@ -14,7 +14,8 @@ struct LogIndex {
 
         init(first: Int64, last: Int64, turn: Int64) {
             self.first = first
-            // Two thirds of a century and more are unlimited: the log is then searched in vain.
+            // Lengths of 71 years and more are stored as unlimited; such a segment may be searched although it has no
+            // matching row.
             let length = min(UInt64(bitPattern: last &- first), Self.maxLength)
             turnAndLength = UInt64(turn) << Self.lengthBits | length
         }
@@ -123,15 +124,15 @@ struct LogIndex {
 
     /// Adds a segment with `count` rows.
     /// - Parameters:
-    ///   - newest: the time of its last row, or nil for ``Segment/last``.
+    ///   - newest: the time of its last row.
     ///   - body: changes the figures and scopes of the device.
     mutating func add(
-        _ segment: Segment, newest: Int64? = nil, count: Int, of table: Int, device: Int64,
+        _ segment: Segment, newest: Int64, count: Int, of table: Int, device: Int64,
         _ body: (inout Device) -> Void = { _ in }
     ) {
         rows += count
         update(device) { content in
-            content.add(segment, newest: newest ?? segment.last, count: count, of: table)
+            content.add(segment, newest: newest, count: count, of: table)
             body(&content)
         }
     }

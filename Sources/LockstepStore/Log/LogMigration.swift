@@ -44,6 +44,7 @@ enum LogMigration {
             for shape in LogShape.allCases {
                 let table = shape.table(of: log)
                 let columns = (["epoch_id", "seq", "delay"] + shape.columns).joined(separator: ", ")
+                let objects = try UserObject.all(of: table, in: database)
                 try database.execute(
                     """
                     ALTER TABLE \(table) RENAME TO old_\(table);
@@ -52,6 +53,7 @@ enum LogMigration {
                         SELECT id, t - \(DeviceSchema.reference), \(columns) FROM old_\(table) ORDER BY id;
                     DROP TABLE old_\(table);
                     """)
+                for object in objects { try database.execute(object.sql) }
             }
         }
     }

@@ -64,7 +64,7 @@ extension StoreReader {
             let ends = try database.prepare("SELECT (SELECT t \(source) LIMIT 1), (SELECT t \(source) DESC LIMIT 1)")
             let log = try LogReader(stream, in: database)
             var result: [DeviceAddress: ClosedRange<Timestamp>] = [:]
-            let ids = Dictionary(uniqueKeysWithValues: try numberedDevices().map { ($0.address, $0.id) })
+            let ids = try idsByAddress()
             for device in devices {
                 guard let id = ids[device] else { continue }
                 try ends.bind(id, at: 1)
@@ -99,9 +99,12 @@ extension StoreReader {
     }
 
     private func deviceIDs() throws(StoreError) -> [DeviceAddress: Int64] {
-        try converting {
-            Dictionary(uniqueKeysWithValues: try numberedDevices().map { ($0.address, $0.id) })
-        }
+        try converting { try idsByAddress() }
+    }
+
+    /// Returns the ids of all devices. If a user has added a second row of a device, it is ignored.
+    private func idsByAddress() throws(SQLiteError) -> [DeviceAddress: Int64] {
+        Dictionary(try numberedDevices().map { ($0.address, $0.id) }) { first, _ in first }
     }
 
     private func converting<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {

@@ -81,7 +81,7 @@ public final class StoreReader {
         } catch { throw StoreError(error, path: path) }
     }
 
-    /// Returns devices with their ids, ordered by group and device.
+    /// Returns devices with their ids, ordered by group, device and id.
     /// - Parameters:
     ///   - group: the group of the devices, or nil for all groups.
     ///   - names: the names of the devices, or an empty list for all devices.
@@ -96,7 +96,7 @@ public final class StoreReader {
             """
             SELECT group_name, device, device_id FROM merged_devices
             WHERE (?1 IS NULL OR group_name = ?1) \(isFiltered ? "AND device IN (\(isNamed))" : "")
-            ORDER BY group_name, device
+            ORDER BY group_name, device, device_id
             """)
         try select.bind(group?.rawValue, at: 1)
         if isFiltered { for (index, name) in names.enumerated() { try select.bind(name.rawValue, at: index + 2) } }

@@ -61,64 +61,6 @@ enum DeviceSchema {
         """
     }
 
-    /// The migration from a table that stores the values themselves.
-    static func shorten(in database: SQLiteDatabase) throws {
-        // Without this, renaming a table would also rename it in views and references.
-        try database.execute("PRAGMA legacy_alter_table = ON")
-        defer { try? database.execute("PRAGMA legacy_alter_table = OFF") }
-        // Indexes and triggers of users.
-        var own: [String] = []
-        let select = try database.prepare(
-            """
-            SELECT sql FROM sqlite_schema
-            WHERE tbl_name = 'merged_devices' AND type IN ('index', 'trigger') AND sql IS NOT NULL
-            """)
-        while try select.step() { if let sql = select.text(at: 0) { own.append(sql) } }
-        func after(_ column: String) -> String { "old.\(column) - \(reference) - old.start" }
-        try database.execute(
-            """
-            ALTER TABLE merged_devices RENAME TO old_merged_devices;
-            \(create);
-            INSERT INTO merged_devices (
-                device_id, group_name, device, origin, first_seen_after, last_seen_after, since_after, state_code,
-                previous_code, reason_code, state_seq, session_after, phase_code, rests_on_after, session_epoch_code,
-                last_t_after, samples, duplicates, conflicts)
-            SELECT device_id, group_name, device, start, \(after("first_seen")),
-                old.last_seen - ifnull(old.first_seen, \(reference) + old.start), \(after("since")),
-                \(code("old.state")), \(code("old.previous")), \(code("old.reason")), old.state_seq, \(after("session")),
-                \(code("old.phase")), \(after("rests_on")), old.session_epoch, \(after("last_t")),
-                old.samples, old.duplicates, old.conflicts
-            FROM (
-                SELECT *, ifnull(ifnull(since, first_seen), \(reference)) - \(reference) AS start
-                FROM old_merged_devices
-            ) AS old ORDER BY device_id;
-            """)
-        try copyOwnColumns(in: database)
-        try database.execute("DROP TABLE old_merged_devices")
-        for sql in own { try database.execute(sql) }
-    }
-
-    /// Adds the columns that users have added to the old table.
-    private static func copyOwnColumns(in database: SQLiteDatabase) throws(SQLiteError) {
-        let select = try database.prepare(
-            """
-            SELECT '"' || replace(name, '"', '""') || '"', type FROM pragma_table_info('old_merged_devices')
-            WHERE name NOT IN (SELECT name FROM pragma_table_xinfo('merged_devices'))
-            """)
-        var columns: [(name: String, type: String)] = []
-        while try select.step() {
-            if let name = select.text(at: 0), let type = select.text(at: 1) { columns.append((name, type)) }
-        }
-        for (name, type) in columns {
-            try database.execute(
-                """
-                ALTER TABLE merged_devices ADD COLUMN \(name) \(type);
-                UPDATE merged_devices SET \(name) = (
-                    SELECT \(name) FROM old_merged_devices AS old WHERE old.device_id = merged_devices.device_id)
-                """)
-        }
-    }
-
     /// Returns the SQL expression of the time in a column that is stored as a difference.
     private static func time(_ column: String) -> String { "\(reference) + origin + \(column)" }
 
@@ -131,12 +73,6 @@ enum DeviceSchema {
     private static func word(_ column: String) -> String {
         let cases = words.enumerated().map { "WHEN \($0) THEN '\($1)'" }.joined(separator: " ")
         return "CASE \(column) \(cases) ELSE \(column) END"
-    }
-
-    /// Returns the SQL expression of the code of a word.
-    private static func code(_ word: String) -> String {
-        let cases = words.enumerated().map { "WHEN '\($1)' THEN \($0)" }.joined(separator: " ")
-        return "CASE \(word) \(cases) ELSE \(word) END"
     }
 }
 

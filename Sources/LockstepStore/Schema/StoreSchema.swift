@@ -23,7 +23,7 @@ enum StoreSchema {
         { database in try LogMigration.addKeys(to: database) },
         { database in try LogMigration.renameLedgers(in: database) },
         { database in
-            try DeviceSchema.shorten(in: database)
+            try DeviceMigration.shorten(in: database)
             try LogMigration.shortenTimes(in: database)
         },
     ])

@@ -5,6 +5,9 @@ import LockstepSQLite
 ///
 /// The ids of all devices are in memory. A new device gets its row at the end of the transaction, when all of it is known.
 struct DeviceTable {
+    /// The greatest id. Rows with other ids, which a user has added, are ignored, so that the next ids do not overflow.
+    static let maxID: Int64 = 1 << 53
+
     /// The ids of stored devices.
     private var committed: [DeviceAddress: Int64] = [:]
     /// The ids of devices that the current transaction adds.
@@ -26,6 +29,8 @@ struct DeviceTable {
 
     private let insert: SQLiteStatement
     private let updateState: SQLiteStatement
+    /// Selects the devices whose ids are greater than ``lastCommitted``.
+    private let select: SQLiteStatement
 
     /// Reads the ids of all devices.
     init(in database: SQLiteDatabase) throws(SQLiteError) {
@@ -48,16 +53,28 @@ struct DeviceTable {
                     - ifnull(first_seen, ifnull(?11, \(origin)))
             WHERE device_id = ?1
             """, persistent: true)
-        let select = try database.prepare("SELECT group_name, device, device_id, first_epoch FROM merged_devices")
+        select = try database.prepare(
+            """
+            SELECT group_name, device, device_id, first_epoch FROM merged_devices
+            WHERE device_id > ? AND device_id <= \(Self.maxID) ORDER BY device_id
+            """, persistent: true)
         last = 0
         lastCommitted = 0
+        try readNew()
+    }
+
+    /// Reads the devices whose ids are greater than ``lastCommitted``. If a user has added a second row of a device, it is
+    /// ignored.
+    private mutating func readNew() throws(SQLiteError) {
+        defer { select.reset() }
+        try select.bind(lastCommitted, at: 1)
         while try select.step() {
             let id = select.int64(at: 2)
-            last = max(last, id)
-            if let address = deviceAddress(select, at: 0) { committed[address] = id }
+            lastCommitted = id
+            if let address = deviceAddress(select, at: 0), committed[address] == nil { committed[address] = id }
             if let epoch = select.text(at: 3) { firstEpochs[Int(id)] = Epoch(unchecked: epoch) }
         }
-        lastCommitted = last
+        last = lastCommitted
     }
 
     /// Returns the id of a device. A new device gets one, and its row when ``write(_:of:firstSeen:lastSeen:)`` or
@@ -171,6 +188,9 @@ struct DeviceTable {
     mutating func rollBack() {
         for device in added { firstEpochs[Int(device)] = nil }
         last = lastCommitted
+        // The cause may be a row with the id of a new device that a user has added. If it cannot be read now, the next
+        // rollback tries again.
+        try? readNew()
         endTransaction()
     }
 

@@ -27,7 +27,7 @@ struct LifecycleTable {
             """
             SELECT group_name, device, state, since, previous, reason, state_seq, session, phase, rests_on,
                 session_epoch
-            FROM merged_devices
+            FROM merged_devices WHERE device_id BETWEEN 1 AND \(DeviceTable.maxID) ORDER BY device_id
             """, persistent: true)
     }
 
@@ -53,7 +53,8 @@ struct LifecycleTable {
     func read() throws(SQLiteError) -> [DeviceAddress: LifecycleSnapshot] {
         var snapshots: [DeviceAddress: LifecycleSnapshot] = [:]
         while try select.step() {
-            guard let device = deviceAddress(select, at: 0) else { continue }
+            // A second row of a device, which a user has added, is ignored.
+            guard let device = deviceAddress(select, at: 0), snapshots[device] == nil else { continue }
             snapshots[device] = LifecycleSnapshot(
                 last: lastTransition, epoch: select.text(at: 10).map(Epoch.init(unchecked:)),
                 session: select.optionalInt64(at: 7),

@@ -318,6 +318,12 @@ struct SparkplugNodesTests {
         #expect(silent.lost == ["sparkplug/plant/line1/oven no-answer", "sparkplug/plant/line1 no-answer"])
         let born = try after(["oven", "fan"]) { try $0.bear() }
         #expect(born.lost == ["sparkplug/plant/line1/fan nbirth"])
+        var dead: SparkplugNodes.Outcome?
+        let died = try after(["", "oven"]) { dead = try $0.send(.nodeDeath, nil, [.deathNumber(77)], time: nil) }
+        #expect(died.lost.isEmpty)
+        #expect(
+            dead?.translation.reports.map { "\($0.sender) \($0.presence?.reason ?? "")" }
+                == ["sparkplug/plant/line1/oven ndeath", "sparkplug/plant/line1 ndeath"])
         let none = try after([])
         #expect(none.asked.isEmpty && none.lost.isEmpty)
 

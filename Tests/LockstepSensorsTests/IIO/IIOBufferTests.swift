@@ -155,7 +155,8 @@ struct IIOBufferTests {
                 #expect(
                     await sink.wait {
                         $0.statuses.contains(
-                            .degraded("iio:device0 (bmi160): 1 sample dropped because of timestamps that went backward")
+                            .degraded(
+                                "iio:device0 (bmi160): 1 sample dropped because of timestamps that did not advance")
                         )
                     })
             }

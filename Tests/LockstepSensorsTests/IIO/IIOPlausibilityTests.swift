@@ -80,7 +80,7 @@ struct ReadingMonitorTests {
         #expect(
             monitor.status
                 == .degraded(
-                    "iio:device0 (bmi160): polled: no buffer; 2 samples dropped because of timestamps that went backward"
+                    "iio:device0 (bmi160): polled: no buffer; 2 samples dropped because of timestamps that did not advance"
                 ))
     }
 }

@@ -20,7 +20,8 @@ struct LogIndexTests {
     private var index: LogIndex {
         var index = LogIndex()
         for (turn, times) in [10...19, 20...29, 0...4, 5...24 as ClosedRange<Int64>].enumerated() {
-            index.add(segment(times, turn: Int64(turn) + 1), count: 2, of: 0, device: 1)
+            index.add(
+                segment(times, turn: Int64(turn) + 1), newest: times.upperBound, count: 2, of: 0, device: 1)
             index.commit()
         }
         return index
@@ -51,8 +52,8 @@ struct LogIndexTests {
     @Test("the turns of a stream are listed once, and rows are counted by device and in all")
     func turnsAndRows() throws {
         var index = index
-        index.add(segment(40...41, turn: 2), count: 2, of: 0, device: 1)
-        index.add(segment(40...41, turn: 2), count: 5, of: 1, device: 2)
+        index.add(segment(40...41, turn: 2), newest: 41, count: 2, of: 0, device: 1)
+        index.add(segment(40...41, turn: 2), newest: 41, count: 5, of: 1, device: 2)
         let stream = try #require(index.devices[1]?.streams.first)
         #expect(stream.turns.sorted() == [1, 2, 3, 4] && stream.newest == 41)
         #expect(index.rows == 15 && index.devices[1]?.rows == 10 && index.devices[2]?.rows == 5)
@@ -71,9 +72,9 @@ struct LogIndexTests {
         index.commit()
         let before = index.devices[1]?.figures
         for _ in 0..<2 {
-            index.add(segment(12...13, turn: 5), count: 2, of: 0, device: 1)
-            index.add(segment(12...13, turn: 5), count: 2, of: 3, device: 1)
-            index.add(segment(12...13, turn: 5), count: 2, of: 0, device: 2)
+            index.add(segment(12...13, turn: 5), newest: 13, count: 2, of: 0, device: 1)
+            index.add(segment(12...13, turn: 5), newest: 13, count: 2, of: 3, device: 1)
+            index.add(segment(12...13, turn: 5), newest: 13, count: 2, of: 0, device: 2)
             index.update(1) { device in
                 device.figures.samples += 4
                 device.figures.recordMessage(at: 50)
@@ -89,7 +90,7 @@ struct LogIndexTests {
             #expect(index.devices.keys == [1] && index.deviceCount == 1)
         }
         // A committed transaction cannot be reverted.
-        index.add(segment(12...13, turn: 5), count: 2, of: 0, device: 2)
+        index.add(segment(12...13, turn: 5), newest: 13, count: 2, of: 0, device: 2)
         index.commit()
         index.rollBack(turn: 6)
         #expect(index.devices[2]?.rows == 2 && index.rows == 10)

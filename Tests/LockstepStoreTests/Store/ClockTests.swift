@@ -36,6 +36,22 @@ struct ClockTests {
         #expect(try reader.database.integer("SELECT count(*) FROM v_clocks WHERE drift_ppm = -1.234") == 2)
     }
 
+    @Test("of a device whose row was deleted do not stop a merge, also after a restart", arguments: [false, true])
+    func deletedDevice(isRestarted: Bool) throws {
+        var store: SQLiteStore? = try SQLiteStore(path: path)
+        try store?.write(group([point(1000, offset: 1)]))
+        try store?.write(group([point(2000, offset: 2)], of: "two"))
+        try store?.database.execute("DELETE FROM merged_devices WHERE device = 'one'")
+        if isRestarted {
+            store = nil
+            store = try SQLiteStore(path: path)
+        }
+        let merged = try #require(store)
+        try merged.mergeLogs()
+        #expect(try merged.database.rows("SELECT device_id, t FROM merged_clocks") == ["2|2000"])
+        #expect(try merged.database.integer("SELECT count(*) FROM log1_clocks") == 0)
+    }
+
     @Test("are discarded with a transaction that is rolled back")
     func rollBack() throws {
         let store = try SQLiteStore(path: path)
@@ -146,6 +162,7 @@ struct ClockTests {
             let store = try SQLiteStore(path: path)
             try store.write(group([point(1000, offset: 1), point(2000, offset: 2)]))
             try store.mergeLogs()
+            try DeviceSchemaTests.restoreSchema8(in: store.database)
             try store.database.execute(
                 """
                 DROP VIEW clocks;

@@ -35,10 +35,32 @@ struct DeviceSchemaTests {
             """
             DROP TABLE merged_devices;
             ALTER TABLE old_devices RENAME TO merged_devices;
-            -- The view of this version does not match the old table.
+            -- The views of this version do not match the old table.
+            DROP VIEW IF EXISTS clocks;
+            CREATE VIEW IF NOT EXISTS clocks AS SELECT * FROM merged_clocks;
             DROP VIEW batches;
             CREATE VIEW batches AS SELECT * FROM merged_batches;
             """)
+    }
+
+    /// Replaces the tables of devices and logs by those of schema 8.
+    static func restoreSchema8(in database: SQLiteDatabase) throws {
+        try database.execute("PRAGMA legacy_alter_table = ON")
+        try restoreOldDevices(in: database)
+        for log in LogNumber.allCases {
+            for shape in LogShape.allCases {
+                let table = shape.table(of: log)
+                let columns = (["epoch_id", "seq", "delay"] + shape.columns).joined(separator: ", ")
+                try database.execute(
+                    """
+                    ALTER TABLE \(table) RENAME TO new_\(table);
+                    CREATE TABLE \(table) (id INTEGER PRIMARY KEY, \(LogKey.columnsSQL) t INTEGER NOT NULL, \(columns));
+                    INSERT INTO \(table) (id, t, \(columns)) SELECT id, t, \(columns) FROM new_\(table);
+                    DROP TABLE new_\(table);
+                    """)
+            }
+        }
+        try database.execute("PRAGMA user_version = 8")
     }
 
     private func snapshot(
@@ -168,6 +190,7 @@ struct DeviceSchemaTests {
             "CREATE INDEX by_state ON merged_devices (state, device)",
             "CREATE TRIGGER note AFTER UPDATE ON merged_devices BEGIN SELECT 1; END",
             "CREATE VIEW mine AS SELECT device FROM merged_devices",
+            "CREATE INDEX log_times ON \(LogShape.allCases[0].table(of: .first)) (t)",
         ]
         do {
             let store = try SQLiteStore(path: path)
@@ -179,27 +202,11 @@ struct DeviceSchemaTests {
                         received(acceleration([1, 2]), epoch: "a", seq: 1),
                         received(acceleration([3]), from: device("three"), epoch: "c", seq: 2),
                     ], dropped: [DroppedBatches(device: device("four"), epoch: epoch("e"), ranges: [4...4])]))
-            try store.database.execute("PRAGMA legacy_alter_table = ON")
-            try Self.restoreOldDevices(in: store.database)
-            for log in LogNumber.allCases {
-                for shape in LogShape.allCases {
-                    // As schema 8 had it.
-                    let table = shape.table(of: log)
-                    let columns = (["epoch_id", "seq", "delay"] + shape.columns).joined(separator: ", ")
-                    try store.database.execute(
-                        """
-                        ALTER TABLE \(table) RENAME TO new_\(table);
-                        CREATE TABLE \(table) (id INTEGER PRIMARY KEY, \(LogKey.columnsSQL) t INTEGER NOT NULL, \(columns));
-                        INSERT INTO \(table) (id, t, \(columns)) SELECT id, t, \(columns) FROM new_\(table);
-                        DROP TABLE new_\(table);
-                        """)
-                }
-            }
+            try Self.restoreSchema8(in: store.database)
             for sql in own { try store.database.execute(sql) }
             try store.database.execute(
                 "ALTER TABLE merged_devices ADD COLUMN \"my note\" TEXT; UPDATE merged_devices SET \"my note\" = device || '!'"
             )
-            try store.database.execute("PRAGMA user_version = 8")
             devices = try store.database.rows("SELECT \(Self.columns) FROM merged_devices")
         }
         #expect(devices.count == 4)

@@ -29,6 +29,9 @@ package struct ScanStamper: Sendable {
     }
 
     /// The number of consecutive implausible timestamps after which the sensor's clock is no longer used.
+    ///
+    /// If the first scans arrive together, two are enough, for this number and the next one: no timestamp of the sensor has
+    /// been used yet, and waiting for more would drop scans that can be stamped on arrival.
     package static let maxConsecutiveImplausible = 10
     /// The number of consecutive scans without timestamp, or with the same one, after which the source is assumed to
     /// provide none.
@@ -107,16 +110,17 @@ package struct ScanStamper: Sendable {
         return stamps + stampArrivals(count - stamps.count, at: now.boot)
     }
 
-    /// Returns what is wrong if the first scans that arrive, at least two, all have times that the selected clock cannot
-    /// have, as those of HID sensor hubs that state the time of their own clock, or the same time. Then no scan needs to be
-    /// dropped.
+    /// Returns the fault if at least two scans arrive first and either none has a plausible time or all have the same time.
+    ///
+    /// HID sensor hubs state the time of their own clock, and some drivers repeat their first timestamp. No scan needs to be
+    /// dropped to find out.
     private func faultOfClock(
         _ own: [Int64], at now: Moment, after read: (awake: Int64, ahead: Int64)?
     ) -> String? {
         guard last == nil, implausible == 0, own.count >= 2 else { return nil }
         let times = own.map { onBootClock($0 / 1000, at: now, after: read) }
         if times.allSatisfy({ !isPlausible($0, at: now.boot) }) { return offset(of: times[0], from: now.boot) }
-        return own.allSatisfy { $0 == own[0] } ? Self.standing : nil
+        return own.allSatisfy { $0 == own[0] } ? Self.notAdvancing : nil
     }
 
     /// Returns whether a scan can have been taken at `time`, in µs of the boot clock.
@@ -127,7 +131,7 @@ package struct ScanStamper: Sendable {
     private func offset(of time: Int64, from now: Int64) -> String { "are \(abs(now - time) / 1_000_000) s off" }
 
     /// The fault of timestamps that do not advance, as those of the driver `hid-sensor-press` in Linux 6.1.
-    private static let standing = "do not advance"
+    private static let notAdvancing = "do not advance"
 
     /// Counts scans without timestamp, and changes to arrival times if there are too many. Software triggers never set
     /// a timestamp; a driver may also miss a single one.
@@ -157,7 +161,7 @@ package struct ScanStamper: Sendable {
         implausible += 1
         repeated = time == last ? repeated + 1 : 0
         if repeated >= Self.maxConsecutiveUntimed {
-            clock = .arrival("stamped on arrival, because the sensor's timestamps \(Self.standing)")
+            clock = .arrival("stamped on arrival, because the sensor's timestamps \(Self.notAdvancing)")
         } else if implausible >= Self.maxConsecutiveImplausible {
             let fault = isPlausible ? "go backward" : offset(of: time, from: now)
             clock = .arrival("stamped on arrival, because the sensor's timestamps \(fault)")

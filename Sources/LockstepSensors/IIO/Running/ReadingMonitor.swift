@@ -87,7 +87,7 @@ package struct ReadingMonitor: Sendable {
         }
         if let late, now - late.at < Self.warningDuration {
             warnings.append(
-                counted(late.count, "sample") + " dropped because of timestamps that went backward")
+                counted(late.count, "sample") + " dropped because of timestamps that did not advance")
         }
         return warnings.isEmpty ? .running : .degraded("\(label): \(warnings.joined(separator: "; "))")
     }
