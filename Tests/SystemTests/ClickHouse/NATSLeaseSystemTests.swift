@@ -166,12 +166,7 @@ private struct System {
     func expectOwned(
         _ shares: [String], by expected: Set<String>, _ collectors: [String: RunningProgram]
     ) async throws {
-        var options = NATSOptions(servers: try NATSServers(cluster.leaseServers), name: "test")
-        let tls = credentials.tls("collector")
-        options.authorityFile = tls.authorityFile
-        options.certificateFile = tls.certificateFile
-        options.keyFile = tls.keyFile
-        let bucket = KeyValueBucket("lockstep-leases", options)
+        let bucket = KeyValueBucket("lockstep-leases", try cluster.leaseOptions(credentials.tls("collector")))
         var owners: [String: String] = [:]
         let isReached = await eventually(within: .seconds(90)) {
             for share in shares {
