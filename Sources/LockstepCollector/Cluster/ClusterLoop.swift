@@ -73,7 +73,7 @@ final class ClusterLoop {
             LeaseWatcher(configuration, $0, wakeup: wakeup, logger: logger)
         }
         let will = MQTTMessage(topic: topics.member(collector.id), payload: [], isRetained: true)
-        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
+        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, node: collector.node) { version in
             MQTTOptions(
                 address: collector.broker, clientID: configuration.clientID("member", collector.id.rawValue),
                 keepAlive: ClusterConfiguration.keepAlive, will: will, version: version, tls: collector.tls)

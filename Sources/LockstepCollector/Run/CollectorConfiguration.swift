@@ -51,6 +51,8 @@ public struct CollectorConfiguration: Sendable {
     /// Returns whether the store exists. With it, the collector is a standby: it waits until no other collector with its
     /// id is active, and then opens the store. nil to start at once.
     public var standby: (@Sendable () -> Bool)?
+    /// The node of the broker that the connections of shares use, so that a new one begins with the last good node.
+    let node = NodeChoice()
 
     /// Returns whether the collector has a device.
     func collects(_ device: DeviceAddress) -> Bool {

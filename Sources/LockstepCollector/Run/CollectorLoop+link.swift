@@ -27,8 +27,9 @@ extension CollectorLoop {
             notifications.didDisconnect()
             perform(machine.handle(.disconnected(isTakenOver: error.code == .takenOver), at: .now), error: error)
         case .failed(let error, _):
-            // Another node of the broker may accept the connection.
-            if lease != nil, isAdmitted || .now >= connectDeadline { problem = problem ?? "\(error)" }
+            // Before the share is taken over, another node of the broker may accept the connection, until a deadline.
+            connectProblem = "\(error)"
+            if lease != nil, isAdmitted { problem = problem ?? "\(error)" }
             perform(machine.handle(.failed(error.code), at: .now), error: error)
         case .subscribed(_, let isGranted):
             if !isGranted { handle(.subscriptionRefused) }
