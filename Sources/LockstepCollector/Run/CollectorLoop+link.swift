@@ -20,6 +20,7 @@ extension CollectorLoop {
             announcedDevices = registry.devices
             notifications.didConnect(at: Moment.now().boot)
             perform(machine.handle(.connected(devices: announcedDevices.count), at: .now))
+            moment = .now()
             for message in earlyMessages { message.withMessage(ingest) }
             earlyMessages = []
         case .disconnected(let error, _):
