@@ -10,8 +10,9 @@ import Synchronization
 final class ClusterLoop {
     /// The longest time between two passes after which the process counts as having been stopped, in µs.
     private static let maxGap: Int64 = 3_000_000
-    /// The maximum number of shares of a collector. Each needs up to three threads, three connections to the broker and one to
-    /// the store.
+    private static let unreachable = "the lease server cannot be reached"
+    /// The maximum number of shares of a collector. Each needs up to three threads, up to three connections to the broker
+    /// and the lease server, and one to the store.
     static let maxShares = 32
     /// The time to wait before a share is claimed, or the store is opened, again after a problem, in µs.
     private static let retryDelay: Int64 = 3_000_000
@@ -39,6 +40,10 @@ final class ClusterLoop {
     private var retryAt: [CollectorShare: Int64] = [:]
     /// The lowest tokens that the store accepts, of shares whose last claim had a lower one.
     private var floors: [CollectorShare: FencingToken] = [:]
+    /// The time at which all leases were last read from the bucket, in µs.
+    private var leasesReadAt = Moment.now().boot
+    /// Whether leases could be read lately. They are not in a bucket if there is no watcher.
+    private var canReadLeases = true
     /// Whether the last attempt to open the store succeeded.
     private var canOpenStore = true
     /// The time of the next attempt to open the store; nil if none is due.
@@ -100,7 +105,10 @@ final class ClusterLoop {
             if wasStopped { view.resumed(at: now) }
             passedAt = now
             for event in link.read() { handle(event) }
-            for (share, lease) in watcher?.take() ?? [:] { view.observed(lease, of: share, at: now) }
+            if let read = watcher?.take() {
+                for (share, lease) in read.observed { view.observed(lease, of: share, at: now) }
+                if read.isComplete || wasStopped { leasesReadAt = now }
+            }
             collectEnds(at: now)
             if isStopping() || problem != nil, !isDraining {
                 isDraining = true
@@ -128,6 +136,7 @@ final class ClusterLoop {
 
     /// Lets the others take over while this collector cannot collect, and returns when it can.
     private func updateAvailability(at now: Int64) {
+            + (canReadLeases ? "" : "; \(Self.unreachable)")
         if let isOpened = results.storeCheck.withLock({ $0.take() }) {
             canOpenStore = isOpened
             checkAt = isOpened ? nil : now + Self.retryDelay
@@ -141,14 +150,19 @@ final class ClusterLoop {
             }
         }
         let hanging = runs.filter { $0.value.isHanging(at: now) }.keys.map(\.description).sorted()
-        let isAvailable = canOpenStore && hanging.isEmpty
+        let isAvailable = canOpenStore && canReadLeases && hanging.isEmpty
         guard isAvailable != view.isAvailable else { return }
         view.setAvailable(isAvailable, at: now)
+        // By then, leases that could not be renewed either have ended.
+        canReadLeases = watcher == nil || now - leasesReadAt < configuration.leaseTiming.validity
         publishMembership(isRunning: isAvailable)
         if isAvailable {
             logger.info("available again")
         } else {
-            let reason = canOpenStore ? "hanging: \(hanging.joined(separator: ", "))" : "the store cannot be opened"
+            let reason =
+                !canOpenStore
+                ? "the store cannot be opened"
+                : !canReadLeases ? Self.unreachable : "hanging: \(hanging.joined(separator: ", "))"
             logger.error("leaving the shares to the other collectors", metadata: ["error": "\(reason)"])
         }
     }
