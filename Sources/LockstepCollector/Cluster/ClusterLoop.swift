@@ -52,6 +52,10 @@ final class ClusterLoop {
     private var renewAt: Int64 = 0
     private var passedAt = Moment.now().boot
     private var detector = NATSDetector()
+    /// Whether a share was ever claimed.
+    private var hasClaimed = false
+    /// Whether no share was claimed before the current connection, so that a NATS server is an error.
+    private var refusesNATS = true
     /// Why this collector cannot be a member.
     private(set) var problem: ClusterError?
 
@@ -132,11 +136,11 @@ final class ClusterLoop {
         (link.isUp
             ? "connected to \(configuration.collector.broker)" : "no connection to \(configuration.collector.broker)")
             + "; " + counted(runs.count, "share") + (canOpenStore ? "" : "; the store cannot be opened")
+            + (canReadLeases ? "" : "; \(Self.unreachable)")
     }
 
     /// Lets the others take over while this collector cannot collect, and returns when it can.
     private func updateAvailability(at now: Int64) {
-            + (canReadLeases ? "" : "; \(Self.unreachable)")
         if let isOpened = results.storeCheck.withLock({ $0.take() }) {
             canOpenStore = isOpened
             checkAt = isOpened ? nil : now + Self.retryDelay
@@ -149,12 +153,12 @@ final class ClusterLoop {
                 wakeup.signal()
             }
         }
+        // By then, leases that could not be renewed either have ended.
+        canReadLeases = watcher == nil || now - leasesReadAt < configuration.leaseTiming.validity
         let hanging = runs.filter { $0.value.isHanging(at: now) }.keys.map(\.description).sorted()
         let isAvailable = canOpenStore && canReadLeases && hanging.isEmpty
         guard isAvailable != view.isAvailable else { return }
         view.setAvailable(isAvailable, at: now)
-        // By then, leases that could not be renewed either have ended.
-        canReadLeases = watcher == nil || now - leasesReadAt < configuration.leaseTiming.validity
         publishMembership(isRunning: isAvailable)
         if isAvailable {
             logger.info("available again")
@@ -180,6 +184,7 @@ final class ClusterLoop {
                 hasReportedLimit = true
                 return
             }
+            hasClaimed = true
             logger.info("claiming share", metadata: ["share": "\(share)"])
             let run = makeRun(share, floors[share] ?? FencingToken(rawValue: 0), view.freeLease(of: share))
             runs[share] = run
@@ -217,13 +222,15 @@ final class ClusterLoop {
         switch event {
         case .connected(let version, _):
             view.connected(at: Moment.now().boot)
+            refusesNATS = !hasClaimed
             renewAt = 0
             do {
                 let control = try link.subscribe(to: topics.memberFilter, qos: .atLeastOnce)
                 guard configuration.leaseServer == nil else { return }
                 for filter in topics.leaseFilters { try link.subscribe(to: filter, qos: .atLeastOnce) }
+                let rights = try link.subscribe(to: NATSDetector.rightsFilter, qos: .atMostOnce)
                 let probe = try link.subscribe(to: NATSDetector.filter, qos: .atMostOnce)
-                detector.connected(version, control: control, probe: probe)
+                detector.connected(version, control: control, rights: rights, probe: probe)
             } catch {
                 logger.error("subscribing failed", metadata: ["error": "\(error)"])
             }
@@ -239,9 +246,9 @@ final class ClusterLoop {
         case .failed(let error, _):
             logger.warning("cannot connect to broker, retrying", metadata: ["error": "\(error)"])
         case .subscribed(let id, let isGranted):
-            if detector.subscribed(id, isGranted: isGranted) {
-                if detector.isNATS { problem = .leasesNeedNATS(configuration.collector.broker) }
-            } else if !isGranted {
+            let result = detector.subscribed(id, isGranted: isGranted)
+            if let result { recognised(result) }
+            if !isGranted, !detector.isProbe(id) {
                 logger.error(
                     "subscription refused by broker",
                     metadata: [
@@ -249,6 +256,22 @@ final class ClusterLoop {
                     ])
             }
         case .published: break
+        }
+    }
+
+    /// Handles what the first connections show about the broker. A broker that has kept leases before is good.
+    private func recognised(_ result: NATSDetector.Result) {
+        guard refusesNATS else { return }
+        switch result {
+        case .nats: problem = .leasesNeedNATS(configuration.collector.broker)
+        case .unclear:
+            logger.warning(
+                "the broker may be a NATS server, whose retained messages cannot keep leases",
+                metadata: [
+                    "hint":
+                        "if it is one, add --lease-server; otherwise allow this user to read '\(NATSDetector.rightsFilter)'"
+                ])
+        case .other: break
         }
     }
 
