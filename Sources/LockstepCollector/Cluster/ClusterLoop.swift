@@ -49,6 +49,10 @@ final class ClusterLoop {
     /// The time of the next attempt to open the store; nil if none is due.
     private var checkAt: Int64?
     private var hasReportedLimit = false
+    /// The time at which refused subscriptions are requested again; nil if none was refused.
+    private var resubscribeAt: Int64?
+    /// Whether a refused subscription of the current connection was logged.
+    private var hasReportedRefusal = false
     private var renewAt: Int64 = 0
     private var passedAt = Moment.now().boot
     private var detector = NATSDetector()
@@ -113,6 +117,7 @@ final class ClusterLoop {
                 for (share, lease) in read.observed { view.observed(lease, of: share, at: now) }
                 if read.isComplete || wasStopped { leasesReadAt = now }
             }
+            if let due = resubscribeAt, now >= due { resubscribe() }
             collectEnds(at: now)
             if isStopping() || problem != nil, !isDraining {
                 isDraining = true
@@ -223,11 +228,12 @@ final class ClusterLoop {
         case .connected(let version, _):
             view.connected(at: Moment.now().boot)
             refusesNATS = !hasClaimed
+            hasReportedRefusal = false
+            resubscribeAt = nil
             renewAt = 0
             do {
-                let control = try link.subscribe(to: topics.memberFilter, qos: .atLeastOnce)
+                let control = try subscribe()
                 guard configuration.leaseServer == nil else { return }
-                for filter in topics.leaseFilters { try link.subscribe(to: filter, qos: .atLeastOnce) }
                 let rights = try link.subscribe(to: NATSDetector.rightsFilter, qos: .atMostOnce)
                 let probe = try link.subscribe(to: NATSDetector.filter, qos: .atMostOnce)
                 detector.connected(version, control: control, rights: rights, probe: probe)
@@ -236,6 +242,7 @@ final class ClusterLoop {
             }
         case .disconnected(let error, _):
             view.disconnected()
+            resubscribeAt = nil
             if error.code == .takenOver {
                 logger.error(
                     "another collector uses the same id",
@@ -249,6 +256,10 @@ final class ClusterLoop {
             let result = detector.subscribed(id, isGranted: isGranted)
             if let result { recognised(result) }
             if !isGranted, !detector.isProbe(id) {
+                // The access rights may be corrected, and a cluster refuses everything while a node is elected.
+                resubscribeAt = Moment.now().boot + Self.retryDelay
+                guard !hasReportedRefusal else { return }
+                hasReportedRefusal = true
                 logger.error(
                     "subscription refused by broker",
                     metadata: [
@@ -256,6 +267,23 @@ final class ClusterLoop {
                     ])
             }
         case .published: break
+        }
+    }
+
+    /// Subscribes to the topics of the cluster.
+    /// - Returns: the id of the subscription to the topics of members.
+    private func subscribe() throws(MQTTError) -> Int32? {
+        let members = try link.subscribe(to: topics.memberFilter, qos: .atLeastOnce)
+        if configuration.leaseServer == nil {
+            for filter in topics.leaseFilters { try link.subscribe(to: filter, qos: .atLeastOnce) }
+        }
+        return members
+    }
+
+    private func resubscribe() {
+        resubscribeAt = nil
+        do { _ = try subscribe() } catch {
+            logger.error("subscribing failed", metadata: ["error": "\(error)"])
         }
     }
 
