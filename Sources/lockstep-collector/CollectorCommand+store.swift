@@ -34,8 +34,9 @@ extension CollectorCommand {
         }
     }
 
-    /// Returns the function by which a standby finds out whether its store exists, or nil if the collector is no standby.
-    func storeCheck(_ settings: Settings) throws -> (@Sendable () -> Bool)? {
+    /// Returns the function by which a standby finds out why its store cannot be taken over, or nil if the collector is no
+    /// standby.
+    func storeCheck(_ settings: Settings) throws -> (@Sendable () -> String?)? {
         guard try settings.value("standby", standby ? "true" : nil, parse: { try boolean($0) }) == true else {
             return nil
         }
@@ -43,7 +44,15 @@ extension CollectorCommand {
             throw CommandFailure(
                 "--standby is for an SQLite store: collectors that share a ClickHouse store use --cluster instead")
         }
-        return { FileManager.default.fileExists(atPath: path) }
+        return {
+            guard FileManager.default.fileExists(atPath: path) else {
+                return
+                    "the store '\(path)' does not exist here: mount its disk, or finish its replication; to create a "
+                    + "new store, start the collector once without --standby"
+            }
+            return FileManager.default.isReadableFile(atPath: path)
+                ? nil : "the store '\(path)' cannot be read: allow the collector's user to read and write it"
+        }
     }
 
     private func sqliteOptions(_ settings: Settings) throws -> SQLiteStore.Options {

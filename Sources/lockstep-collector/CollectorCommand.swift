@@ -171,6 +171,7 @@ struct CollectorCommand: AsyncParsableCommand {
             cluster.leaseServer = try leaseServer(settings, of: configuration)
             // Wrong settings of the store are an error at the start, as without a cluster.
             try await check(openStore)
+            try await checkLeaseServer(cluster)
             let collector = ClusterCollector(
                 cluster, logger: logger, supervisor: Supervisor(), makeStore: openStore)
             return try await run(collector, hasRules: configuration.loadRules != nil) { collector.reloadRules() }
@@ -191,6 +192,14 @@ struct CollectorCommand: AsyncParsableCommand {
             }
         }
         try openStore().close()
+    }
+
+    /// Reads a lease once. While a node of the cluster is elected, this is tried again.
+    private func checkLeaseServer(_ cluster: ClusterConfiguration) async throws {
+        for _ in 1...4 {
+            do { return try cluster.checkLeaseServer() } catch { try await Task.sleep(for: .seconds(1)) }
+        }
+        do { try cluster.checkLeaseServer() } catch { throw CommandFailure("--lease-server: \(error)") }
     }
 
     private func run(

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import LockstepMQTT
@@ -34,4 +35,61 @@ struct SeveralNodesTests {
         #expect(losses == 4 && failures == 2)
         #expect(brokers.map(\.connections) == [2, 2])
     }
+
+    @Test("a node that does not answer at all is left soon, and the next link begins with the other one")
+    func silence() throws {
+        let down = try SilentListener(isFull: true)
+        let other = try SilentListener(isFull: false)
+        let address = try BrokerAddress("mqtt://127.0.0.1:\(down.port),mqtt://127.0.0.1:\(other.port)")
+        let node = NodeChoice()
+        var failures: [String] = []
+        for _ in 1...2 {
+            let link = BrokerLink(wakeup: Wakeup(), version: .three, node: node) { version in
+                MQTTOptions(address: address, clientID: "test", version: version)
+            }
+            link.connectLimit = .seconds(1)
+            let deadline = ContinuousClock.now + .seconds(60)
+            while link.socket == nil, ContinuousClock.now < deadline {
+                link.wait(until: deadline)
+                for case .failed(let error, _) in link.read() { failures.append(error.description) }
+            }
+            #expect(link.socket != nil)
+            _ = link.abandon(MQTTError(.other, "test"))
+            #expect(node.current == 1, "a connection that this side ends does not count against its node")
+        }
+        #expect(failures == ["no connection within 1.0 seconds"])
+    }
+}
+
+/// A listener that accepts nothing: its connections wait in a queue, or get no answer at all if the queue is full.
+private final class SilentListener {
+    private struct SetupError: Error {}
+
+    let port: UInt16
+    private var descriptors: [Int32]
+
+    init(isFull: Bool) throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        descriptors = [listener]
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let clients =
+            isFull ? (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0) } : []
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                guard bind(listener, $0, length) == 0, listen(listener, isFull ? 0 : 10) == 0,
+                    getsockname(listener, $0, &length) == 0
+                else { return false }
+                for client in clients { _ = connect(client, $0, length) }
+                return true
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        descriptors += clients
+        guard isListening else { throw SetupError() }
+    }
+
+    deinit { for descriptor in descriptors { close(descriptor) } }
 }

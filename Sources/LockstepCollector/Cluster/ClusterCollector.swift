@@ -74,11 +74,13 @@ public final class ClusterCollector: Service {
                         let run = ShareRun(
                             share, configuration, logger: logger, transitions: continuation, makeStore: makeStore
                         ) { [configuration] in
-                            guard let options = configuration.leaseServer, let lease else {
+                            guard let options = configuration.leaseServer else {
                                 return LeaseLoop($0, configuration, floor: floor)
                             }
+                            // A share that was not read is claimed as one without a lease, which fails if it has one.
                             return KeyValueLeaseLoop(
-                                $0, configuration, options: options, claiming: lease, floor: floor)
+                                $0, configuration, options: options, claiming: lease ?? ObservedLease(nil), floor: floor
+                            )
                         }
                         runs.withLock { $0[share] = run }
                         return run

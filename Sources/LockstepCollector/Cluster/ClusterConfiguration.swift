@@ -58,6 +58,13 @@ public struct ClusterConfiguration: Sendable {
     /// Returns the key of a share's ``LeaseRecord`` in the bucket. A cluster and a share contain no slash.
     func leaseKey(of share: CollectorShare) -> String { keyValueKey("\(collector.root)/\(cluster)/\(share)") }
 
+    /// Reads a lease, to find wrong addresses, files and rights at the start.
+    /// - Throws: ``/LockstepNATS/NATSError`` if no lease server answers, or it refuses. Nothing is read without lease servers.
+    public func checkLeaseServer() throws(NATSError) {
+        guard let leaseServer, let share = shares.first else { return }
+        _ = try KeyValueBucket(Self.leaseBucket, leaseServer).value(of: leaseKey(of: share))
+    }
+
     /// Returns an MQTT client id of this cluster: `lockstep-KIND/ROOT/CLUSTER/NAME`. The broker closes a connection when
     /// another has the same id, so the ids of different roots, clusters and names must differ. A cluster and a name
     /// contain no slash.

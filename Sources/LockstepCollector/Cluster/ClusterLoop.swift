@@ -10,8 +10,9 @@ import Synchronization
 final class ClusterLoop {
     /// The longest time between two passes after which the process counts as having been stopped, in µs.
     private static let maxGap: Int64 = 3_000_000
-    /// The maximum number of shares of a collector. Each needs up to three threads, three connections to the broker and one to
-    /// the store.
+    private static let unreachable = "the lease server cannot be reached"
+    /// The maximum number of shares of a collector. Each needs up to three threads, up to three connections to the broker
+    /// and the lease server, and one to the store.
     static let maxShares = 32
     /// The time to wait before a share is claimed, or the store is opened, again after a problem, in µs.
     private static let retryDelay: Int64 = 3_000_000
@@ -39,14 +40,26 @@ final class ClusterLoop {
     private var retryAt: [CollectorShare: Int64] = [:]
     /// The lowest tokens that the store accepts, of shares whose last claim had a lower one.
     private var floors: [CollectorShare: FencingToken] = [:]
+    /// The time at which all leases were last read from the bucket, in µs.
+    private var leasesReadAt = Moment.now().boot
+    /// Whether leases could be read lately. They are not in a bucket if there is no watcher.
+    private var canReadLeases = true
     /// Whether the last attempt to open the store succeeded.
     private var canOpenStore = true
     /// The time of the next attempt to open the store; nil if none is due.
     private var checkAt: Int64?
     private var hasReportedLimit = false
+    /// The time at which refused subscriptions are requested again; nil if none was refused.
+    private var resubscribeAt: Int64?
+    /// Whether a refused subscription of the current connection was logged.
+    private var hasReportedRefusal = false
     private var renewAt: Int64 = 0
     private var passedAt = Moment.now().boot
     private var detector = NATSDetector()
+    /// Whether a share was ever claimed.
+    private var hasClaimed = false
+    /// Whether no share was claimed before the current connection, so that a NATS server is an error.
+    private var refusesNATS = true
     /// Why this collector cannot be a member.
     private(set) var problem: ClusterError?
 
@@ -73,7 +86,7 @@ final class ClusterLoop {
             LeaseWatcher(configuration, $0, wakeup: wakeup, logger: logger)
         }
         let will = MQTTMessage(topic: topics.member(collector.id), payload: [], isRetained: true)
-        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
+        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, node: collector.node) { version in
             MQTTOptions(
                 address: collector.broker, clientID: configuration.clientID("member", collector.id.rawValue),
                 keepAlive: ClusterConfiguration.keepAlive, will: will, version: version, tls: collector.tls)
@@ -100,7 +113,11 @@ final class ClusterLoop {
             if wasStopped { view.resumed(at: now) }
             passedAt = now
             for event in link.read() { handle(event) }
-            for (share, lease) in watcher?.take() ?? [:] { view.observed(lease, of: share, at: now) }
+            if let read = watcher?.take() {
+                for (share, lease) in read.observed { view.observed(lease, of: share, at: now) }
+                if read.isComplete || wasStopped { leasesReadAt = now }
+            }
+            if let due = resubscribeAt, now >= due { resubscribe() }
             collectEnds(at: now)
             if isStopping() || problem != nil, !isDraining {
                 isDraining = true
@@ -124,6 +141,7 @@ final class ClusterLoop {
         (link.isUp
             ? "connected to \(configuration.collector.broker)" : "no connection to \(configuration.collector.broker)")
             + "; " + counted(runs.count, "share") + (canOpenStore ? "" : "; the store cannot be opened")
+            + (canReadLeases ? "" : "; \(Self.unreachable)")
     }
 
     /// Lets the others take over while this collector cannot collect, and returns when it can.
@@ -140,15 +158,20 @@ final class ClusterLoop {
                 wakeup.signal()
             }
         }
+        // By then, leases that could not be renewed either have ended.
+        canReadLeases = watcher == nil || now - leasesReadAt < configuration.leaseTiming.validity
         let hanging = runs.filter { $0.value.isHanging(at: now) }.keys.map(\.description).sorted()
-        let isAvailable = canOpenStore && hanging.isEmpty
+        let isAvailable = canOpenStore && canReadLeases && hanging.isEmpty
         guard isAvailable != view.isAvailable else { return }
         view.setAvailable(isAvailable, at: now)
         publishMembership(isRunning: isAvailable)
         if isAvailable {
             logger.info("available again")
         } else {
-            let reason = canOpenStore ? "hanging: \(hanging.joined(separator: ", "))" : "the store cannot be opened"
+            let reason =
+                !canOpenStore
+                ? "the store cannot be opened"
+                : !canReadLeases ? Self.unreachable : "hanging: \(hanging.joined(separator: ", "))"
             logger.error("leaving the shares to the other collectors", metadata: ["error": "\(reason)"])
         }
     }
@@ -166,6 +189,7 @@ final class ClusterLoop {
                 hasReportedLimit = true
                 return
             }
+            hasClaimed = true
             logger.info("claiming share", metadata: ["share": "\(share)"])
             let run = makeRun(share, floors[share] ?? FencingToken(rawValue: 0), view.freeLease(of: share))
             runs[share] = run
@@ -203,18 +227,22 @@ final class ClusterLoop {
         switch event {
         case .connected(let version, _):
             view.connected(at: Moment.now().boot)
+            refusesNATS = !hasClaimed
+            hasReportedRefusal = false
+            resubscribeAt = nil
             renewAt = 0
             do {
-                let control = try link.subscribe(to: topics.memberFilter, qos: .atLeastOnce)
+                let control = try subscribe()
                 guard configuration.leaseServer == nil else { return }
-                for filter in topics.leaseFilters { try link.subscribe(to: filter, qos: .atLeastOnce) }
+                let rights = try link.subscribe(to: NATSDetector.rightsFilter, qos: .atMostOnce)
                 let probe = try link.subscribe(to: NATSDetector.filter, qos: .atMostOnce)
-                detector.connected(version, control: control, probe: probe)
+                detector.connected(version, control: control, rights: rights, probe: probe)
             } catch {
                 logger.error("subscribing failed", metadata: ["error": "\(error)"])
             }
         case .disconnected(let error, _):
             view.disconnected()
+            resubscribeAt = nil
             if error.code == .takenOver {
                 logger.error(
                     "another collector uses the same id",
@@ -225,9 +253,13 @@ final class ClusterLoop {
         case .failed(let error, _):
             logger.warning("cannot connect to broker, retrying", metadata: ["error": "\(error)"])
         case .subscribed(let id, let isGranted):
-            if detector.subscribed(id, isGranted: isGranted) {
-                if detector.isNATS { problem = .leasesNeedNATS(configuration.collector.broker) }
-            } else if !isGranted {
+            let result = detector.subscribed(id, isGranted: isGranted)
+            if let result { recognised(result) }
+            if !isGranted, !detector.isProbe(id) {
+                // The access rights may be corrected, and a cluster refuses everything while a node is elected.
+                resubscribeAt = Moment.now().boot + Self.retryDelay
+                guard !hasReportedRefusal else { return }
+                hasReportedRefusal = true
                 logger.error(
                     "subscription refused by broker",
                     metadata: [
@@ -235,6 +267,39 @@ final class ClusterLoop {
                     ])
             }
         case .published: break
+        }
+    }
+
+    /// Subscribes to the topics of the cluster.
+    /// - Returns: the id of the subscription to the topics of members.
+    private func subscribe() throws(MQTTError) -> Int32? {
+        let members = try link.subscribe(to: topics.memberFilter, qos: .atLeastOnce)
+        if configuration.leaseServer == nil {
+            for filter in topics.leaseFilters { try link.subscribe(to: filter, qos: .atLeastOnce) }
+        }
+        return members
+    }
+
+    private func resubscribe() {
+        resubscribeAt = nil
+        do { _ = try subscribe() } catch {
+            logger.error("subscribing failed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Handles what the first connections show about the broker. A broker that has kept leases before is good.
+    private func recognised(_ result: NATSDetector.Result) {
+        guard refusesNATS else { return }
+        switch result {
+        case .nats: problem = .leasesNeedNATS(configuration.collector.broker)
+        case .unclear:
+            logger.warning(
+                "the broker may be a NATS server, whose retained messages cannot keep leases",
+                metadata: [
+                    "hint":
+                        "if it is one, add --lease-server; otherwise allow this user to read '\(NATSDetector.rightsFilter)'"
+                ])
+        case .other: break
         }
     }
 

@@ -20,12 +20,18 @@ struct ObservedLease: Equatable {
 /// A write succeeds only if the key still has the expected revision. A claim expects the revision that was observed when
 /// the lease was found to be free: released, or not renewed for ``LeaseTiming/timeout``. So it fails if the owner has renewed
 /// the lease meanwhile, or if another collector was faster. A renewal expects the revision of the owner's last write.
+///
+/// A server may compare the revision before its cluster agrees on the write, as nats-server did before the fix of its issue
+/// 4320. Two writes in flight can then both succeed. Only the later of them has the last revision, so that the next write
+/// fails for the other: a claim is safe when a second write has succeeded, see ``CollectorLoop/takeOver()``.
 struct KeyValueClaim {
     enum Phase: Equatable {
         case claiming
         case held
         /// Another collector owns the share.
         case lost
+        /// The key was deleted while the lease was held.
+        case deleted
         /// The last claim has the highest token that exists.
         case exhausted
     }
@@ -61,7 +67,7 @@ struct KeyValueClaim {
     /// What to do next, to claim or to renew the lease; nil if it is lost.
     var next: Step? {
         switch phase {
-        case .lost, .exhausted: nil
+        case .lost, .deleted, .exhausted: nil
         case .claiming, .held:
             isUncertain ? .read : .write(LeaseRecord(token: token, owner: owner), expecting: revision)
         }
@@ -85,9 +91,14 @@ struct KeyValueClaim {
     /// The key was read after a failed write.
     mutating func read(_ lease: ObservedLease) {
         if lease.record?.owner == owner {
+            // A write whose answer was lost has succeeded.
+            phase = .held
             // A lagging replica may answer with an earlier revision. The next write then fails, and the key is read again.
             revision = max(revision ?? 0, lease.revision ?? 0)
             isUncertain = false
+        } else if let record = lease.record, record.token > token {
+            // Not a lagging replica, though the revision is low if the bucket was created anew.
+            phase = .lost
         } else if let found = lease.revision, let revision, found <= revision {
             // The write was not carried out, or a lagging replica has answered.
             isUncertain = false
@@ -96,7 +107,7 @@ struct KeyValueClaim {
             revision = nil
             isUncertain = false
         } else {
-            phase = .lost
+            phase = lease.revision == nil ? .deleted : .lost
         }
     }
 }

@@ -58,6 +58,9 @@ final class KeyValueLeaseLoop: LeaseKeeper {
 
     private func reasonToEnd(at now: Int64) -> String? {
         if claim.phase == .lost { return "another collector has claimed the share" }
+        if claim.phase == .deleted {
+            return "the key '\(key)' of the bucket '\(ClusterConfiguration.leaseBucket)' was deleted"
+        }
         if claim.phase == .exhausted {
             return "no token is higher than that of the last claim: delete the key '\(key)' of the bucket "
                 + "'\(ClusterConfiguration.leaseBucket)', which no collector has written"

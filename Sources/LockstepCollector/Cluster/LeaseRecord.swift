@@ -1,6 +1,7 @@
 import LockstepModel
 
-/// The content of a lease's retained message: `TOKEN OWNER`, or `TOKEN` alone if the share is free.
+/// The content of a lease, which is a retained message or the value of a key: `TOKEN OWNER`, or `TOKEN` alone if the share
+/// is free.
 struct LeaseRecord: Equatable {
     /// The token of the last claim.
     var token: FencingToken

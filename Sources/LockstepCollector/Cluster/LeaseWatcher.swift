@@ -9,8 +9,15 @@ final class LeaseWatcher: Sendable {
     /// The time between two passes.
     private static let interval = Duration.seconds(2)
 
-    private struct Content {
+    /// What was read since the last call of ``take()``.
+    struct Reading {
         var observed: [CollectorShare: ObservedLease] = [:]
+        /// Whether the leases of all shares were read.
+        var isComplete = false
+    }
+
+    private struct Content {
+        var reading = Reading()
         var isStopping = false
     }
 
@@ -18,6 +25,7 @@ final class LeaseWatcher: Sendable {
     private let options: NATSOptions
     private let logger: Logger
     private let content = Mutex(Content())
+    private let queue = DispatchQueue(label: "lockstep.leases")
     private let own = Wakeup()
     private let reader: Wakeup
 
@@ -30,19 +38,20 @@ final class LeaseWatcher: Sendable {
     }
 
     /// Starts the thread.
-    func start() { DispatchQueue(label: "lockstep.leases").async { [self] in run() } }
+    func start() { queue.async { [self] in run() } }
 
-    /// Ends the thread, at the latest after the timeout of a request.
+    /// Ends the thread, and waits for it: at most for the timeouts of a request.
     func stop() {
         content.withLock { $0.isStopping = true }
         own.signal()
+        queue.sync {}
     }
 
     /// Returns the leases that were read since the last call.
-    func take() -> [CollectorShare: ObservedLease] {
+    func take() -> Reading {
         content.withLock { content in
-            defer { content.observed = [:] }
-            return content.observed
+            defer { content.reading = Reading() }
+            return content.reading
         }
     }
 
@@ -55,8 +64,9 @@ final class LeaseWatcher: Sendable {
             do throws(NATSError) {
                 for share in configuration.shares where !isStopping {
                     let lease = ObservedLease(try bucket.value(of: configuration.leaseKey(of: share)))
-                    content.withLock { $0.observed[share] = lease }
+                    content.withLock { $0.reading.observed[share] = lease }
                 }
+                content.withLock { $0.reading.isComplete = true }
                 if hasFailed { logger.info("leases can be read again") }
                 hasFailed = false
             } catch {

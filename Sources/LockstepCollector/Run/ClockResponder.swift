@@ -39,7 +39,10 @@ final class ClockResponder: Sendable {
 
     private func run() {
         let configuration = configuration
-        let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
+        let link = BrokerLink(
+            wakeup: wakeup, version: configuration.mqttVersion,
+            node: configuration.share.map { _ in configuration.node }
+        ) { version in
             MQTTOptions(
                 address: configuration.broker,
                 clientID: configuration.clockClientID ?? "lockstep-collector-\(configuration.id)-clock",

@@ -73,9 +73,9 @@ public final class Collector: Service {
     /// Opens the store. A standby waits before.
     /// - Returns: nil if the collector was stopped while it waited.
     private func openStore() throws -> sending (any SampleStore)? {
-        guard let storeExists = configuration.standby else { return try makeStore() }
+        guard let storeProblem = configuration.standby else { return try makeStore() }
         let standby = StandbyLoop(
-            configuration, storeExists: storeExists, wakeup: wakeup, logger: logger, supervisor: supervisor)
+            configuration, storeProblem: storeProblem, wakeup: wakeup, logger: logger, supervisor: supervisor)
         return standby.run(until: { isStopping.withLock { $0 } }, makeStore: makeStore)
     }
 }

@@ -48,9 +48,11 @@ public struct CollectorConfiguration: Sendable {
     public var healthInterval: Int64 = 10_000_000
     /// Whether the collector answers the time requests of agents.
     public var answersClock = true
-    /// Returns whether the store exists. With it, the collector is a standby: it waits until no other collector with its
-    /// id is active, and then opens the store. nil to start at once.
-    public var standby: (@Sendable () -> Bool)?
+    /// Returns why the store cannot be taken over, or nil if it exists and may be read. With it, the collector is a standby:
+    /// it waits until no other collector with its id is active, and then opens the store. nil to start at once.
+    public var standby: (@Sendable () -> String?)?
+    /// The node of the broker that the connections of shares use, so that a new one begins with the last good node.
+    let node = NodeChoice()
 
     /// Returns whether the collector has a device.
     func collects(_ device: DeviceAddress) -> Bool {

@@ -20,6 +20,7 @@ extension CollectorLoop {
             announcedDevices = registry.devices
             notifications.didConnect(at: Moment.now().boot)
             perform(machine.handle(.connected(devices: announcedDevices.count), at: .now))
+            moment = .now()
             for message in earlyMessages { message.withMessage(ingest) }
             earlyMessages = []
         case .disconnected(let error, _):
@@ -27,8 +28,9 @@ extension CollectorLoop {
             notifications.didDisconnect()
             perform(machine.handle(.disconnected(isTakenOver: error.code == .takenOver), at: .now), error: error)
         case .failed(let error, _):
-            // Another node of the broker may accept the connection.
-            if lease != nil, isAdmitted || .now >= connectDeadline { problem = problem ?? "\(error)" }
+            // Before the share is taken over, another node of the broker may accept the connection, until a deadline.
+            connectProblem = "\(error)"
+            if lease != nil, isAdmitted { problem = problem ?? "\(error)" }
             perform(machine.handle(.failed(error.code), at: .now), error: error)
         case .subscribed(_, let isGranted):
             if !isGranted { handle(.subscriptionRefused) }

@@ -43,6 +43,8 @@ final class CollectorLoop {
     var earlyMessages: [CopiedMessage] = []
     /// The time until which a share's connection to the broker must be established.
     let connectDeadline = ContinuousClock.now + ShareRun.patience
+    /// Why the last attempt to connect failed.
+    var connectProblem: String?
     /// Why the share was lost.
     var problem: String?
     /// The lowest token with which the share can be taken over, if the store has refused a lower one.
@@ -67,7 +69,9 @@ final class CollectorLoop {
         (intake, registry) = try Self.restore(configuration, writer)
         let report = HealthReport(configuration: configuration, logger: logger)
         self.report = report
-        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { report.connectionOptions(version: $0) }
+        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, node: configuration.node) {
+            report.connectionOptions(version: $0)
+        }
         link.mayConnect = { [unowned self] in
             // The connection of a share belongs to its claim.
             if lease != nil, hasLostShare || isAdmitted { return false }
@@ -106,6 +110,10 @@ final class CollectorLoop {
         while !isStopping(), !hasLostShare {
             supervisor.didTurn(summary)
             lease?.beginTurn(at: Moment.now().boot)
+            if lease != nil, !isAdmitted, .now >= connectDeadline {
+                problem = connectProblem ?? "no connection to the broker in time"
+                break
+            }
             let isReadable = waitForWork()
             runTurn(startingWith: .wokeUp(isReadable: isReadable, hasUnsentData: link.wantsWrite))
         }

@@ -11,11 +11,13 @@ import Logging
 /// The lock of the store is what excludes two active collectors. Its loss alone is no reason to take over, because a
 /// collector that is just restarted does not hold it for a moment either.
 final class StandbyLoop {
+    /// The longest time between two passes after which the process counts as having been stopped, in µs.
+    private static let maxGap: Int64 = 3_000_000
     /// The interval between two attempts to open the store, in µs.
     private static let retryInterval: Int64 = 1_000_000
 
     private let configuration: CollectorConfiguration
-    private let storeExists: @Sendable () -> Bool
+    private let storeProblem: @Sendable () -> String?
     private let logger: Logger
     private let supervisor: Supervisor
     private let link: BrokerLink
@@ -25,11 +27,11 @@ final class StandbyLoop {
     private var problem: String?
 
     init(
-        _ configuration: CollectorConfiguration, storeExists: @escaping @Sendable () -> Bool, wakeup: Wakeup,
+        _ configuration: CollectorConfiguration, storeProblem: @escaping @Sendable () -> String?, wakeup: Wakeup,
         logger: Logger, supervisor: Supervisor
     ) {
         self.configuration = configuration
-        self.storeExists = storeExists
+        self.storeProblem = storeProblem
         self.logger = logger
         self.supervisor = supervisor
         machine = StandbyMachine(healthInterval: configuration.healthInterval)
@@ -48,25 +50,35 @@ final class StandbyLoop {
         until isStopping: () -> Bool, makeStore: () throws -> sending any SampleStore
     ) -> sending (any SampleStore)? {
         logger.info("standby started", metadata: ["id": "\(configuration.id)"])
+        // Now, so that it is not noticed only when the store is needed.
+        if let problem = storeProblem() {
+            logger.warning("the standby could not take over now", metadata: ["error": "\(problem)"])
+        }
         link.onMessage = { [unowned self] message in
             guard let health = try? CollectorHealth.decode(Data(message.payload)) else { return }
-            machine.received(health.status, at: Moment.now().boot)
+            // A last will contains no figures of a run.
+            machine.received(health.status, isWill: health.started == nil, at: Moment.now().boot)
         }
         defer {
             link.stop(until: .now + .seconds(1))
             link.onMessage = nil
         }
+        var passedAt = Moment.now().boot
         while !isStopping() {
             supervisor.didTurn(summary)
             link.wait(until: .now + .milliseconds(500))
             for event in link.read() { handle(event) }
             let now = Moment.now().boot
+            if now - passedAt > Self.maxGap { machine.resumed(at: now) }
+            passedAt = now
             if let reason = machine.reason(at: now), now >= retryAt {
                 retryAt = now + Self.retryInterval
                 if let store = open(makeStore) {
                     logger.info("taking over", metadata: ["id": "\(configuration.id)", "reason": "\(reason.rawValue)"])
                     return store
                 }
+                // An attempt to open the store may take long.
+                passedAt = Moment.now().boot
             }
             for event in link.write() { handle(event) }
         }
@@ -77,13 +89,13 @@ final class StandbyLoop {
 
     private func open(_ makeStore: () throws -> sending any SampleStore) -> sending (any SampleStore)? {
         // A new store in a folder that is not mounted would hide the samples of the predecessor.
-        guard !machine.hasPredecessor || storeExists() else {
-            report("the store does not exist here: mount its disk, or finish its replication")
+        if let problem = storeProblem() {
+            report(problem)
             return nil
         }
         do { return try makeStore() } catch {
             let isInUse = (error as? StoreError)?.code == .inUse
-            report(isInUse ? "the other collector has no connection, but still holds the store" : "\(error)")
+            report(isInUse ? "another collector still holds the store" : "\(error)")
             return nil
         }
     }

@@ -13,11 +13,15 @@ struct StandbyMachine {
         case none = "no collector"
     }
 
+    /// The time for which a last will must be the last report, in µs. A broker may also publish the will of an old connection
+    /// when the same client connects again.
+    static let willDelay: Int64 = 5_000_000
+
     /// The interval at which the active collector reports its health.
     let healthInterval: Int64
-    /// Whether a collector with this id has ever reported its health. Then its store exists.
-    private(set) var hasPredecessor = false
     private var status: CollectorHealth.Status?
+    /// Whether the active collector has said itself that it stops.
+    private var hasStopped = false
     /// The time of the subscription, or of the last report after it; nil while there is no subscription.
     private var listeningSince: Int64?
 
@@ -26,16 +30,24 @@ struct StandbyMachine {
     /// The broker has granted the subscription to the health reports. It sends the last one again.
     mutating func subscribed(at now: Int64) {
         status = nil
+        hasStopped = false
         listeningSince = now
+    }
+
+    /// This process was stopped for a while. What is known may be old.
+    mutating func resumed(at now: Int64) {
+        hasStopped = false
+        if listeningSince != nil { listeningSince = now }
     }
 
     /// The connection has ended. Nothing can be decided without it.
     mutating func disconnected() { listeningSince = nil }
 
-    /// A health report was received, which may be retained or the last will.
-    mutating func received(_ status: CollectorHealth.Status, at now: Int64) {
-        hasPredecessor = true
+    /// A health report was received, which may be retained.
+    /// - Parameter isWill: whether it is the last will of a connection.
+    mutating func received(_ status: CollectorHealth.Status, isWill: Bool, at now: Int64) {
         self.status = status
+        hasStopped = status == .offline && !isWill
         if listeningSince != nil { listeningSince = now }
     }
 
@@ -44,7 +56,7 @@ struct StandbyMachine {
         guard let listeningSince else { return nil }
         let silence = now - listeningSince
         switch status {
-        case .offline: return .offline
+        case .offline: return hasStopped || silence >= Self.willDelay ? .offline : nil
         case .online, .stalled: return silence >= 3 * healthInterval ? .silent : nil
         // A collector that runs reports within one interval.
         case nil: return silence >= healthInterval + healthInterval / 2 ? Reason.none : nil

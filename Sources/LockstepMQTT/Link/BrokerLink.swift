@@ -21,7 +21,7 @@ public final class BrokerLink {
     private enum State {
         /// Not connected, waiting for the next attempt.
         case waiting(until: ContinuousClock.Instant)
-        case connecting(ConnectAttempt)
+        case connecting(ConnectAttempt, until: ContinuousClock.Instant)
         /// Connected by TCP, waiting for the broker's CONNACK.
         case handshaking(MQTTConnection, until: ContinuousClock.Instant)
         case up(MQTTConnection)
@@ -41,8 +41,18 @@ public final class BrokerLink {
 
     private let makeOptions: (MQTTVersion) -> MQTTOptions
     private var choice: VersionChoice
-    /// The number of failures after which another node was chosen.
-    private var nodeChanges = 0
+    /// The maximum time to establish TCP and TLS if the broker has several nodes: a machine that is down does not answer
+    /// at all, and the system tries for minutes. With one node, the system decides.
+    var connectLimit = Duration.seconds(5)
+    /// The maximum time to wait for the CONNACK, with one node and with several.
+    private static let handshakeLimits = (one: Duration.seconds(20), several: Duration.seconds(8))
+
+    /// Which node to use, among the links that share it.
+    private let node: NodeChoice
+    /// The node of the current connection or attempt, see ``NodeChoice/current``.
+    private var nodeNumber = 0
+    /// Whether the broker has several nodes.
+    private var hasSeveralNodes = false
     private var backoff: Backoff
     private var generator = SystemRandomNumberGenerator()
     private var state: State
@@ -60,14 +70,17 @@ public final class BrokerLink {
     ///   - wakeup: wakes the loop when an attempt to connect is finished.
     ///   - version: the MQTT version; nil for 5, or 3.1.1 if the broker does not support 5.
     ///   - backoff: the delays between attempts.
+    ///   - node: shared by links that use the same broker after each other, so that each begins with the last node that
+    ///     was good; nil to begin with the first node.
     ///   - makeOptions: returns the options of each attempt.
     public init(
-        wakeup: Wakeup, version: MQTTVersion?, backoff: Backoff = Backoff(),
+        wakeup: Wakeup, version: MQTTVersion?, backoff: Backoff = Backoff(), node: NodeChoice? = nil,
         makeOptions: @escaping (MQTTVersion) -> MQTTOptions
     ) {
         self.wakeup = wakeup
         choice = VersionChoice(version)
         self.backoff = backoff
+        self.node = node ?? NodeChoice()
         self.makeOptions = makeOptions
         state = .waiting(until: .now)
     }
@@ -97,7 +110,8 @@ public final class BrokerLink {
     public func wait(until deadline: ContinuousClock.Instant) -> Bool {
         switch state {
         case .waiting(let retry): wakeup.wait(for: nil, until: min(deadline, retry))
-        case .connecting, .stopped: wakeup.wait(for: nil, until: deadline)
+        case .connecting(_, let limit): wakeup.wait(for: nil, until: min(deadline, limit))
+        case .stopped: wakeup.wait(for: nil, until: deadline)
         case .handshaking, .up: wakeup.wait(for: socket, until: min(deadline, nextKeepAlive))
         }
     }
@@ -129,16 +143,23 @@ public final class BrokerLink {
             }
             var options = makeOptions(version)
             let nodes = options.address.nodes
-            options.address = nodes[nodeChanges % nodes.count]
-            state = .connecting(ConnectAttempt(options, wakeup: wakeup))
+            hasSeveralNodes = nodes.count > 1
+            nodeNumber = node.current
+            options.address = nodes[nodeNumber % nodes.count]
+            let limit = hasSeveralNodes ? now + connectLimit : now + .seconds(86_400)
+            state = .connecting(ConnectAttempt(options, wakeup: wakeup), until: limit)
             return []
-        case .connecting(let attempt):
+        case .connecting(let attempt, let deadline):
             switch attempt.outcome {
-            case nil: return []
+            case nil:
+                guard now >= deadline else { return [] }
+                // The attempt ends on its own thread, and closes its connection if it succeeds.
+                return [fail(MQTTError(.unreachable, "no connection within \(connectLimit)"))]
             case .failure(let error): return [fail(error)]
             case .success(let connection):
                 connection.onMessage = onMessage
-                state = .handshaking(connection, until: now + .seconds(20))
+                let limits = Self.handshakeLimits
+                state = .handshaking(connection, until: now + (hasSeveralNodes ? limits.several : limits.one))
                 nextKeepAlive = now
                 return handle(connection.read(limit: limit, while: shouldContinue))
             }
@@ -180,7 +201,7 @@ public final class BrokerLink {
     /// Closes the connection without a DISCONNECT and without sending pending packets, and reconnects after a backoff.
     ///
     /// The broker then sends unacknowledged messages again.
-    public func abandon(_ reason: MQTTError) -> Event { lose(reason) }
+    public func abandon(_ reason: MQTTError) -> Event { lose(reason, isFailure: false) }
 
     /// Disconnects, and reconnects at once with new options.
     public func reconnect() {
@@ -230,7 +251,7 @@ public final class BrokerLink {
         let attempted = version
         choice.didFail(error.code)
         // The same node is asked with MQTT 3.1.1 before another one.
-        if attempted == .three || version == .five { nodeChanges += 1 }
+        if attempted == .three || version == .five { node.leave(nodeNumber) }
         takeover.didFail()
         let delay = backoff.next(using: &generator)
         state = .waiting(until: .now + delay)
@@ -238,10 +259,12 @@ public final class BrokerLink {
     }
 
     /// Handles the end of an established connection.
-    private func lose(_ error: MQTTError) -> Event {
+    /// - Parameter isFailure: whether the connection was lost. Otherwise this side has ended it.
+    private func lose(_ error: MQTTError, isFailure: Bool = true) -> Event {
         choice.didLose()
         let error = classifyLoss(error)
-        if error.code != .takenOver { nodeChanges += 1 }
+        // Another client or a message that is too large says nothing about the node.
+        if isFailure, error.code != .takenOver, error.code != .tooLarge { node.leave(nodeNumber) }
         // After a takeover, wait for the maximum delay: otherwise two clients with the same id would disconnect each
         // other several times per second.
         let delay = error.code == .takenOver ? backoff.maximum : backoff.next(using: &generator)

@@ -89,6 +89,7 @@ struct ClusterViewTests {
         #expect(actions(view, at: 23_000_000) == [.start(share)])
         #expect(view.freeLease(of: share) == observed(owner, 1))
         // Unlike with one broker, a lost connection does not tell that the owner has ended.
+        view.received(LeaseRecord(token: token(5), owner: owner), of: share, at: 20_000_000)
         view.lost(owner, of: share)
         var renewed = view
         renewed.observed(observed(owner, 2), of: share, at: 22_000_000)

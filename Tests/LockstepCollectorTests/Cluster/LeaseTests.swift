@@ -15,6 +15,14 @@ struct LeaseTests {
         #expect(!lease.isValid(at: 1_000_001))
     }
 
+    @Test("an owner stops relying on its lease before others may claim it", arguments: [LeaseTiming.broker, .keyValue])
+    func timing(_ timing: LeaseTiming) {
+        #expect(timing.renewal < timing.validity && timing.validity < timing.timeout)
+        let lease = Lease(CollectorShare(group: GroupID(unchecked: "lab")), timing)
+        lease.confirm(FencingToken(rawValue: 1), sentAt: 0)
+        #expect(lease.isValid(at: timing.validity - 1) && !lease.isValid(at: timing.validity))
+    }
+
     @Test("a collection hangs if a turn takes longer than 60 s, but not before its first turn")
     func hanging() {
         let lease = Lease(CollectorShare(group: GroupID(unchecked: "lab")), .broker)

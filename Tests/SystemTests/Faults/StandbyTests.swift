@@ -74,16 +74,21 @@ struct StandbyTests {
         #expect(result.text.contains("--standby is for an SQLite store"), "\(result.text)")
     }
 
-    @Test("does not create a store where its predecessor must have one")
+    @Test("warns at the start and creates no store if there is none, with a predecessor and without one")
     func missingStore() async throws {
         try await withSystem { system in
             let first = try system.startCollector()
             try await system.waitForSubscription()
             let path = system.folder + "/elsewhere.db"
             let second = try system.startCollector(["--standby", "--store", "sqlite:\(path)"])
-            #expect(await second.waitForOutput("standby started"))
+            #expect(await second.waitForOutput("could not take over now"), "\(second.text)")
+            let alone = try system.startCollector(["--standby", "--id", "alone", "--store", "sqlite:\(path)"])
             await first.stop()
-            #expect(await second.waitForOutput("the store does not exist here"), "\(second.text)")
+            for standby in [second, alone] {
+                #expect(await standby.waitForOutput("cannot take over", within: .seconds(60)), "\(standby.text)")
+                #expect(standby.text.contains("does not exist here"), "\(standby.text)")
+            }
+            await alone.stop()
             #expect(!FileManager.default.fileExists(atPath: path))
             try FileManager.default.copyItem(atPath: system.storePath, toPath: path)
             #expect(await second.waitForOutput("taking over"), "\(second.text)")

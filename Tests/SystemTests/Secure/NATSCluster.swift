@@ -1,4 +1,6 @@
 import Foundation
+import LockstepMQTT
+import LockstepNATS
 import LockstepTestSupport
 import Testing
 
@@ -26,7 +28,7 @@ final class NATSCluster {
             try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
             var replacements = [
                 ("/etc/nats/lockstep", credentials.folder), ("/var/lib/nats/lockstep", home + "/messages"),
-                ("0.0.0.0:4222", "127.0.0.1:\(leasePorts[node])"), ("0.0.0.0:8883", "127.0.0.1:\(ports[node])"),
+                ("127.0.0.1:4222", "127.0.0.1:\(leasePorts[node])"), ("0.0.0.0:8883", "127.0.0.1:\(ports[node])"),
                 ("0.0.0.0:6222", "127.0.0.1:\(routes[node])"),
             ]
             if let deviceRights { replacements.append(("lockstep.lab.arm-left.", deviceRights)) }
@@ -59,6 +61,15 @@ final class NATSCluster {
 
     /// The addresses of all nodes for leases.
     var leaseServers: String { leasePorts.map { "tls://localhost:\($0)" }.joined(separator: ",") }
+
+    /// The options of a connection for leases.
+    func leaseOptions(_ tls: TLSOptions) throws -> NATSOptions {
+        var options = NATSOptions(servers: try NATSServers(leaseServers), name: "test")
+        options.authorityFile = tls.authorityFile
+        options.certificateFile = tls.certificateFile
+        options.keyFile = tls.keyFile
+        return options
+    }
 
     func url(_ node: Int) -> String { "mqtts://localhost:\(ports[node])" }
 

@@ -1,6 +1,7 @@
 import Foundation
 import LockstepMQTT
 import LockstepModel
+import LockstepNATS
 import LockstepSQLite
 import LockstepStore
 import LockstepTestSupport
@@ -70,6 +71,23 @@ struct NATSClusterTests {
             }
             await device.stop()
             await reader.stop()
+        }
+    }
+
+    @Test("only a collector can use the NATS protocol, with which a device could read the messages of all others")
+    func protocols() async throws {
+        try await withNATSCluster { cluster, credentials, _ in
+            func bucket(_ user: String) throws -> KeyValueBucket {
+                KeyValueBucket("lockstep-leases", try cluster.leaseOptions(credentials.tls(user)))
+            }
+            for user in ["lab/arm-left", "reader", "operator", "gateway", "serve"] {
+                let error = #expect(throws: NATSError.self, "\(user)") { try bucket(user).value(of: "test") }
+                #expect("\(error as Any)".contains("Authorization Violation"), "\(user): \(error as Any)")
+            }
+            let collector = try bucket("collector")
+            await expectEventually("\(cluster.text)", within: .seconds(60)) {
+                do { return try collector.value(of: "test") == nil } catch { return false }
+            }
         }
     }
 
