@@ -24,6 +24,8 @@ final class ClickHouseClient {
     var progressAge: Duration?
     private var checkedAt: ContinuousClock.Instant?
     private var isChecking = false
+    /// The table of the current statement that the replica must have received, although all tables were checked before.
+    private var completeTable: String?
     /// Ends requests early, also those that start later, while it is not nil.
     var cancellation: QueryCancellation? {
         didSet {
@@ -64,8 +66,13 @@ final class ClickHouseClient {
     }
 
     /// Executes a SELECT statement.
+    /// - Parameter table: a table of which the replica must have received everything that was acknowledged before.
     /// - Returns: the rows. NULL is nil.
-    func rows(_ statement: String, inDatabase database: Bool = true) throws(StoreError) -> [[String?]] {
+    func rows(
+        _ statement: String, inDatabase database: Bool = true, complete table: String? = nil
+    ) throws(StoreError) -> [[String?]] {
+        if let table, readsReplicas { completeTable = table }
+        defer { if table != nil { completeTable = nil } }
         let body = try read(statement + " FORMAT TabSeparated", inDatabase: database)
         return TabSeparated.rows(body)
     }
@@ -176,17 +183,22 @@ extension ClickHouseClient {
     /// Waits until the current server has received everything that was acknowledged.
     private func waitForProgress() throws(Failure) {
         let start = ContinuousClock.now
-        if let checkedAt, progressAge.map({ start - checkedAt < $0 }) ?? true { return }
+        var table: String?
+        if let checkedAt, progressAge.map({ start - checkedAt < $0 }) ?? true {
+            guard let completeTable else { return }
+            table = completeTable
+        }
         isChecking = true
         defer { isChecking = false }
-        do { try checkProgress(since: start) } catch {
+        do { try checkProgress(of: table, since: start) } catch {
             throw Failure(action: error.code == .cancelled ? .fail : .failOver, error: error)
         }
-        checkedAt = start
+        if table == nil { checkedAt = start }
     }
 
-    private func checkProgress(since start: ContinuousClock.Instant) throws(StoreError) {
-        var progress = try ReplicaProgress(self, database: address.database)
+    /// - Parameter table: the only table that is checked, or nil for all.
+    private func checkProgress(of table: String?, since start: ContinuousClock.Instant) throws(StoreError) {
+        var progress = try ReplicaProgress(self, database: address.database, table: table)
         while try !progress.isComplete() {
             guard ContinuousClock.now - start < .milliseconds(Self.progressTimeout) else {
                 throw StoreError(

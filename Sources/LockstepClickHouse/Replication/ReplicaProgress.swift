@@ -18,14 +18,17 @@ struct ReplicaProgress {
 
     private let client: ClickHouseClient
     private let database: String
+    private let table: String?
     private var tables: [Table] = []
     /// The names of the parts that are still to be fetched, or nil before the log has been read.
     private var parts: Set<String>?
 
+    /// - Parameter table: the only table that matters, or nil for all.
     /// - Throws: ``StoreError`` if the server has lost its connection to the keeper.
-    init(_ client: ClickHouseClient, database: String) throws(StoreError) {
+    init(_ client: ClickHouseClient, database: String, table: String? = nil) throws(StoreError) {
         self.client = client
         self.database = database
+        self.table = table
         tables = try read(goals: [:])
         try skipEmptyLogs()
     }
@@ -62,7 +65,7 @@ struct ReplicaProgress {
         let rows = try client.rows(
             """
             SELECT table, zookeeper_path, replica_path, log_pointer, log_max_index, is_session_expired, is_readonly
-            FROM system.replicas WHERE database = \(literal(database))
+            FROM system.replicas WHERE database = \(literal(database))\(table.map { " AND table = \(literal($0))" } ?? "")
             """, inDatabase: false)
         var tables: [Table] = []
         for row in rows {
