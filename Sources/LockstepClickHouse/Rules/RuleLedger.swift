@@ -9,6 +9,10 @@ struct RuleLedger {
     var evaluated: [Int64: [String: Set<Int64>]] = [:]
     /// The committed events, with device ids, whose own rows may not be stored yet.
     var openEvents: [(device: Int64, event: StoredEvent)] = []
+    /// The committed transitions, by device id, whose own rows may not be stored yet.
+    var openTransitions: [Int64: [LifecycleTransition]] = [:]
+    /// The devices whose outcomes were written, but not checked for a later owner.
+    var unchecked: Set<DeviceAddress> = []
     /// The event and way of each notification that is not finished.
     var deliveries: [Int64: (event: Int64, way: String)] = [:]
     /// The number of the newest event.
