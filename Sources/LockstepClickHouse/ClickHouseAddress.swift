@@ -47,7 +47,7 @@ public struct ClickHouseAddress: Hashable, Sendable {
         for part in server.split(separator: ",", omittingEmptySubsequences: false) {
             let server = try Server(part, defaultPort: defaultPort)
             guard !servers.contains(server) else {
-                throw ClickHouseAddressError("the host \(server) is there twice")
+                throw ClickHouseAddressError("the host \(server) is given twice")
             }
             servers.append(server)
         }

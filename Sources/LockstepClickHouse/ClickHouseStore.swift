@@ -147,11 +147,15 @@ public final class ClickHouseStore: SampleStore {
 
     /// Commits all groups that were added since the last commit.
     /// - Throws: ``/LockstepStore/StoreError``. The groups are then discarded, though some of their rows may have been inserted.
+    ///   If the observer's outcome was stored, it stays, with the transitions that led to it: see ``lifecycles()``.
     public func commit() throws(StoreError) -> IngestResult {
         let transaction = self.transaction
         self.transaction = Transaction()
         let outcome = observer?.takeOutcome() ?? ObservedOutcome()
-        guard !transaction.isEmpty || !outcome.isEmpty || !ledger.openEvents.isEmpty else {
+        guard
+            !transaction.isEmpty || !outcome.isEmpty || !ledger.openEvents.isEmpty
+                || !ledger.openTransitions.isEmpty
+        else {
             observer?.didCommit()
             return IngestResult()
         }
@@ -161,25 +165,28 @@ public final class ClickHouseStore: SampleStore {
         let areCountersDue = ContinuousClock.now - devicesWritten >= Self.deviceInterval
         let changed = Set(transaction.devices.keys)
         var isConcluded = outcome.isEmpty
+        var states = transaction.states
+        let reopened = appendOpenTransitions(ledger.openTransitions, to: &states)
         do {
             if !isConcluded {
                 try conclude(outcome, transaction)
                 // From here on, the outcome stays, even if the rest of the transaction has to be repeated.
                 isConcluded = true
                 observer?.didCommit()
-                try checkOwnership(of: outcome)
             }
+            try checkOwnership()
             // The order matters: see the description of the type.
             for (_, samples) in transaction.samples.sorted(by: { $0.key < $1.key }) {
                 try insert(samples.rows, into: samples.stream.receivedTable, samples.stream.receivedColumns)
             }
-            try insert(transaction.states, into: "received_states", StateColumns.names)
+            try insert(states, into: "received_states", StateColumns.names)
             try insert(transaction.rejected, into: "rejected", ["at", "topic", "reason", "size", "head"])
             try insert(transaction.clocks, into: "received_clocks", ClockColumns.names)
             try insertOpenEvents()
             try insert(transaction.deliveries, into: "received_deliveries", ClickHouseSchema.deliveryColumns)
             try insert(transaction.acknowledgements, into: "received_acknowledgements", ["event_id", "at"])
-            due = areCountersDue ? dirtyDevices.union(changed) : transaction.urgentDevices
+            due =
+                areCountersDue ? dirtyDevices.union(changed).union(reopened) : transaction.urgentDevices.union(reopened)
             try write(due.map { transaction.devices[$0] ?? devices[$0] })
             try write(transaction.numbers)
         } catch {
@@ -199,7 +206,8 @@ public final class ClickHouseStore: SampleStore {
         return result
     }
 
-    /// Returns the life-cycle snapshot of every device.
+    /// Returns the life-cycle snapshot of every device. A commit that failed may have changed them: what rules have concluded
+    /// from a transition is final.
     public func lifecycles() -> [DeviceAddress: LifecycleSnapshot] {
         Dictionary(uniqueKeysWithValues: devices.map { ($0.address, $0.lifecycle) })
     }

@@ -109,6 +109,60 @@ struct RuleTests {
         }
     }
 
+    @Test("a row of an earlier owner that arrives late is not adopted, also if the next owner has written nothing")
+    func lateRow() async throws {
+        try await withClickHouse { server in
+            let (device, right) = (device("left"), device("right"))
+            let count = "SELECT count() FROM events"
+            let first = try open(server)
+            try first.takeOver(FencingToken(rawValue: 2_000_000_000)) { _ in true }
+            try observe(first)
+            for number in 0..<2 { try first.write(group(number, of: device)) }
+            try first.write(quiet(right))
+            let events = try await server.execute(count)
+            let second = try open(server, recovers: false)
+            try second.takeOver(FencingToken(rawValue: 2_000_000_001)) { _ in true }
+            #expect(throws: StoreError.self) { try first.write(group(2, of: device)) }
+            // A device about which no rule has concluded anything.
+            #expect(throws: StoreError.self) { try first.write(group(1, of: right)) }
+            let third = try open(server, recovers: false)
+            try third.takeOver(FencingToken(rawValue: 2_000_000_002)) { _ in true }
+            try observe(third)
+            #expect(third.lifecycles()[device]?.last?.to == .active)
+            #expect(
+                third.observerStates().sorted { $0.rule < $1.rule }
+                    == second.observerStates().sorted { $0.rule < $1.rule })
+            #expect(try await server.execute(count) == events)
+            for number in 2..<4 { try third.write(group(number, of: device)) }
+            #expect(try await server.execute(count) == ["7"])
+        }
+    }
+
+    @Test("what was concluded before a failure stays: the life cycle, and the evaluated samples of all devices")
+    func concluded() async throws {
+        try await withClickHouse { server in
+            let (left, right) = (device("left"), device("right"))
+            let store = try open(server)
+            for number in 0..<2 { try store.write(group(number, of: left)) }
+            var both = group(2, of: left)
+            both.runs += quiet(right).runs
+            try await server.execute("RENAME TABLE received_pressure TO hidden")
+            #expect(throws: StoreError.self) { try store.write(both) }
+            #expect(store.lifecycles()[left]?.last?.to == .background)
+            #expect(store.ledger.evaluated[DeviceRecord.id(of: right)]?["pressure"]?.count == 1)
+            try await server.execute("RENAME TABLE hidden TO received_pressure")
+            // The samples come again, but not the transition.
+            both.transitions = []
+            both.lifecycles = [:]
+            try store.write(both)
+            #expect(store.ledger.evaluated.isEmpty)
+            #expect(
+                try await server.execute("SELECT state FROM states ORDER BY seq") == ["active", "active", "background"])
+            #expect(try await server.execute("SELECT state FROM devices WHERE device = 'left'") == ["background"])
+            #expect(try await server.execute("SELECT count() FROM events WHERE rule = 'away'") == ["1"])
+        }
+    }
+
     @Test("an event is acknowledged once, and its notifications end")
     func acknowledged() async throws {
         try await withClickHouse { server in
@@ -149,10 +203,11 @@ struct RuleTests {
         #expect(TimeList.decode("1 2x0") == nil && TimeList.decode("x") == nil)
     }
 
-    private func open(_ server: TestClickHouse) throws -> ClickHouseStore {
+    private func open(_ server: TestClickHouse, recovers: Bool = true) throws -> ClickHouseStore {
         var options = ClickHouseStore.Options()
         options.survivesPowerLoss = false
         options.minInterval = .zero
+        options.recoversRules = recovers
         let store = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
         try observe(store)
         return store
@@ -181,6 +236,19 @@ struct RuleTests {
 
     private func device(_ name: String) -> DeviceAddress {
         DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: name))
+    }
+
+    /// Returns a group with one sample that changes no state of a rule.
+    private func quiet(_ device: DeviceAddress) -> IngestGroup {
+        var block = SampleBlock(stream: .pressure)
+        block.append(time: Timestamp(microseconds: 1_700_000_000_000_000), values: [5])
+        let batch = Batch(
+            position: BatchPosition(epoch: Epoch(unchecked: "q"), seq: 1), isLive: true, samples: block)
+        return IngestGroup(
+            batches: [
+                ReceivedBatch(
+                    device: device, batch: batch, receivedAt: Timestamp(microseconds: 1_700_000_000_500_000))
+            ])
     }
 
     /// Returns the group with a number: 4 s of samples, and in the third a transition.

@@ -9,6 +9,7 @@ final class ClickHouseClient {
     /// The servers and the database.
     let address: ClickHouseAddress
     private let connections: [HTTPConnection]
+    private let timeout: Int
     private var current = 0
     /// Settings of every request, as parameters of an address: `&name=value`.
     var settings = ""
@@ -18,13 +19,16 @@ final class ClickHouseClient {
     var readsReplicas = false
     /// Whether this includes the tables of refined data.
     var readsRefinedTables = false
-    /// The time after which a request is not sent again: a collector that waits longer loses its connection to the broker.
+    /// The time after which a request is not sent to the same server again: a collector that waits longer loses its
+    /// connection to the broker.
     var retryTime = Duration.seconds(15)
     /// The time after which it is checked again whether the replica has received everything that was acknowledged since;
     /// nil if this is only checked after a failover, and after ``requireEverything()``.
     var progressAge: Duration?
     private var checkedAt: ContinuousClock.Instant?
     private var isChecking = false
+    /// The table of the current statement that the replica must have received, although all tables were checked before.
+    private var completeTable: String?
     /// Ends requests early, also those that start later, while it is not nil.
     var cancellation: QueryCancellation? {
         didSet {
@@ -38,6 +42,7 @@ final class ClickHouseClient {
     /// - Parameter timeout: the maximum duration of a request, in ms.
     init(_ address: ClickHouseAddress, timeout: Int = 300_000) throws(StoreError) {
         self.address = address
+        self.timeout = timeout
         var headers: [String] = []
         if let user = address.user { headers.append("X-ClickHouse-User: \(user)") }
         if let password = address.password { headers.append("X-ClickHouse-Key: \(password)") }
@@ -64,8 +69,13 @@ final class ClickHouseClient {
     }
 
     /// Executes a SELECT statement.
+    /// - Parameter table: a table of which the replica must have received everything that was acknowledged before.
     /// - Returns: the rows. NULL is nil.
-    func rows(_ statement: String, inDatabase database: Bool = true) throws(StoreError) -> [[String?]] {
+    func rows(
+        _ statement: String, inDatabase database: Bool = true, complete table: String? = nil
+    ) throws(StoreError) -> [[String?]] {
+        if let table, readsReplicas { completeTable = table }
+        defer { if table != nil { completeTable = nil } }
         let body = try read(statement + " FORMAT TabSeparated", inDatabase: database)
         return TabSeparated.rows(body)
     }
@@ -99,6 +109,9 @@ extension ClickHouseClient {
     /// The maximum duration of a request about the progress of a replica, in ms.
     private static let progressTimeout = 5000
 
+    /// The minimum time in ms that each server has to answer. An insert may wait for its quorum.
+    private static let minAttempt = QuorumInsert.timeout + 2000
+
     /// A request that failed.
     private struct Failure: Error {
         let action: FailedRequest
@@ -114,16 +127,21 @@ extension ClickHouseClient {
         while true {
             do {
                 if needsProgress { try waitForProgress() }
-                return try sendOnce(parameters, body)
+                return try sendOnce(parameters, body, isLast: errors.count == connections.count - 1)
             } catch {
                 if isChecking { throw error.error }
                 if error.action == .failOver {
                     errors.append(error.error)
                     failOver()
                 }
-                guard error.action != .fail, errors.count < connections.count,
-                    ContinuousClock.now - start < retryTime
-                else {
+                let isRepeated =
+                    switch error.action {
+                    case .wait: ContinuousClock.now - start < retryTime
+                    // Each server is tried once, also if the first one has taken long to fail.
+                    case .failOver: errors.count < connections.count
+                    case .fail: false
+                    }
+                guard isRepeated else {
                     // What a server answers says more than that another one is away.
                     throw errors.first { !$0.description.contains(Self.noAnswer) } ?? error.error
                 }
@@ -135,14 +153,21 @@ extension ClickHouseClient {
 
     private static let noAnswer = "does not answer"
 
-    private func sendOnce(_ parameters: String, _ body: [UInt8]) throws(Failure) -> [UInt8] {
+    /// Returns the maximum duration of a request in ms. While others are left, a server that hangs must not use all the time.
+    private func limit(isLast: Bool) -> Int {
+        if isChecking { return Self.progressTimeout }
+        return isLast ? timeout : min(timeout, max(Self.minAttempt, timeout / connections.count))
+    }
+
+    /// - Parameter isLast: whether no other server is left to be tried.
+    private func sendOnce(_ parameters: String, _ body: [UInt8], isLast: Bool) throws(Failure) -> [UInt8] {
         let server = address.on(address.servers[current])
         guard cancellation?.isCancelled != true else { throw cancelled }
         let response: HTTPConnection.Response
         do {
             response = try connections[current].post(
                 address.url(of: address.servers[current]) + parameters, body: body,
-                timeout: isChecking ? Self.progressTimeout : nil)
+                timeout: limit(isLast: isLast))
         } catch {
             guard cancellation?.isCancelled != true else { throw cancelled }
             throw Failure(
@@ -161,17 +186,23 @@ extension ClickHouseClient {
     /// Waits until the current server has received everything that was acknowledged.
     private func waitForProgress() throws(Failure) {
         let start = ContinuousClock.now
-        if let checkedAt, progressAge.map({ start - checkedAt < $0 }) ?? true { return }
+        var table: String?
+        if let checkedAt, progressAge.map({ start - checkedAt < $0 }) ?? true {
+            guard let completeTable else { return }
+            table = completeTable
+        }
         isChecking = true
         defer { isChecking = false }
-        do { try checkProgress(since: start) } catch {
+        do { try checkProgress(of: table, since: start) } catch {
             throw Failure(action: error.code == .cancelled ? .fail : .failOver, error: error)
         }
-        checkedAt = start
+        if table == nil { checkedAt = start }
     }
 
-    private func checkProgress(since start: ContinuousClock.Instant) throws(StoreError) {
-        var progress = try ReplicaProgress(self, database: address.database, includesRefined: readsRefinedTables)
+    /// - Parameter table: the only table that is checked, or nil for all.
+    private func checkProgress(of table: String?, since start: ContinuousClock.Instant) throws(StoreError) {
+        var progress = try ReplicaProgress(
+            self, database: address.database, table: table, includesRefined: readsRefinedTables)
         while try !progress.isComplete() {
             guard ContinuousClock.now - start < .milliseconds(Self.progressTimeout) else {
                 throw StoreError(

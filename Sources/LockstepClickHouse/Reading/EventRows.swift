@@ -11,11 +11,15 @@ struct EventRows {
     var address: ((Int64) -> DeviceAddress?)?
 
     /// Returns the events that meet a condition, with the highest numbers first. Events of unknown devices are skipped.
-    func events(where condition: String, limit: Int = .max) throws(StoreError) -> [StoredEvent] {
+    /// - Parameter rows: a condition that all rows about an event meet, or none. The server reads no other rows.
+    func events(
+        where condition: String = "1", among rows: String? = nil, limit: Int = .max
+    ) throws(StoreError) -> [StoredEvent] {
         let limit = limit == .max ? "" : "LIMIT \(max(0, limit))"
+        let source = rows.map { "(\(ClickHouseSchema.selectEvents(where: $0)))" } ?? "events"
         let rows = try client.rows(
             """
-            SELECT event_id, rule, device_id, t, at, value, text, late, acknowledged FROM events WHERE \(condition)
+            SELECT event_id, rule, device_id, t, at, value, text, late, acknowledged FROM \(source) WHERE \(condition)
             ORDER BY event_id DESC \(limit)
             """)
         let found = address == nil ? try lookUp(Set(rows.compactMap { $0[2].flatMap { Int64($0) } })) : [:]
@@ -58,7 +62,7 @@ struct EventRows {
 
     /// Returns the event with a key, or nil if it is not stored.
     func event(_ key: RuleEvent.Key) throws(StoreError) -> StoredEvent? {
-        try events(where: Self.condition(key) + " AND rule = \(literal(key.rule))", limit: 1).first
+        try events(among: Self.condition(key) + " AND rule = \(literal(key.rule))", limit: 1).first
     }
 
     /// Returns the keys of the events that are stored.
@@ -86,7 +90,9 @@ struct EventRows {
             """)
         var events: [Int64: StoredEvent] = [:]
         for part in Set(rows.compactMap { $0[1] }).sorted().chunks(of: Self.queryLimit) {
-            for event in try self.events(where: "event_id IN (\(part.joined(separator: ", ")))") {
+            let isPart = "event_id IN (\(part.joined(separator: ", ")))"
+            let rows = "(device_id, rule, t) IN (SELECT device_id, rule, t FROM received_events WHERE \(isPart))"
+            for event in try self.events(where: isPart, among: rows) {
                 events[event.id] = event
             }
         }

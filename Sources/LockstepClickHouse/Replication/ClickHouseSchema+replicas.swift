@@ -12,8 +12,8 @@ extension ClickHouseSchema {
         guard quorum.number(of: given) <= given else {
             throw StoreError(
                 .other,
-                "the quorum of \(quorum.number(of: given)) is more than the \(given) hosts of \(address): add hosts, or use "
-                    + "--quorum majority")
+                "--quorum \(quorum.number(of: given)) needs at least \(quorum.number(of: given)) hosts, but the address has "
+                    + "\(given)")
         }
         var replicas: [ClickHouseClient] = []
         var failure: StoreError?

@@ -18,17 +18,23 @@ struct ReplicaProgress {
 
     private let client: ClickHouseClient
     private let database: String
+    private let table: String?
     private let includesRefined: Bool
     private var tables: [Table] = []
     /// The names of the parts that are still to be fetched, or nil before the log has been read.
     private var parts: Set<String>?
 
-    /// - Parameter includesRefined: whether tables of refined data count. They are left out for other readers, because
-    ///   `lockstep refine` must not stop them.
+    /// - Parameters:
+    ///   - table: the only table that matters, or nil for all.
+    ///   - includesRefined: whether tables of refined data count. They are left out for other readers, because
+    ///     `lockstep refine` must not stop them.
     /// - Throws: ``StoreError`` if the server has lost its connection to the keeper.
-    init(_ client: ClickHouseClient, database: String, includesRefined: Bool) throws(StoreError) {
+    init(
+        _ client: ClickHouseClient, database: String, table: String? = nil, includesRefined: Bool = false
+    ) throws(StoreError) {
         self.client = client
         self.database = database
+        self.table = table
         self.includesRefined = includesRefined
         tables = try read(goals: [:])
         try skipEmptyLogs()
@@ -66,7 +72,7 @@ struct ReplicaProgress {
         let rows = try client.rows(
             """
             SELECT table, zookeeper_path, replica_path, log_pointer, log_max_index, is_session_expired, is_readonly
-            FROM system.replicas WHERE database = \(literal(database))
+            FROM system.replicas WHERE database = \(literal(database))\(table.map { " AND table = \(literal($0))" } ?? "")
             """, inDatabase: false)
         var tables: [Table] = []
         for row in rows {

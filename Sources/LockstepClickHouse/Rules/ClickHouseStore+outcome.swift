@@ -8,7 +8,8 @@ import LockstepStore
 // If it is, they are not evaluated again, although they may have to be inserted again.
 
 extension ClickHouseStore {
-    /// Writes the outcome of a transaction. When this returns, it is final.
+    /// Writes the outcome of a transaction. When this returns, it is final: if the rest of the transaction fails, the store
+    /// keeps the events and transitions for the next one, and the samples are not evaluated again.
     func conclude(_ outcome: ObservedOutcome, _ transaction: Transaction) throws(StoreError) {
         let events = try number(try new(outcome.events))
         var states: [Int64: [String: String]] = [:]
@@ -17,10 +18,15 @@ extension ClickHouseStore {
             states[devices[device].id, default: [:]][state.rule] = state.json
         }
         let changed = Set(states.keys).union(events.map(\.device))
-        guard !changed.isEmpty else { return }
+        // Also those of devices whose rules have not changed.
+        var evaluated = ledger.evaluated
+        for (id, streams) in transaction.evaluated {
+            evaluated[id, default: [:]].merge(streams.mapValues { Set($0) }) { $0.union($1) }
+        }
         let version = nextVersion()
         var rows = RowBinary()
-        var evaluated: [Int64: [String: Set<Int64>]] = [:]
+        var transitions: [Int64: [LifecycleTransition]] = [:]
+        var lifecycles: [Int: LifecycleSnapshot] = [:]
         for id in changed.sorted() {
             guard let address = addresses[id], let device = deviceIndexes[address] else { continue }
             var progress = RuleProgress()
@@ -29,26 +35,33 @@ extension ClickHouseStore {
             // The row replaces an earlier one whose events and samples may not be stored yet.
             progress.events = (ledger.openEvents + events).filter { $0.device == id }
                 .map { RuleProgress.Event($0.event.event, id: $0.event.id) }
-            let times = (ledger.evaluated[id] ?? [:])
-                .merging((transaction.evaluated[id] ?? [:]).mapValues { Set($0) }) { $0.union($1) }
-            progress.evaluatedTimes = times
-            evaluated[id] = times
-            progress.setTransitions(
-                transaction.transitions[id] ?? [],
-                transaction.devices[device]?.lifecycle ?? devices[device].lifecycle)
-            rows.append(id)
-            rows.append(address.group.rawValue)
-            rows.append(address.device.rawValue)
-            rows.append(try progress.json)
-            rows.append(version)
-            rows.endRow()
+            progress.evaluatedTimes = evaluated[id] ?? [:]
+            let open = (ledger.openTransitions[id] ?? []) + (transaction.transitions[id] ?? [])
+            if !open.isEmpty {
+                transitions[id] = open
+                lifecycles[device] = transaction.devices[device]?.lifecycle ?? devices[device].lifecycle
+            }
+            progress.setTransitions(open, lifecycles[device] ?? devices[device].lifecycle)
+            try rows.append(progress, of: id, address, version)
         }
         try insert(rows, into: "received_rule_states", ClickHouseSchema.ruleStateColumns)
-        for id in changed {
-            ledger.states[id] = states[id]
-            ledger.evaluated[id] = evaluated[id]
-        }
+        for id in changed { ledger.states[id] = states[id] }
+        ledger.evaluated = evaluated
         ledger.openEvents += events
+        ledger.openTransitions.merge(transitions) { $1 }
+        for (device, lifecycle) in lifecycles { devices[device].lifecycle = lifecycle }
+        if token != nil { ledger.unchecked.formUnion(changed.compactMap { addresses[$0] }) }
+    }
+
+    /// Appends the transitions that earlier transactions have committed and not stored.
+    /// - Returns: the indexes of their devices.
+    func appendOpenTransitions(
+        _ open: [Int64: [LifecycleTransition]], to rows: inout RowBinary
+    ) -> [Int] {
+        for (id, changes) in open {
+            for change in changes { append(change, of: id, to: &rows) }
+        }
+        return open.keys.compactMap { addresses[$0].flatMap { deviceIndexes[$0] } }
     }
 
     /// Returns the events that are neither stored nor committed.
@@ -68,24 +81,26 @@ extension ClickHouseStore {
         }
     }
 
-    /// Checks that no later owner has taken over the devices of an outcome that was just written.
+    /// Checks that no later owner has taken over the devices whose outcomes were written.
     ///
     /// A later owner first writes its token and then reads the outcomes. So either it has found this one, or its token is
     /// found here, and then no sample may be stored without the events that follow from it.
-    func checkOwnership(of outcome: ObservedOutcome) throws(StoreError) {
-        guard let token else { return }
-        let addresses = Set(outcome.states.compactMap(\.device) + outcome.events.compactMap(\.device))
-        let ids = addresses.map { "\(DeviceRecord.id(of: $0))" }
-        // A replica may not have the token of a later owner yet.
-        client.requireEverything()
+    func checkOwnership() throws(StoreError) {
+        guard let token, !ledger.unchecked.isEmpty else { return }
+        // A device that was never written has no token. Then those of the others tell whether the share was taken over.
+        let isNew = ledger.unchecked.contains { deviceIndexes[$0].map { devices[$0].firstSeen == nil } ?? true }
+        let ids = ledger.unchecked.union(isNew ? devices.map(\.address) : []).map { "\(DeviceRecord.id(of: $0))" }
         for part in ids.chunks(of: 500) {
+            // A replica may not have the token of a later owner yet.
             let newest = try client.rows(
-                "SELECT max(version) FROM received_devices WHERE device_id IN (\(part.joined(separator: ", ")))")
+                "SELECT max(version) FROM received_devices WHERE device_id IN (\(part.joined(separator: ", ")))",
+                complete: "received_devices")
             guard let version = newest.first?[0].flatMap({ UInt64($0) }) else { continue }
             guard version >> 32 <= UInt64(token.rawValue) else {
                 throw StoreError(.other, "another collector has taken over the devices: this one claims them again")
             }
         }
+        ledger.unchecked = []
     }
 
     /// Inserts the rows of committed events and of their notifications. Notifications come first, so that an event that is
@@ -112,6 +127,7 @@ extension ClickHouseStore {
     func settleEvents(of transaction: Transaction) -> [EventDelivery] {
         let deliveries = ledger.openEvents.flatMap(\.event.newDeliveries)
         ledger.openEvents = []
+        ledger.openTransitions = [:]
         for delivery in deliveries { ledger.deliveries[delivery.id] = (delivery.event.id, delivery.way) }
         for id in transaction.finishedDeliveries { ledger.deliveries[id] = nil }
         // The samples are stored now, so that they are known without this.
@@ -127,6 +143,19 @@ extension ClickHouseStore {
 }
 
 extension RowBinary {
+    /// Appends a row for `received_rule_states`.
+    mutating func append(
+        _ progress: RuleProgress, of id: Int64, _ address: DeviceAddress, _ version: UInt64
+    ) throws(StoreError) {
+        let json = try progress.json
+        append(id)
+        append(address.group.rawValue)
+        append(address.device.rawValue)
+        append(json)
+        append(version)
+        endRow()
+    }
+
     /// Appends a row for `received_events`.
     /// - Parameter device: the id of the device; 0 for the collector's machine.
     mutating func append(_ event: StoredEvent, of device: Int64) {

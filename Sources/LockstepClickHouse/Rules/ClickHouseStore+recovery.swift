@@ -11,13 +11,15 @@ extension ClickHouseStore {
         client.requireEverything()
         let newest = try client.rows("SELECT max(event_id) FROM received_events").first?[0].flatMap { Int64($0) }
         ledger.lastNumber = newest ?? 0
+        let rows = try readProgress(owning: owns)
+        try renew(rows)
         var states = RowBinary()
         var changed: [DeviceRecord] = []
-        for (id, address, progress) in try readProgress() where owns(address) {
+        for (id, address, progress) in rows {
             ledger.states[id] = progress.states
             ledger.evaluated[id] = progress.evaluatedTimes
             ledger.openEvents += progress.events.map { (id, $0.stored(of: address)) }
-            // The row of a new device comes after this one.
+            // The row of a new device comes after the one that was read.
             if deviceIndexes[address] == nil { try register(DeviceRecord(address)) }
             guard let index = deviceIndexes[address] else { continue }
             guard let missing = progress.transitions(after: devices[index].lifecycle.last?.seq ?? 0) else { continue }
@@ -37,30 +39,55 @@ extension ClickHouseStore {
         try removeStoredTimes()
     }
 
-    private func readProgress() throws(StoreError) -> [(id: Int64, address: DeviceAddress, RuleProgress)] {
-        var reader = RowBinaryReader(
-            try client.binary(
-                """
-                SELECT device_id, latest.1, latest.2, latest.3 FROM (
-                SELECT device_id, argMax((group_name, device, content), version) AS latest
-                FROM received_rule_states GROUP BY device_id)
-                """))
-        var rows: [(Int64, DeviceAddress, RuleProgress)] = []
-        while !reader.isAtEnd {
-            let (id, group, device, json): (Int64, String, String, String)
-            do {
-                (id, group, device, json) = (
-                    try reader.integer(), try reader.text(), try reader.text(), try reader.text()
-                )
-            } catch { throw StoreError(.corrupt, "the server sent an incomplete row of received_rule_states") }
-            guard let group = GroupID(rawValue: group), let device = DeviceID(rawValue: device) else {
-                throw StoreError(.corrupt, "a row of received_rule_states is damaged: '\(group)/\(device)'")
-            }
+    /// Writes what was read again, with a version of this owner, and an empty row for each of its other devices. A row of an
+    /// earlier owner that arrives later is then never the newest.
+    private func renew(_ rows: [RecoveredRow]) throws(StoreError) {
+        let version = nextVersion()
+        var renewed = RowBinary()
+        let known = Set(rows.map(\.id))
+        for row in rows { try renewed.append(row.progress, of: row.id, row.address, version) }
+        for record in devices where !known.contains(record.id) && token != nil {
+            try renewed.append(RuleProgress(), of: record.id, record.address, version)
+        }
+        try insert(renewed, into: "received_rule_states", ClickHouseSchema.ruleStateColumns)
+    }
+
+    private typealias RecoveredRow = (id: Int64, address: DeviceAddress, progress: RuleProgress)
+
+    /// Reads the newest row of each device of this owner.
+    private func readProgress(owning owns: (DeviceAddress) -> Bool) throws(StoreError) -> [RecoveredRow] {
+        var owned: [Int64: DeviceAddress] = [:]
+        for row in try client.rows(
+            "SELECT device_id, any(group_name), any(device) FROM received_rule_states GROUP BY device_id")
+        {
+            guard let id = row[0].flatMap({ Int64($0) }), let group = row[1].flatMap({ GroupID(rawValue: $0) }),
+                let device = row[2].flatMap({ DeviceID(rawValue: $0) })
+            else { throw StoreError(.corrupt, "a row of received_rule_states is damaged: \(row.compactMap(\.self))") }
             let address = DeviceAddress(group: group, device: device)
-            rows.append((id, address, try RuleProgress(json: json, of: address)))
+            if owns(address) { owned[id] = address }
+        }
+        var rows: [RecoveredRow] = []
+        for part in owned.keys.sorted().chunks(of: Self.progressLimit) {
+            var reader = RowBinaryReader(
+                try client.binary(
+                    """
+                    SELECT device_id, argMax(content, version) FROM received_rule_states
+                    WHERE device_id IN (\(part.map { "\($0)" }.joined(separator: ", "))) GROUP BY device_id
+                    """))
+            while !reader.isAtEnd {
+                let (id, json): (Int64, String)
+                do { (id, json) = (try reader.integer(), try reader.text()) } catch {
+                    throw StoreError(.corrupt, "the server sent an incomplete row of received_rule_states")
+                }
+                guard let address = owned[id] else { continue }
+                rows.append((id, address, try RuleProgress(json: json, of: address)))
+            }
         }
         return rows
     }
+
+    /// The maximum number of devices whose rows are read at once. A row can be large.
+    private static let progressLimit = 500
 
     /// Forgets the evaluated samples that are stored: they are found there when they arrive again.
     private func removeStoredTimes() throws(StoreError) {

@@ -71,6 +71,9 @@ extension ClickHouseStore {
         guard let observer else { return }
         for entry in group.transitions {
             guard let device = deviceIndexes[entry.device] else { continue }
+            // A commit that failed may have made it final: then it is in the ledger, and the observer knows it.
+            let open = ledger.openTransitions[devices[device].id] ?? []
+            guard !open.contains(where: { $0.seq == entry.transition.seq }) else { continue }
             transaction.transitions[devices[device].id, default: []].append(entry.transition)
             observer.didChange(entry.transition, of: Int64(device), entry.device)
         }

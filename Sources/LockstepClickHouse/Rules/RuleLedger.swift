@@ -9,6 +9,10 @@ struct RuleLedger {
     var evaluated: [Int64: [String: Set<Int64>]] = [:]
     /// The committed events, with device ids, whose own rows may not be stored yet.
     var openEvents: [(device: Int64, event: StoredEvent)] = []
+    /// The committed transitions, by device id, whose own rows may not be stored yet.
+    var openTransitions: [Int64: [LifecycleTransition]] = [:]
+    /// The devices whose outcomes were written, but not checked for a later owner.
+    var unchecked: Set<DeviceAddress> = []
     /// The event and way of each notification that is not finished.
     var deliveries: [Int64: (event: Int64, way: String)] = [:]
     /// The number of the newest event.
@@ -16,13 +20,14 @@ struct RuleLedger {
 
     /// Returns a number for an event that is higher than all earlier ones of this store.
     ///
-    /// It is made of the time in ms and 11 bits of a hash of the event, so that two collectors hardly ever choose the same,
-    /// and is exact in JavaScript.
+    /// It is made of a time in ms and 11 bits of a hash of the event, so that two collectors hardly ever choose the same,
+    /// and is exact in JavaScript. Several events of the same ms get the times that follow.
     mutating func nextNumber(for key: RuleEvent.Key, at now: Timestamp) -> Int64 {
         var hash = StableHash()
         hash.combine("\(key.rule) \(key.device.map { "\($0)" } ?? "") \(key.time.microseconds)")
-        let number = max(0, now.microseconds / 1000) << 11 | Int64(hash.value & 2047)
-        lastNumber = max(lastNumber + 1, number)
+        let low = Int64(hash.value & 2047)
+        let number = max(0, now.microseconds / 1000) << 11 | low
+        lastNumber = number > lastNumber ? number : (lastNumber >> 11 + 1) << 11 | low
         return lastNumber
     }
 

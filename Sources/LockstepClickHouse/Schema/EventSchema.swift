@@ -35,14 +35,7 @@ extension ClickHouseSchema {
         [
             (
                 "events",
-                """
-                SELECT event_id, rule, device_id, t, at, value, text, late,
-                if(first_acknowledged = 0, NULL, first_acknowledged) AS acknowledged
-                FROM (SELECT \(Self.eventColumns.joined(separator: ", ")) FROM received_events
-                ORDER BY device_id, rule, t, event_id LIMIT 1 BY device_id, rule, t)
-                ANY LEFT JOIN (SELECT event_id, min(at) AS first_acknowledged FROM received_acknowledgements
-                GROUP BY event_id) USING event_id
-                """
+                Self.selectEvents()
             ),
             (
                 "deliveries",
@@ -54,6 +47,22 @@ extension ClickHouseSchema {
                 """
             ),
         ]
+    }
+
+    /// Returns the query of the view `events`, or of a part of it.
+    /// - Parameter condition: a condition on rows of `received_events`. All rows about an event must meet it, or none.
+    static func selectEvents(where condition: String? = nil) -> String {
+        let rows = condition.map { "\nWHERE \($0)" } ?? ""
+        let acknowledged =
+            condition.map { "\nWHERE event_id IN (SELECT event_id FROM received_events WHERE \($0))" } ?? ""
+        return """
+            SELECT event_id, rule, device_id, t, at, value, text, late,
+            if(first_acknowledged = 0, NULL, first_acknowledged) AS acknowledged
+            FROM (SELECT \(eventColumns.joined(separator: ", ")) FROM received_events\(rows)
+            ORDER BY device_id, rule, t, event_id LIMIT 1 BY device_id, rule, t)
+            ANY LEFT JOIN (SELECT event_id, min(at) AS first_acknowledged FROM received_acknowledgements\(acknowledged)
+            GROUP BY event_id) USING event_id
+            """
     }
 
     /// The columns of `received_events`.

@@ -143,6 +143,22 @@ struct LifecycleRegistry {
         changed.removeAll(keepingCapacity: true)
     }
 
+    /// Continues with the stored life cycles that are ahead of the registry, between two transactions: the store has kept
+    /// their last transition although the transaction failed.
+    mutating func adopt(_ snapshots: [DeviceAddress: LifecycleSnapshot], at moment: Moment) {
+        for (device, snapshot) in snapshots {
+            guard let stored = snapshot.last, let number = numbers[device],
+                stored.seq > entries[number].machine.snapshot.last?.seq ?? 0
+            else { continue }
+            entries[number].machine = LifecycleMachine(snapshot, timing: timing, at: moment)
+            if !entries[number].isCommitted {
+                entries[number].isCommitted = true
+                deviceCount += 1
+            }
+            if let deadline = entries[number].machine.nextTick { enqueue(number, deadline: deadline) }
+        }
+    }
+
     @discardableResult
     private mutating func add(_ device: DeviceAddress, _ machine: LifecycleMachine, isCommitted: Bool) -> Int {
         numbers[device] = entries.count

@@ -111,6 +111,8 @@ extension CollectorLoop {
         guard case .failure(let error) = commitResult else { return }
         // The broker delivers all messages again. They lead to the same transitions with the same sequence numbers.
         registry.rollback()
+        // What rules have concluded from a transition stays, and so does the transition.
+        if let stored = try? writer.lifecycles() { registry.adopt(stored, at: .now()) }
         pending.rollBack()
         intake.discardGroup()
         notifications.rollBack()

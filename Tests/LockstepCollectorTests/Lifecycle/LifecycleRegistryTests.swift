@@ -41,6 +41,25 @@ struct LifecycleRegistryTests {
         #expect(group.transitions.map(\.transition.to) == [.active, .background])
     }
 
+    @Test("a transition that the store has kept stays after a rollback, and the next one has the next number")
+    func adopted() throws {
+        var registry = makeRegistry()
+        var first = IngestGroup()
+        registry.handle(presence(.foreground, 1), of: device, at: moment(1), into: &first)
+        registry.commit()
+        var failed = IngestGroup()
+        registry.handle(presence(.background, 2), of: device, at: moment(2), into: &failed)
+        registry.handle(presence(.foreground, 2), of: other, at: moment(2), into: &failed)
+        registry.rollback()
+        registry.adopt(first.lifecycles, at: moment(3))
+        #expect(registry.states == first.transitions)
+        registry.adopt(failed.lifecycles, at: moment(3))
+        #expect(Set(registry.states) == Set(failed.transitions) && registry.deviceCount == 2)
+        var again = IngestGroup()
+        registry.handle(presence(.background, 2), of: device, at: moment(4), into: &again)
+        #expect(again.transitions.isEmpty)
+    }
+
     @Test("a rollback reverts changes, and the same events lead to the same transitions again")
     func rollback() {
         var registry = makeRegistry()
