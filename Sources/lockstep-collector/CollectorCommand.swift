@@ -59,7 +59,7 @@ struct CollectorCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Name of a cluster of collectors that share a ClickHouse store, see docs/clickhouse.md. All of them need the \
+            Name of a cluster of collectors that share a ClickHouse store, see docs/cluster.md. All of them need the \
             same --group options, each with GROUP, or GROUP:COUNT to divide a group into partitions (default: none).
             """)
     var cluster: String?
