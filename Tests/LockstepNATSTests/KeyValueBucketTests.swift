@@ -8,8 +8,8 @@ struct KeyValueBucketTests {
     @Test("a value is written only if its key has the expected revision")
     func compareAndSet() async throws {
         try await withServer { server in
-            let one = server.bucket()
-            let two = server.bucket()
+            let one = try server.bucket()
+            let two = try server.bucket()
             #expect(try one.value(of: "a/b") == nil)
             let first = try one.write([1, 0, 255], to: "a/b", expecting: nil)
             #expect(throws: NATSError.self) { try two.write([2], to: "a/b", expecting: nil) }
@@ -26,7 +26,7 @@ struct KeyValueBucketTests {
     @Test("a bucket connects again after its server was restarted, and has what was written")
     func restart() async throws {
         try await withServer { server in
-            let bucket = server.bucket()
+            let bucket = try server.bucket()
             let revision = try bucket.write([1], to: "a", expecting: nil)
             await server.stop()
             let error = #expect(throws: NATSError.self) { try bucket.value(of: "a") }
@@ -41,7 +41,7 @@ struct KeyValueBucketTests {
     func failover() async throws {
         try await withServer { server in
             let dead = try freePort()
-            let bucket = server.bucket(servers: "nats://127.0.0.1:\(dead),nats://127.0.0.1:\(server.port)")
+            let bucket = try server.bucket(servers: "nats://127.0.0.1:\(dead),nats://127.0.0.1:\(server.port)")
             for value in UInt8(1)...10 {
                 _ = try bucket.write([value], to: "key\(value)", expecting: nil)
                 bucket.close()
@@ -52,10 +52,10 @@ struct KeyValueBucketTests {
     @Test("the user and the password are used")
     func credentials() async throws {
         try await withServer(settings: "authorization { user: me, password: secret }") { server in
-            let bucket = server.bucket()
+            let bucket = try server.bucket()
             let error = #expect(throws: NATSError.self) { try bucket.value(of: "a") }
             #expect(error?.description.contains("uthor") == true, "\(error?.description ?? "")")
-            let permitted = server.bucket(user: "me", password: "secret")
+            let permitted = try server.bucket(user: "me", password: "secret")
             let entry = try permitted.value(of: "a")
             #expect(entry == nil)
         }
@@ -64,7 +64,7 @@ struct KeyValueBucketTests {
     @Test("without JetStream, the error names the bucket")
     func noJetStream() async throws {
         try await withServer(hasJetStream: false) { server in
-            let bucket = server.bucket()
+            let bucket = try server.bucket()
             let error = #expect(throws: NATSError.self) { try bucket.value(of: "a") }
             #expect(error?.description.contains("cannot open the bucket 'test': is JetStream enabled") == true)
         }
@@ -93,10 +93,8 @@ private final class Server {
 
     func stop() async { await program?.stop(SIGKILL) }
 
-    func bucket(servers: String? = nil, user: String? = nil, password: String? = nil) -> KeyValueBucket {
-        guard let servers = try? NATSServers(servers ?? "nats://127.0.0.1:\(port)") else {
-            fatalError("not an address")
-        }
+    func bucket(servers: String? = nil, user: String? = nil, password: String? = nil) throws -> KeyValueBucket {
+        let servers = try NATSServers(servers ?? "nats://127.0.0.1:\(port)")
         var options = NATSOptions(servers: servers, name: "test")
         options.user = user
         options.password = password

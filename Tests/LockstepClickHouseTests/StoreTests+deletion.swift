@@ -1,0 +1,144 @@
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Synchronization
+import Testing
+
+@testable import LockstepClickHouse
+
+// The deletion of old samples and of old rejected messages.
+extension StoreTests {
+    @Test("rejected messages are stored, and old ones are deleted when the store is opened")
+    func rejected() async throws {
+        try await withClickHouse { server in
+            let store = try open(server)
+            var group = IngestGroup()
+            for time in [Timestamp(microseconds: 5), Moment.now().wall] {
+                group.rejected.append(
+                    RejectedMessage(at: time, topic: "a/b", reason: "not JSON", size: 300, head: [0, 9, 10, 255]))
+            }
+            try store.write(group)
+            let select = "SELECT topic, reason, size, hex(head) FROM rejected"
+            #expect(try await server.execute(select).count == 2)
+            _ = try open(server)
+            #expect(try await server.execute(select) == ["a/b\tnot JSON\t300\t00090AFF"])
+        }
+    }
+
+    @Test("old samples are deleted when the store is opened, but not those of devices without a clock")
+    func expired() async throws {
+        try await withClickHouse { server in
+            let now = Moment.now().wall.microseconds
+            let year: Int64 = 31_556_952_000_000
+            try open(server).write(
+                IngestGroup(batches: [received([5, 1_600_000_000_000_000, now - year, now - 1000], seq: 1)]))
+            var options = ClickHouseStore.Options()
+            options.survivesPowerLoss = false
+            options.sampleAge = year * 3 / 2
+            let select = "SELECT t FROM accelerometer ORDER BY t"
+            _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
+            #expect(try await server.execute(select) == ["5", "\(now - year)", "\(now - 1000)"])
+            options.sampleAge = year / 2
+            _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
+            #expect(try await server.execute(select) == ["5", "\(now - 1000)"])
+        }
+    }
+
+    @Test(
+        "old samples are deleted in pieces, and a partition that the server refuses to drop is skipped and reported once"
+    )
+    func refusedPartition() async throws {
+        try await withClickHouse(settings: "<max_partition_size_to_drop>100000</max_partition_size_to_drop>") {
+            server in
+            let now = Moment.now().wall.microseconds
+            let year: Int64 = 31_556_952_000_000
+            let large = (now - 2 * year) / SamplePartition.length * SamplePartition.length
+            let problems = TextLog()
+            var options = ClickHouseStore.Options()
+            options.survivesPowerLoss = false
+            options.sampleAge = year / 2
+            options.reportExpiryProblem = { problems.append($1) }
+            let store = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
+            #expect(!store.needsMaintenance)
+            try store.write(IngestGroup(batches: [received([now - year, now - 1000], seq: 1)]))
+            try await server.execute(
+                """
+                INSERT INTO received_accelerometer (device_id, t, x, y, z, _rank, _values_hash)
+                SELECT 1, \(large) + number, rand64(1), rand64(2), 0, 0, rand64(3) FROM numbers(20000)
+                """)
+            let select = "SELECT count(), min(t) FROM received_accelerometer"
+            #expect(try await server.execute(select) == ["20002\t\(large)"])
+            store.expiry?.lastSearch = nil
+            // A search, the partition that the server refuses, and the other one.
+            for _ in 0..<3 {
+                #expect(store.needsMaintenance)
+                #expect(try await server.execute(select) == ["20002\t\(large)"])
+                store.performMaintenance()
+            }
+            #expect(!store.needsMaintenance)
+            #expect(try await server.execute(select) == ["20001\t\(large)"])
+            #expect(problems.texts.count == 1 && problems.texts.first?.contains("received_accelerometer") == true)
+            store.expiry?.lastSearch = nil
+            while store.needsMaintenance { store.performMaintenance() }
+            #expect(problems.texts.count == 1)
+            // The store opens nevertheless.
+            _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
+            #expect(problems.texts.count == 2)
+            #expect(try await server.execute(select) == ["20001\t\(large)"])
+        }
+    }
+
+    @Test("old rejected messages that the server refuses to delete are reported, and the store opens")
+    func refusedRejections() async throws {
+        try await withClickHouse(settings: "<max_partition_size_to_drop>100000</max_partition_size_to_drop>") {
+            server in
+            _ = try open(server)
+            try await server.execute(
+                """
+                INSERT INTO rejected (at, topic, reason, size, head)
+                SELECT if(number = 0, 1500000000000000, 1600000000000000), 'a', toString(rand64()), 1, '' FROM numbers(20000)
+                """)
+            let problems = TextLog()
+            var options = ClickHouseStore.Options()
+            options.survivesPowerLoss = false
+            options.reportExpiryProblem = { problems.append("\($0): \($1)") }
+            _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
+            #expect(problems.texts.count == 1)
+            #expect(problems.texts.first?.hasPrefix("cannot delete old rejected messages: ") == true)
+            // The small one is deleted.
+            #expect(try await server.execute("SELECT count() FROM rejected") == ["19999"])
+        }
+    }
+
+    @Test("only partitions that end before the time are expired")
+    func expiredPartitions() {
+        let end = 651 * SamplePartition.length
+        #expect(!SamplePartition.isExpired(650, at: end - 1))
+        #expect(SamplePartition.isExpired(650, at: end))
+        #expect(!SamplePartition.isExpired(600, at: end))
+    }
+
+    @Test("clocks that are years ahead do not make partitions expire that are close to the newest one")
+    func clockAhead() {
+        func expired(_ numbers: [Int64], after count: Int64, at now: Int64) -> [Int64] {
+            let partitions = numbers.map { SamplePartition(table: $0 % 2 == 0 ? "a" : "b", number: $0) }
+            return SamplePartition.expired(partitions, olderThan: count * SamplePartition.length, at: now)
+                .map(\.number)
+        }
+        let now = 700 * SamplePartition.length
+        #expect(expired([652, 600, 650, 649, 651], after: 2, at: now) == [649, 650])
+        #expect(expired([652, 600, 650, 649, 651], after: 2, at: 652 * SamplePartition.length) == [649])
+        // Samples in the future.
+        #expect(expired([649, .max / SamplePartition.length], after: 2, at: now) == [649])
+        #expect(expired([], after: 2, at: now) == [])
+    }
+}
+
+/// Texts in the order in which they were reported.
+private final class TextLog: Sendable {
+    private let log = Mutex<[String]>([])
+
+    var texts: [String] { log.withLock { $0 } }
+
+    func append(_ text: String) { log.withLock { $0.append(text) } }
+}
