@@ -95,29 +95,13 @@ public final class PhoneServer: Sendable {
     }
 
     private let state: Mutex<State>
-    private let listener: Int32
-    public let port: UInt16
+    private let listener: LoopbackListener
+    public var port: UInt16 { listener.port }
 
     /// - Parameter port: the port, or 0 for any.
     public init(_ phone: FakePhone, port: UInt16 = 0) throws {
         state = Mutex(State(phone: phone))
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var on: Int32 = 1
-        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, 4)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let listener = listener
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(listener, generic, size) == 0 && listen(listener, 16) == 0
-                    && getsockname(listener, generic, &size) == 0
-            }
-        }
-        self.port = UInt16(bigEndian: address.sin_port)
-        guard isBound else { throw POSIXError(.EADDRINUSE) }
+        listener = try LoopbackListener(port: port)
         Thread.detachNewThread { [self] in serve() }
     }
 
@@ -133,14 +117,11 @@ public final class PhoneServer: Sendable {
     /// Closes the server.
     public func stop() {
         state.withLock { $0.isStopped = true }
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
+        listener.close()
     }
 
     private func serve() {
-        while !state.withLock({ $0.isStopped }) {
-            let connection = accept(listener, nil, nil)
-            guard connection >= 0 else { return }
+        while !state.withLock({ $0.isStopped }), let connection = listener.accept() {
             defer { close(connection) }
             var bytes: [UInt8] = []
             var piece = [UInt8](repeating: 0, count: 65_536)

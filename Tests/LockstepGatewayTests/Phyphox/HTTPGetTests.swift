@@ -10,20 +10,9 @@ struct HTTPGetTests {
     @Test("a request to a phone that does not answer ends when the program stops")
     func stopped() throws {
         // The kernel accepts the connection, and nobody answers.
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(listener) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(listener, generic, size) == 0 && listen(listener, 1) == 0
-                    && getsockname(listener, generic, &size) == 0
-            }
-        }
-        try #require(isBound)
-        let url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/config"
+        let listener = try LoopbackListener()
+        defer { listener.close() }
+        let url = "http://127.0.0.1:\(listener.port)/config"
         for calls in [0, 3] {
             let count = Atomic(0)
             let failure = #expect(throws: HTTPGet.Failure.self) {

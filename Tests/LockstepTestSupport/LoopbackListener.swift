@@ -1,0 +1,44 @@
+import Foundation
+
+/// A TCP socket that accepts connections on loopback.
+public struct LoopbackListener: Sendable {
+    private let descriptor: Int32
+    /// The port.
+    public let port: UInt16
+
+    /// - Parameter port: the port, or 0 for any.
+    public init(port: UInt16 = 0) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var on: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, 4)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(descriptor, generic, size) == 0 && listen(descriptor, 16) == 0
+                    && getsockname(descriptor, generic, &size) == 0
+            }
+        }
+        self.port = UInt16(bigEndian: address.sin_port)
+        guard isBound else {
+            Glibc.close(descriptor)
+            throw POSIXError(.EADDRINUSE)
+        }
+    }
+
+    /// Waits for a connection and returns its descriptor, or nil after ``close()``.
+    public func accept() -> Int32? {
+        let connection = Glibc.accept(descriptor, nil, nil)
+        return connection >= 0 ? connection : nil
+    }
+
+    /// Ends ``accept()``, and refuses further connections.
+    public func close() {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        Glibc.close(descriptor)
+    }
+}
