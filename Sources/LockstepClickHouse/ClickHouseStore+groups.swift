@@ -21,36 +21,45 @@ extension ClickHouseStore {
             let key = SeriesKey(device: device, stream: stream)
             var series = transaction.series.removeValue(forKey: key) ?? PendingSeries(newest: newest[key] ?? nil)
             var rows = transaction.samples.removeValue(forKey: stream) ?? SampleRows(run.samples.stream)
+            let hashes = hashers[stream].hashes(of: run.samples)
+            let stored = lookup[key] ?? [:]
             var counts = IngestResult.Counts()
-            var batch = run.batches.startIndex
-            for index in run.samples.times.indices {
-                while run.batches[batch].end <= index { batch += 1 }
-                let time = run.samples.times[index]
-                var isConflict = false
-                let hash = rows.hash(of: run.samples, at: index)
-                let wasEvaluated = new.resolve(time)
-                if let newest = series.newest, time <= newest {
-                    let known = series.hashes(at: time) + (lookup[key]?[time] ?? [])
-                    if known.contains(hash) {
-                        counts.duplicates += 1
-                        continue
-                    }
-                    if !known.isEmpty {
-                        counts.conflicts += 1
-                        guard storedConflicts + transaction.conflicts < options.conflictLimit else { continue }
-                        transaction.conflicts += 1
-                        isConflict = true
-                    } else {
-                        counts.stored += 1
-                    }
-                } else {
-                    counts.stored += 1
+            var begin = run.samples.times.startIndex
+            for batch in run.batches {
+                // Samples are appended together unless one of them must not be, or is a conflict.
+                func append(_ range: Range<Int>, isConflict: Bool = false) {
+                    rows.append(
+                        device: devices[device].id, run.samples, range, hashes: hashes, receivedAt: batch.receivedAt,
+                        isConflict: isConflict)
+                    series.append(rows.count - range.count..<rows.count, of: rows)
                 }
-                if isObserved, !isConflict, !wasEvaluated { new.append(index, time) }
-                rows.append(
-                    device: devices[device].id, run.samples, at: index, hash: hash,
-                    receivedAt: run.batches[batch].receivedAt, isConflict: isConflict)
-                series.append(time, hash)
+                for index in begin..<batch.end {
+                    let time = run.samples.times[index]
+                    let wasEvaluated = new.resolve(time)
+                    if let newest = series.newest, time <= newest {
+                        append(begin..<index)
+                        begin = index
+                        let known = series.hashes(at: time, in: rows) + (stored[time] ?? [])
+                        if !known.isEmpty {
+                            begin = index + 1
+                            if known.contains(hashes[index]) {
+                                counts.duplicates += 1
+                                continue
+                            }
+                            counts.conflicts += 1
+                            guard storedConflicts + transaction.conflicts < options.conflictLimit else { continue }
+                            transaction.conflicts += 1
+                            append(index..<index + 1, isConflict: true)
+                            continue
+                        }
+                    } else {
+                        series.newest = time
+                    }
+                    counts.stored += 1
+                    if isObserved, !wasEvaluated { new.append(index, time) }
+                }
+                append(begin..<batch.end)
+                begin = batch.end
             }
             transaction.series[key] = series
             transaction.samples[stream] = rows

@@ -43,6 +43,8 @@ public final class ClickHouseStore: SampleStore {
     let options: Options
     let client: ClickHouseClient
     let streams: [SensorStream]
+    /// One for each stream.
+    let hashers: [SampleHasher]
     private let streamIndexes: [SensorStream: Int]
     /// All known devices.
     var devices: [DeviceRecord] = []
@@ -82,6 +84,7 @@ public final class ClickHouseStore: SampleStore {
     ) throws(StoreError) {
         self.options = options
         streams = catalog.streams
+        hashers = catalog.streams.map(SampleHasher.init)
         observed = streams.map { _ in false }
         streamIndexes = Dictionary(uniqueKeysWithValues: streams.enumerated().map { ($1, $0) })
         // A collector that waits longer would lose its connection to the broker, and then its supervisor stops it.
@@ -176,9 +179,8 @@ public final class ClickHouseStore: SampleStore {
             }
             try checkOwnership()
             // The order matters: see the description of the type.
-            for (_, samples) in transaction.samples.sorted(by: { $0.key < $1.key }) {
-                try insert(samples.rows, into: samples.stream.receivedTable, samples.stream.receivedColumns)
-            }
+            let samples = transaction.samples.sorted { $0.key < $1.key }.map(\.value)
+            try client.insert(samples.filter { !$0.isEmpty }.map(TableInsert.init))
             try insert(states, into: "received_states", StateColumns.names)
             try insert(transaction.rejected, into: "rejected", ["at", "topic", "reason", "size", "head"])
             try insert(transaction.clocks, into: "received_clocks", ClockColumns.names)
@@ -312,10 +314,13 @@ public final class ClickHouseStore: SampleStore {
         return result
     }
 
-    /// Waits until ``Options/minInterval`` has passed since the last commit.
+    /// The time before which a commit waits: ``Options/minInterval`` after the last one.
+    public var nextCommit: ContinuousClock.Instant? { lastCommit.map { $0 + options.minInterval } }
+
+    /// Waits until ``nextCommit``.
     public func waitForCommit() {
-        guard let lastCommit else { return }
-        let rest = lastCommit + options.minInterval - .now
+        guard let nextCommit else { return }
+        let rest = nextCommit - .now
         if rest > .zero { usleep(useconds_t(rest / .microseconds(1))) }
     }
 }

@@ -10,6 +10,9 @@ public protocol SampleStore: AnyObject {
     ///   usable, and the same groups may be added again.
     func add(_ group: IngestGroup) throws
 
+    /// The time before which a commit waits, if the store limits their rate.
+    var nextCommit: ContinuousClock.Instant? { get }
+
     /// Waits until the store accepts the next commit, if it limits their rate.
     func waitForCommit()
 
@@ -58,6 +61,9 @@ public protocol SampleStore: AnyObject {
 }
 
 extension SampleStore {
+    /// Nil by default.
+    public var nextCommit: ContinuousClock.Instant? { nil }
+
     /// Returns at once by default.
     public func waitForCommit() {}
 

@@ -29,11 +29,12 @@ extension CopyTarget {
                         time: Timestamp(microseconds: conflict.time),
                         values: try Self.values(conflict.values, of: stream))
                     rows.append(
-                        device: DeviceRecord.id(of: conflict.device), block, at: 0, hash: rows.hash(of: block, at: 0),
-                        receivedAt: conflict.receivedAt, isConflict: true)
+                        device: DeviceRecord.id(of: conflict.device), block, 0..<1,
+                        hashes: SampleHasher(stream).hashes(of: block), receivedAt: conflict.receivedAt,
+                        isConflict: true)
                     copied += 1
                 }
-                try insert(rows.rows, into: stream.receivedTable, stream.receivedColumns)
+                try client.insert([TableInsert(rows)])
             }
         }
         return copied

@@ -44,16 +44,12 @@ package final class CopyTarget {
     /// Inserts samples as those that were received first.
     package func insert(_ block: SampleBlock, of device: DeviceAddress) throws(StoreError) {
         let id = DeviceRecord.id(of: device)
-        var rows = SampleRows(block.stream)
-        for index in block.times.indices {
+        let hashes = SampleHasher(block.stream).hashes(of: block)
+        for range in block.times.indices.chunks(of: Self.maxRows) {
+            var rows = SampleRows(block.stream)
             rows.append(
-                device: id, block, at: index, hash: rows.hash(of: block, at: index),
-                receivedAt: Timestamp(microseconds: 0), isConflict: false)
-            if rows.rows.count == Self.maxRows || index == block.times.count - 1 {
-                try client.insert(
-                    rows.rows.bytes, into: block.stream.receivedTable, columns: block.stream.receivedColumns)
-                rows = SampleRows(block.stream)
-            }
+                device: id, block, range, hashes: hashes, receivedAt: Timestamp(microseconds: 0), isConflict: false)
+            try client.insert([TableInsert(rows)])
         }
     }
 

@@ -23,10 +23,9 @@ package struct HourSummary: Hashable, Sendable {
 
     /// Adds the samples of a block.
     package mutating func add(_ block: SampleBlock) {
-        let rows = SampleRows(block.stream)
-        for (index, time) in block.times.enumerated() {
+        for (time, hash) in zip(block.times, SampleHasher(block.stream).hashes(of: block)) {
             count += 1
-            sum &+= rows.hash(of: block, at: index) &* (2 &* UInt64(bitPattern: time) &+ 1)
+            sum &+= hash &* (2 &* UInt64(bitPattern: time) &+ 1)
         }
     }
 

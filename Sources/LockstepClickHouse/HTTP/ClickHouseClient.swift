@@ -9,6 +9,9 @@ final class ClickHouseClient {
     /// The servers and the database.
     let address: ClickHouseAddress
     private let connections: [HTTPConnection]
+    /// The connections for inserts into several tables, by server.
+    private var groups: [Int: HTTPConnectionGroup] = [:]
+    private let headers: [String]
     private let timeout: Int
     private var current = 0
     /// Settings of every request, as parameters of an address: `&name=value`.
@@ -51,6 +54,7 @@ final class ClickHouseClient {
             for _ in address.servers { connections.append(try HTTPConnection(headers: headers, timeout: timeout)) }
         } catch { throw StoreError(.other, "\(error)") }
         self.connections = connections
+        self.headers = headers
     }
 
     /// Lets the next read wait until the replica has received everything that was acknowledged before.
@@ -88,8 +92,51 @@ final class ClickHouseClient {
 
     /// Inserts rows in the format RowBinary. When this returns, the server, or enough replicas, have stored all of them.
     func insert(_ rows: [UInt8], into table: String, columns: [String]) throws(StoreError) {
-        let statement = "INSERT INTO \(table) (\(columns.joined(separator: ", "))) FORMAT RowBinary"
-        _ = try send(parameters(inDatabase: true) + insertSettings + "&query=" + percentEncoded(statement), rows)
+        try insert(TableInsert(rows, into: table, columns: columns))
+    }
+
+    /// Inserts rows into several tables, into some of them at the same time. When this returns, the server, or enough
+    /// replicas, have stored all of them. If it throws, they may have stored some of them.
+    func insert(_ inserts: [TableInsert]) throws(StoreError) {
+        for part in inserts.chunks(of: Self.maxInserts) {
+            let server = current
+            let failures = part.count > 1 ? try attempt(part) : part.map { _ in nil }
+            for (insert, failure) in zip(part, failures) {
+                switch failure {
+                case .success: continue
+                case .failure(let failure): try self.insert(insert, after: (server, failure))
+                case nil: try self.insert(insert)
+                }
+            }
+        }
+    }
+
+    /// - Parameter failure: a failure of this insert, and the server on which it failed.
+    private func insert(_ insert: TableInsert, after failure: (server: Int, Failure)? = nil) throws(StoreError) {
+        _ = try send(parameters(of: insert), insert.body, after: failure)
+    }
+
+    private func parameters(of insert: TableInsert) -> String {
+        parameters(inDatabase: true) + insertSettings + "&query=" + percentEncoded(insert.statement)
+    }
+
+    /// Sends inserts to the current server at the same time.
+    /// - Returns: the result of each, or nil if it was not sent.
+    private func attempt(_ inserts: ArraySlice<TableInsert>) throws(StoreError) -> [Result<Void, Failure>?] {
+        let group: HTTPConnectionGroup
+        if let known = groups[current] {
+            group = known
+        } else {
+            do { group = try HTTPConnectionGroup(count: Self.maxInserts, headers: headers, timeout: timeout) } catch {
+                throw StoreError(.other, "\(error)")
+            }
+            groups[current] = group
+        }
+        let url = address.url(of: address.servers[current])
+        let requests = inserts.map { HTTPConnectionGroup.Request(url: url + parameters(of: $0), body: $0.body) }
+        return group.post(requests, timeout: limit(isLast: connections.count == 1)).map { result in
+            Result { () throws(Failure) in _ = try self.body(of: result) }
+        }
     }
 
     /// Sends a query.
@@ -109,6 +156,9 @@ extension ClickHouseClient {
     /// The maximum duration of a request about the progress of a replica, in ms.
     private static let progressTimeout = 5000
 
+    /// The maximum number of inserts at the same time. A server needs a core for each.
+    private static let maxInserts = 4
+
     /// The minimum time in ms that each server has to answer. An insert may wait for its quorum.
     private static let minAttempt = QuorumInsert.timeout + 2000
 
@@ -119,13 +169,19 @@ extension ClickHouseClient {
     }
 
     /// Sends a request to the current server. If that fails, sends it to the others.
-    /// - Parameter needsProgress: whether the server must have received everything that was acknowledged.
-    private func send(_ parameters: String, _ body: [UInt8], needsProgress: Bool = false) throws(StoreError) -> [UInt8]
-    {
+    /// - Parameters:
+    ///   - needsProgress: whether the server must have received everything that was acknowledged.
+    ///   - failure: a failure of the same request, and the server on which it failed.
+    private func send(
+        _ parameters: String, _ body: [UInt8], needsProgress: Bool = false, after failure: (server: Int, Failure)? = nil
+    ) throws(StoreError) -> [UInt8] {
         let start = ContinuousClock.now
         var errors: [StoreError] = []
+        var failure = failure
         while true {
-            do {
+            do throws(Failure) {
+                // Another server may have become the current one meanwhile.
+                if let (server, failure) = failure.take(), server == current { throw failure }
                 if needsProgress { try waitForProgress() }
                 return try sendOnce(parameters, body, isLast: errors.count == connections.count - 1)
             } catch {
@@ -161,26 +217,32 @@ extension ClickHouseClient {
 
     /// - Parameter isLast: whether no other server is left to be tried.
     private func sendOnce(_ parameters: String, _ body: [UInt8], isLast: Bool) throws(Failure) -> [UInt8] {
-        let server = address.on(address.servers[current])
         guard cancellation?.isCancelled != true else { throw cancelled }
-        let response: HTTPConnection.Response
-        do {
-            response = try connections[current].post(
-                address.url(of: address.servers[current]) + parameters, body: body,
-                timeout: limit(isLast: isLast))
-        } catch {
+        let result = Result { () throws(HTTPConnection.Failure) in
+            try connections[current].post(
+                address.url(of: address.servers[current]) + parameters, body: body, timeout: limit(isLast: isLast))
+        }
+        return try self.body(of: result)
+    }
+
+    /// Returns the body of an answer of the current server.
+    private func body(of result: Result<HTTPConnection.Response, HTTPConnection.Failure>) throws(Failure) -> [UInt8] {
+        let server = address.on(address.servers[current])
+        switch result {
+        case .failure(let error):
             guard cancellation?.isCancelled != true else { throw cancelled }
             throw Failure(
                 action: .failOver,
                 error: StoreError(
                     .unreachable,
                     "the ClickHouse server \(server) \(Self.noAnswer) (\(error)): check that it is running"))
+        case .success(let response):
+            guard response.status == 200 else {
+                let exception = ClickHouseException(String(decoding: response.body, as: UTF8.self))
+                throw Failure(action: FailedRequest(exception), error: StoreError(exception, at: server))
+            }
+            return response.body
         }
-        guard response.status == 200 else {
-            let exception = ClickHouseException(String(decoding: response.body, as: UTF8.self))
-            throw Failure(action: FailedRequest(exception), error: StoreError(exception, at: server))
-        }
-        return response.body
     }
 
     /// Waits until the current server has received everything that was acknowledged.

@@ -2,7 +2,7 @@ import CCurl
 
 /// A connection to an HTTP server that is kept open between requests. Use it from one thread at a time.
 ///
-/// The only type that calls libcurl.
+/// Only this type and ``HTTPConnectionGroup`` call libcurl.
 final class HTTPConnection {
     /// The answer to a request.
     struct Response {
@@ -14,6 +14,8 @@ final class HTTPConnection {
 
     /// A request that got no answer.
     struct Failure: Error, CustomStringConvertible {
+        /// The number of the reason.
+        var code = CURLE_FAILED_INIT
         /// The reason as libcurl describes it: `Couldn't connect to server`.
         let description: String
     }
@@ -22,7 +24,7 @@ final class HTTPConnection {
     private static let maxBody = 1 << 30
 
     private let timeout: Int
-    private let handle: UnsafeMutableRawPointer
+    let handle: UnsafeMutableRawPointer
     private var headers: UnsafeMutablePointer<curl_slist>?
     /// Whether the current request should end early. libcurl asks about once a second, and whenever data arrive.
     var shouldStop: () -> Bool = { false }
@@ -58,35 +60,59 @@ final class HTTPConnection {
         curl_slist_free_all(headers)
     }
 
+    /// A request that was prepared.
+    struct Transfer {
+        /// An error if the request cannot be sent.
+        let code: CURLcode
+        fileprivate let received: Buffer
+    }
+
     /// Sends `body` with the method POST, and waits for the answer.
     /// - Parameter timeout: the maximum duration of this request in ms, if it differs from that of the connection.
     /// - Throws: ``Failure`` if there is no answer. The server may have processed the request.
     func post(_ url: String, body: [UInt8], timeout: Int? = nil) throws(Failure) -> Response {
-        try set { curl_set_long($0, CURLOPT_TIMEOUT_MS, timeout ?? self.timeout) }
+        let result = body.withUnsafeBytes { bytes in
+            let transfer = prepare(url, body: bytes, timeout: timeout)
+            return self.result(of: transfer, transfer.code == CURLE_OK ? curl_easy_perform(handle) : transfer.code)
+        }
+        return try result.get()
+    }
+
+    /// Prepares a request, which libcurl then has to perform.
+    /// - Parameter body: bytes that stay in place until the request is performed.
+    func prepare(_ url: String, body: UnsafeRawBufferPointer, timeout: Int? = nil) -> Transfer {
         let received = Buffer(limit: Self.maxBody)
-        try set { handle in url.withCString { curl_set_pointer(handle, CURLOPT_URL, $0) } }
-        try set { handle in
-            curl_set_writer(
-                handle,
-                { bytes, size, count, context in
-                    guard let bytes, let context else { return 0 }
-                    let buffer = Unmanaged<Buffer>.fromOpaque(context).takeUnretainedValue()
-                    return buffer.append(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
-                }, Unmanaged.passUnretained(received).toOpaque())
-        }
-        try set { curl_set_size($0, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count)) }
-        let code = body.withUnsafeBytes { bytes in
-            // An empty array has no address, but libcurl needs one.
-            var nothing: UInt8 = 0
-            let code =
-                bytes.baseAddress.map { curl_set_pointer(handle, CURLOPT_POSTFIELDS, $0) }
-                ?? curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, &nothing)
-            return code == CURLE_OK ? curl_easy_perform(handle) : code
-        }
-        guard code == CURLE_OK else { throw failure(code) }
+        do throws(Failure) {
+            try set { curl_set_long($0, CURLOPT_TIMEOUT_MS, timeout ?? self.timeout) }
+            try set { handle in url.withCString { curl_set_pointer(handle, CURLOPT_URL, $0) } }
+            try set { handle in
+                curl_set_writer(
+                    handle,
+                    { bytes, size, count, context in
+                        guard let bytes, let context else { return 0 }
+                        let buffer = Unmanaged<Buffer>.fromOpaque(context).takeUnretainedValue()
+                        return buffer.append(UnsafeRawBufferPointer(start: bytes, count: size * count))
+                            ? size * count : 0
+                    }, Unmanaged.passUnretained(received).toOpaque())
+            }
+            try set { curl_set_size($0, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count)) }
+            try set { handle in
+                if let bytes = body.baseAddress { return curl_set_pointer(handle, CURLOPT_POSTFIELDS, bytes) }
+                // An empty array has no address, but libcurl needs one.
+                var nothing: UInt8 = 0
+                return curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, &nothing)
+            }
+        } catch { return Transfer(code: error.code, received: received) }
+        return Transfer(code: CURLE_OK, received: received)
+    }
+
+    /// Returns the answer to a request that was performed with the result `code`.
+    func result(of transfer: Transfer, _ code: CURLcode) -> Result<Response, Failure> {
+        guard code == CURLE_OK else { return .failure(failure(code)) }
         var status = 0
-        try set { curl_get_status($0, &status) }
-        return withExtendedLifetime(received) { Response(status: status, body: received.bytes) }
+        let code = curl_get_status(handle, &status)
+        guard code == CURLE_OK else { return .failure(failure(code)) }
+        return .success(Response(status: status, body: transfer.received.bytes))
     }
 
     private func set(_ option: (UnsafeMutableRawPointer) -> CURLcode) throws(Failure) {
@@ -94,15 +120,15 @@ final class HTTPConnection {
         guard code == CURLE_OK else { throw failure(code) }
     }
 
-    private func failure(_ code: CURLcode) -> Failure {
-        Failure(description: String(cString: curl_easy_strerror(code)))
+    func failure(_ code: CURLcode) -> Failure {
+        Failure(code: code, description: String(cString: curl_easy_strerror(code)))
     }
 
     /// Whether libcurl is initialized. It has to be, once in a process, before a second thread uses it.
     private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     /// The body of an answer.
-    private final class Buffer {
+    fileprivate final class Buffer {
         private(set) var bytes: [UInt8] = []
         private let limit: Int
 

@@ -47,11 +47,10 @@ extension ClickHouseReader {
                 stored[time] = hash
             }
         }
-        let rows = SampleRows(block.stream)
-        for (index, time) in block.times.enumerated() {
+        for (time, hash) in zip(block.times, SampleHasher(block.stream).hashes(of: block)) {
             switch stored[time] {
             case nil: comparison.missing.append(time)
-            case rows.hash(of: block, at: index): comparison.present += 1
+            case hash: comparison.present += 1
             default: comparison.different.append(time)
             }
         }

@@ -13,27 +13,26 @@ struct SeriesKey: Hashable {
 struct PendingSeries {
     /// The time of the newest sample, including those stored earlier; nil if there is none.
     var newest: Int64?
-    /// The time and hash of each row.
-    private var times: [Int64] = []
-    private var hashes: [UInt64] = []
+    /// The rows of the series in the ``SampleRows`` of its stream.
+    private var parts: [Range<Int>] = []
     /// The hashes by time. Only needed, and only kept up to date, once a sample is not newer than all others.
     private var index: [Int64: [UInt64]]?
 
     init(newest: Int64?) { self.newest = newest }
 
-    /// Records a row.
-    mutating func append(_ time: Int64, _ hash: UInt64) {
-        newest = max(newest ?? time, time)
-        times.append(time)
-        hashes.append(hash)
-        index?[time, default: []].append(hash)
+    /// Records the last rows of the stream.
+    mutating func append(_ range: Range<Int>, of rows: SampleRows) {
+        guard !range.isEmpty else { return }
+        parts.append(range)
+        guard index != nil else { return }
+        for row in range { index?[rows.times[row], default: []].append(rows.hashes[row]) }
     }
 
     /// Returns the hashes of the rows with a time.
-    mutating func hashes(at time: Int64) -> [UInt64] {
+    mutating func hashes(at time: Int64, in rows: SampleRows) -> [UInt64] {
         if index == nil {
             var index: [Int64: [UInt64]] = [:]
-            for (time, hash) in zip(times, hashes) { index[time, default: []].append(hash) }
+            for row in parts.joined() { index[rows.times[row], default: []].append(rows.hashes[row]) }
             self.index = index
         }
         return index?[time] ?? []

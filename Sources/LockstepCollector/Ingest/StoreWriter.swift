@@ -104,6 +104,9 @@ final class StoreWriter: Sendable {
         }
     }
 
+    /// The time before which the store accepts no commit, or nil if it does not limit them.
+    var nextCommit: ContinuousClock.Instant? { state.withLock { $0.store.nextCommit } }
+
     /// Waits until all queued groups are written, and until the store accepts the next commit.
     func waitForCommit() {
         interruptMaintenance()

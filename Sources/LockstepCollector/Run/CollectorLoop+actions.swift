@@ -17,6 +17,9 @@ extension CollectorLoop {
         case .waitToRead(let duration):
             let isReadable = link.waitToRead(until: .now + duration)
             return .waited(isReadable: isReadable, isStoreIdle: writer.isIdle)
+        case .pause(let end):
+            link.waitForSignal(until: end)
+            return .paused(isStoreIdle: writer.isIdle)
         case .handOver: return .handedOver(samples: handOver())
         case .subscribe:
             subscribe()
@@ -35,7 +38,7 @@ extension CollectorLoop {
             commitResult =
                 lease.map { $0.isValid(at: Moment.now().boot) } ?? true
                 ? writer.commit(adding: writtenGroup) : .failure(LeaseError("the lease was not renewed in time"))
-            if case .success = commitResult { return .committed }
+            if case .success = commitResult { return .committed(next: writer.nextCommit) }
             writtenGroup = IngestGroup()
             return .commitFailed
         case .settle:

@@ -8,6 +8,8 @@ struct TurnLimits: Sendable {
     var messages = 30_000
     /// The maximum number of samples of a turn. A small message can hold many samples.
     var samples = 300_000
+    /// The same for a store that limits its commits, each of which then has to hold more.
+    var samplesOfLimitedCommit = 600_000
     /// The minimum number of messages of a part. Smaller parts are inefficient to insert.
     var partMessages = 3000
     /// The number of pending samples that are enough for a part, regardless of the number of messages.
@@ -20,6 +22,13 @@ struct TurnLimits: Sendable {
     var totalIdleGap = Duration.milliseconds(40)
     /// The maximum duration of lingering and reading. It bounds the acknowledgement delay when the disk is slow.
     var duration = Duration.milliseconds(250)
+    /// The time between two reads of a turn that waits until the store accepts its commit.
+    var pause = Duration.milliseconds(20)
+    /// The time between two reads while much arrives. The buffers of the connection hold only a few hundred messages, and
+    /// the broker sends nothing while they are full.
+    var shortPause = Duration.milliseconds(1)
+    /// The number of samples between two pauses from which much arrives.
+    var pauseSamples = 1000
 
     /// Returns whether the pending messages are enough for a part: they have used up half of the messages, or half of
     /// the time, that the turn had left after the previous part.

@@ -21,6 +21,7 @@ extension TurnMachine {
         unacknowledged = 0
         retained = 0
         handedOverSamples = 0
+        (pausedMessages, pausedSamples) = (0, 0)
         return .read
     }
 
@@ -31,11 +32,12 @@ extension TurnMachine {
         pendingSamples = result.pendingSamples
         lastRead = now
         // Messages of a lost connection can no longer be acknowledged, so stop reading.
-        guard isConnected, now < readEnd else { return endReading(at: now) }
+        guard isConnected, now < max(readEnd, earliestCommit ?? readEnd) else { return endReading(at: now) }
         let isPartFull = pendingSamples >= limits.partSamples
         // A read that ended at a limit may leave data that no poll reports: OpenSSL buffers the rest of a record.
         let isDrained = result.messages + result.linkEvents < Self.readLimit && !isPartFull
         guard isDrained else { return continueReading(isStoreIdle: result.isStoreIdle, at: now) }
+        if let end = pauseEnd(at: now) { return .pause(until: end) }
         guard !isPublishingStates, let gap = idleGap.begin(after: unacknowledged) else { return endReading(at: now) }
         return .waitToRead(gap)
     }
@@ -56,7 +58,7 @@ extension TurnMachine {
     }
 
     /// Hands over the current group if it is large enough for a part, or reads more.
-    private mutating func continueReading(isStoreIdle: Bool, at now: Instant) -> Action {
+    mutating func continueReading(isStoreIdle: Bool, at now: Instant) -> Action {
         let isPart = limits.isPartReady(
             messages - handedOverMessages, after: handedOverMessages, elapsed: lastRead - partStart,
             of: readEnd - partStart)
@@ -65,8 +67,22 @@ extension TurnMachine {
         return .handOver
     }
 
+    /// Returns the time until which to read nothing, or nil if the turn should not pause.
+    ///
+    /// A turn pauses only if the store limits its commits: until it accepts the next one, and also later while much arrives,
+    /// because each commit then has its price.
+    private mutating func pauseEnd(at now: Instant) -> Instant? {
+        guard messages > 0, let earliestCommit else { return nil }
+        let samples = handedOverSamples + pendingSamples
+        let isMuch = messages - pausedMessages >= limits.burst || samples - pausedSamples >= limits.pauseSamples
+        (pausedMessages, pausedSamples) = (messages, samples)
+        guard now < earliestCommit else { return isMuch ? now + limits.shortPause : nil }
+        return min(earliestCommit, now + (isMuch ? limits.shortPause : limits.pause))
+    }
+
     private mutating func readMore(at now: Instant) -> Action {
-        let isBelowLimits = messages < limits.messages && handedOverSamples + pendingSamples < limits.samples
+        let maxSamples = earliestCommit == nil ? limits.samples : limits.samplesOfLimitedCommit
+        let isBelowLimits = messages < limits.messages && handedOverSamples + pendingSamples < maxSamples
         return isBelowLimits ? .read : endReading(at: now)
     }
 

@@ -24,11 +24,13 @@ struct TurnMachine {
         case lingered
         case read(ReadResult)
         case waited(isReadable: Bool, isStoreIdle: Bool)
+        case paused(isStoreIdle: Bool)
         /// - Parameter samples: the number of samples handed over, or nil if the group was empty.
         case handedOver(samples: Int?)
         case subscribed
         case reviewed(GroupUrgency)
-        case committed
+        /// - Parameter next: the time before which the store accepts no other commit, or nil if it does not limit them.
+        case committed(next: Instant?)
         case commitFailed
         case settled
         case rolledBack
@@ -45,6 +47,8 @@ struct TurnMachine {
         case read
         /// Wait until the link is readable, but at most for the given time.
         case waitToRead(Duration)
+        /// Read nothing until the given time, and then continue the turn.
+        case pause(until: Instant)
         /// Hand the current group to the store, which writes it in parallel.
         case handOver
         /// Subscribe again after a refusal.
@@ -138,12 +142,17 @@ struct TurnMachine {
     var pendingSamples = 0
     /// The number of samples of this turn that were handed over to the store.
     var handedOverSamples = 0
+    /// The number of messages and samples of this turn up to the last pause.
+    var pausedMessages = 0
+    var pausedSamples = 0
 
     // The store.
     /// Whether groups were handed over since the last commit.
     var hasHandedOver = false
     /// The time since which heartbeats have been waiting for a commit.
     var deferredSince: Instant?
+    /// The time before which the store accepts no commit, or nil if it does not limit them.
+    var earliestCommit: Instant?
     /// Whether the last commit failed.
     var isStalled = false
     /// Whether the broker knows that the store is stalled, or will know from the last will when the connection is
@@ -201,10 +210,13 @@ struct TurnMachine {
         case .read(let result): return didRead(result, at: now)
         case .waited(let isReadable, let isStoreIdle):
             return didWait(isReadable: isReadable, isStoreIdle: isStoreIdle, at: now)
+        case .paused(let isStoreIdle): return continueReading(isStoreIdle: isStoreIdle, at: now)
         case .handedOver(let samples): return didHandOver(samples: samples, at: now)
         case .subscribed: return .review(advancingTime: isConnected)
         case .reviewed(let urgency): return isCommitDue(urgency, at: now) ? .commit : publish()
-        case .committed: return didCommit()
+        case .committed(let next):
+            earliestCommit = next
+            return didCommit()
         case .commitFailed: return didFailToCommit()
         case .settled: return publish()
         case .rolledBack: return isConnected ? .abandonConnection : .endTurn(maintenance: false)

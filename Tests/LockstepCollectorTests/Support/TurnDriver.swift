@@ -77,7 +77,7 @@ struct TurnDriver {
         read(messages: 0, expecting: review, sourceLocation: sourceLocation)
         let action = machine.handle(.reviewed(urgency), at: now)
         #expect((action == .commit) == commits, sourceLocation: sourceLocation)
-        if action == .commit { _ = machine.handle(.committed, at: now) }
+        if action == .commit { _ = machine.handle(.committed(next: nil), at: now) }
         endTurn(after: action == .commit ? .settled : .published)
     }
 

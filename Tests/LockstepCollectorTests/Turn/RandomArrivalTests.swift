@@ -120,6 +120,9 @@ private struct Simulation {
             let isReadable = nextReadable.map { $0 <= end } ?? false
             now = isReadable ? max(now, nextReadable ?? end) : end
             return .waited(isReadable: isReadable, isStoreIdle: true)
+        case .pause(let end):
+            now = max(now, end)
+            return .paused(isStoreIdle: true)
         case .handOver:
             defer { pendingSamples = 0 }
             return .handedOver(samples: pendingSamples)
@@ -128,7 +131,7 @@ private struct Simulation {
             now += .milliseconds(1) + .microseconds(pendingSamples)
             pendingSamples = 0
             commits += 1
-            return .committed
+            return .committed(next: nil)
         case .settle: return .settled
         case .publish: return .published
         case .flush:

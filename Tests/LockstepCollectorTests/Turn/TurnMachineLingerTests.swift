@@ -39,7 +39,7 @@ struct TurnMachineLingerTests {
             driver.send(.handedOver(samples: 1000), expecting: .read)
             driver.read(messages: 0, samples: 999, expecting: .review(advancingTime: true))
             driver.send(.reviewed(.urgent), expecting: .commit)
-            driver.send(.committed, expecting: .settle)
+            driver.send(.committed(next: nil), expecting: .settle)
             driver.endTurn(after: .settled)
         }
         driver.wakeUp(expecting: .linger(until: driver.now + .seconds(1000.0 / 19_990)))

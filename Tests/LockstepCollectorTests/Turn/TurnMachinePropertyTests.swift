@@ -37,7 +37,8 @@ private struct Simulation {
     init(random: SeededGenerator) {
         self.random = random
         machine = TurnMachine(
-            TurnLimits(messages: 500, samples: 900, partMessages: 50, partSamples: 200, burst: 20), at: now)
+            TurnLimits(
+                messages: 500, samples: 900, partMessages: 50, partSamples: 200, burst: 20), at: now)
     }
 
     mutating func runTurn() {
@@ -61,6 +62,9 @@ private struct Simulation {
             if duration <= .zero { violations.append("a wait without duration") }
             now += duration
             return .waited(isReadable: chance(2), isStoreIdle: .random(using: &random))
+        case .pause(let end):
+            now = max(now, end)
+            return .paused(isStoreIdle: .random(using: &random))
         case .handOver:
             defer { (grouped, hasHeartbeat) = (0, false) }
             return .handedOver(samples: grouped == 0 && !hasHeartbeat ? nil : grouped)
@@ -71,7 +75,7 @@ private struct Simulation {
         case .commit:
             if chance(5) { return .commitFailed }
             (uncommitted, grouped, hasHeartbeat) = (0, 0, false)
-            return .committed
+            return .committed(next: chance(2) ? nil : now + .milliseconds(300))
         case .settle: return .settled
         case .rollBack:
             (grouped, hasHeartbeat) = (0, false)

@@ -12,7 +12,7 @@ struct TurnMachineTests {
         driver.wakeUp(expecting: .read)
         driver.read(messages: 5, expecting: .review(advancingTime: true))
         driver.send(.reviewed(.urgent), expecting: .commit)
-        driver.send(.committed, expecting: .settle)
+        driver.send(.committed(next: nil), expecting: .settle)
         driver.send(.settled, expecting: .publish(states: 0..<0, acknowledgements: true))
         driver.send(.published, expecting: .flush)
         driver.send(.flushed, expecting: .endTurn(maintenance: true))
@@ -41,7 +41,7 @@ struct TurnMachineTests {
         driver.link(.disconnected(isTakenOver: false))
         driver.read(messages: 100, expecting: .review(advancingTime: false))
         driver.send(.reviewed(.urgent), expecting: .commit)
-        driver.send(.committed, expecting: .settle)
+        driver.send(.committed(next: nil), expecting: .settle)
         driver.send(.settled, expecting: .publish(states: 0..<0, acknowledgements: false))
     }
 

@@ -15,7 +15,10 @@ struct Bench: ParsableCommand {
         case ingestBatches = "ingest-batches"
         case ingestSmall = "ingest-small"
         case ingestReplay = "ingest-replay"
-        case ingestClickHouse = "ingest-clickhouse"
+        case clusterIngest = "cluster-ingest"
+        case clusterCollectors = "cluster-collectors"
+        case clusterDevices = "cluster-devices"
+        case clusterQuorum = "cluster-quorum"
     }
 
     @Argument(help: "Names of benchmarks (default: all).")
@@ -84,6 +87,7 @@ struct Bench: ParsableCommand {
     private func parts(of name: Name) throws -> [() throws -> [Comparison]] {
         let ingest = IngestBenchmarks(
             programs: programs, python: python, scripts: scripts, sync: sync, rounds: rounds, length: length)
+        let cluster = ClusterBenchmarks(programs: programs, rounds: rounds, length: length)
         let fleet = FleetBenchmarks(programs: programs, sync: sync, rounds: rounds, length: length)
         return switch name {
         case .attitude: [attitude]
@@ -103,7 +107,10 @@ struct Bench: ParsableCommand {
         case .ingestSmall: [ingest.small]
         case .ingestReplay: [ingest.replay]
         case .rules: [ingest.rules]
-        case .ingestClickHouse: [ClickHouseBenchmark(programs: programs, rounds: rounds, length: length).run]
+        case .clusterIngest: [cluster.ingest]
+        case .clusterCollectors: [cluster.collectors]
+        case .clusterDevices: [cluster.devices]
+        case .clusterQuorum: [cluster.quorum]
         // Reports its results itself, run by run.
         case .writes: [writeBytes]
         case .servePoints: [ServePointsBenchmark(store: try QueryStore(rows: rows, in: cache), rounds: rounds).run]

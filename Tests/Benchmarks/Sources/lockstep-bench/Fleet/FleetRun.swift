@@ -20,16 +20,23 @@ struct FleetRun {
     struct Report: Decodable {
         struct Amount: Decodable { let samples: Int }
 
+        /// The used parts of a distribution, in ms.
+        struct Quantiles: Decodable { let p50, p99: Double? }
+        struct Lag: Decodable { let live: Quantiles }
+
         let complete: Bool
         /// The start of live data, in µs since 1970.
         let began: Int64
         /// The time from then to the last acknowledgement, in s.
         let delivered: Double
         let acknowledged: Amount
+        /// The time from the completion of a batch to its acknowledgement.
+        let lag: Lag
 
         enum CodingKeys: String, CodingKey {
             case complete, began, acknowledged
             case delivered = "delivered_s"
+            case lag = "lag_ms"
         }
     }
 

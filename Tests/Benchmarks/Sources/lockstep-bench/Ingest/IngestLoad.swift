@@ -18,7 +18,10 @@ struct IngestLoad {
     static let streams: [SensorStream] = [.accelerometer, .gyroscope, .magnetometer]
 
     /// Writes `messages` messages of `size` samples to two files in `folder`, alternating between streams and devices.
-    init(devices: Int, messages: Int, size: Int, in folder: String, named name: String) throws {
+    /// - Parameter groups: The groups of the devices, in turn.
+    init(
+        devices: Int, messages: Int, size: Int, groups: [String] = ["bench"], in folder: String, named name: String
+    ) throws {
         self.devices = devices
         self.messages = messages
         samples = messages * size
@@ -36,7 +39,8 @@ struct IngestLoad {
                 position: BatchPosition(epoch: try Epoch(validating: "bench"), seq: Int64(turn * 3 + source % 3 + 1)),
                 isLive: true, samples: block)
             let address = DeviceAddress(
-                group: try GroupID(validating: "bench"), device: try DeviceID(validating: "device-\(device)"))
+                group: try GroupID(validating: groups[device % groups.count]),
+                device: try DeviceID(validating: "device-\(device)"))
             files.0.add(topic: root.topic(address, .stream(stream)), payload: BatchJSON.encode(batch))
             files.1.add(block, device: Int32(device + 1), stream: Int32(source % Self.streams.count))
         }

@@ -10,13 +10,16 @@ struct BenchClickHouse {
     /// real end before it observes another process.
     private let process: AccountedProcess
 
-    /// - Parameter folder: The folder of its files.
-    init(in folder: String) throws {
+    /// - Parameters:
+    ///   - folder: The folder of its files.
+    ///   - more: Further elements of its settings.
+    init(in folder: String, settings more: String = "") throws {
         guard FileManager.default.isExecutableFile(atPath: "/usr/sbin/clickhouse-server") else {
             throw Failure("clickhouse-server is missing: install the packages clickhouse-server and clickhouse-client")
         }
-        port = Int.random(in: 20_000...25_000)
-        clientPort = Int.random(in: 25_001...30_000)
+        port = try freePort()
+        clientPort = try freePort()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let settings = """
             <yandex>
                 <logger><level>error</level><console>1</console></logger>
@@ -29,6 +32,7 @@ struct BenchClickHouse {
                 <users_config>\(folder)/users.xml</users_config>
                 <default_profile>default</default_profile>
                 <default_database>default</default_database>
+                \(more)
             </yandex>
             """
         let users = """
@@ -46,11 +50,15 @@ struct BenchClickHouse {
         try settings.write(toFile: folder + "/server.xml", atomically: true, encoding: .utf8)
         try users.write(toFile: folder + "/users.xml", atomically: true, encoding: .utf8)
         process = try AccountedProcess("/usr/sbin/clickhouse-server", ["--config-file=\(folder)/server.xml"])
-        try waitUntil("clickhouse-server starts", seconds: 30) { (try? execute("SELECT 1")) != nil }
+        // With replicas, it starts only when the keeper answers.
+        let query = more.isEmpty ? "SELECT 1" : "SELECT count() FROM system.zookeeper WHERE path = '/'"
+        do {
+            try waitUntil("clickhouse-server starts", seconds: 60, every: 100) { (try? execute(query)) != nil }
+        } catch {
+            process.discard()
+            throw error
+        }
     }
-
-    /// The address of the database for a collector.
-    var url: String { "clickhouse://127.0.0.1:\(port)/lockstep" }
 
     func stop() { process.discard() }
 
@@ -65,10 +73,13 @@ struct BenchClickHouse {
     }
 
     /// The number of rows in the tables of samples. It is read from the list of files, which costs little.
-    func storedRows() throws -> Int {
+    func storedRows() throws -> Int { try sampleFigure("rows") }
+
+    /// Returns the sum of a column of `system.parts` for the tables of samples.
+    func sampleFigure(_ column: String) throws -> Int {
         let text = try execute(
             """
-            SELECT sum(rows) FROM system.parts WHERE active AND database = 'lockstep'
+            SELECT sum(\(column)) FROM system.parts WHERE active AND database = 'lockstep'
             AND table IN ('received_accelerometer', 'received_gyroscope', 'received_magnetometer')
             """)
         return Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
