@@ -59,17 +59,23 @@ extension SQLiteStore {
 
     /// Returns the table index and device id of each run. New devices are inserted.
     private func resolve(_ runs: [SampleRun]) throws -> [ResolvedRun] {
-        try runs.enumerated().map { index, run in
-            guard let table = tableIndexes[run.samples.stream] else {
-                throw StoreError(
-                    .other,
-                    "the store \(path) has no table for the stream \(run.samples.stream): open the store with this stream"
-                )
-            }
-            return ResolvedRun(
-                table: table, device: devices.id(of: run.device, number: run.deviceNumber),
-                index: index)
+        try runs.indices.map { index in
+            ResolvedRun(
+                table: try table(of: runs[index].samples.stream.name, number: runs[index].streamNumber),
+                device: devices.id(of: runs[index].device, number: runs[index].deviceNumber), index: index)
         }
+    }
+
+    /// Returns the index in `tables` of the table of a stream.
+    /// - Parameter number: the number that the writer has given to the stream. It avoids computing a hash.
+    private func table(of stream: String, number: Int?) throws -> Int {
+        if let number, let table = numberedTables[number], tables[table].stream.name == stream { return table }
+        guard let table = tableIndexes[stream] else {
+            throw StoreError(
+                .other, "the store \(path) has no table for the stream \(stream): open the store with this stream")
+        }
+        if let number { numberedTables[number] = table }
+        return table
     }
 
     private func insertBatchNumbers(of group: IngestGroup, _ runs: [ResolvedRun]) throws(SQLiteError) {
@@ -77,7 +83,10 @@ extension SQLiteStore {
         // ranges.
         var open: Scope?
         var numbers: [Int64] = []
-        for resolved in runs.sorted(by: { ($0.device, $0.index) < ($1.device, $1.index) }) {
+        // Runs of one table are already sorted by device.
+        let hasOneTable = runs.first?.table == runs.last?.table
+        let runs = hasOneTable ? runs : runs.sorted { ($0.device, $0.index) < ($1.device, $1.index) }
+        for resolved in runs {
             let address = group.runs[resolved.index].device
             for batch in group.runs[resolved.index].batches {
                 guard let position = batch.position else { continue }

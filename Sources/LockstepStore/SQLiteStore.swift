@@ -31,8 +31,10 @@ public final class SQLiteStore: SampleStore {
     /// The lock that prevents other collectors from opening the store. It is held while the store is open.
     private let lock: FileLock
     var tables: [SampleTable]
-    /// The index in `tables` of the table of each stream.
-    let tableIndexes: [SensorStream: Int]
+    /// The index in `tables` of the table of each stream, by the name of the stream.
+    let tableIndexes: [String: Int]
+    /// The index in `tables` by the numbers that the writer has given to streams.
+    var numberedTables = NumberMap<Int>()
     var devices: DeviceTable
     var scopes = ScopeTable()
     var epochs: EpochTable
@@ -91,10 +93,10 @@ public final class SQLiteStore: SampleStore {
             lock = try FileLock(path: path)
             database = try openForWriting(path, options, streams)
             var tables: [SampleTable] = []
-            var indexes: [SensorStream: Int] = [:]
+            var indexes: [String: Int] = [:]
             for stream in streams {
                 guard let table = try SampleTable(stream, in: database) else { continue }
-                indexes[stream] = tables.count
+                indexes[stream.name] = tables.count
                 tables.append(table)
             }
             self.tables = tables

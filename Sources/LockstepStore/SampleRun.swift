@@ -34,6 +34,8 @@ public struct SampleRun: Sendable {
     /// A number of the device that its writer uses for no other device, or nil. A store finds the device by it without
     /// computing a hash.
     package var deviceNumber: Int?
+    /// A number of the stream that its writer uses for no other stream, or nil.
+    package var streamNumber: Int?
     /// The samples of all batches. Times increase within a batch, but not necessarily from one batch to the next.
     public private(set) var samples: SampleBlock
     /// The batches in order of receipt.

@@ -40,29 +40,22 @@ extension Intake {
     /// Returns the index of the topic's run in the current group. Opens the run if necessary.
     private mutating func openRun(route: Int) -> Int {
         if topics[route].group == groupNumber { return topics[route].run }
-        guard let address = topics[route].address, let stream = topics[route].stream else {
-            preconditionFailure("a route to samples has an address and a stream")
-        }
         // Reserve capacity only for topics of the previous group. Reservations for all known topics would take far more
         // memory than the messages of one group.
         let isSteady = topics[route].group == groupNumber - 1
         topics[route].group = groupNumber
         topics[route].run = group.runs.count
         let samples = isSteady ? topics[route].samples : 0
-        var run =
-            takeFreeRun(of: address, stream: stream, samples: samples)
-            ?? SampleRun(
-                device: address, stream: stream, expectedBatches: isSteady ? topics[route].batches : 0,
-                samples: samples)
+        var run = takeFreeRun(route: route, samples: samples) ?? newRun(route: route, isSteady: isSteady)
         run.deviceNumber = topics[route].device.flatMap { devices[$0].number }
-        group.runs.append(run)
+        group.runs.append(consume run)
         topics[route].batches = 0
         topics[route].samples = 0
         return group.runs.count - 1
     }
 
     /// The number of samples up to which the memory of a run is kept for another one.
-    private static let maxReusedSamples = 64
+    static let maxReusedSamples = 64
     /// The number of runs whose memory is kept.
     private static let maxFreeRuns = 4096
 
@@ -70,16 +63,29 @@ extension Intake {
     /// small message.
     mutating func recycle(_ runs: consuming [SampleRun]) {
         while let run = runs.popLast() {
-            guard run.samples.count <= Self.maxReusedSamples else { continue }
-            let stream = run.samples.stream
-            guard freeRuns[stream]?.count ?? 0 < Self.maxFreeRuns else { continue }
-            freeRuns[stream, default: []].append(run)
+            guard run.samples.count <= Self.maxReusedSamples, let number = run.streamNumber,
+                freeRuns[number].count < Self.maxFreeRuns
+            else { continue }
+            freeRuns[number].append(run)
         }
     }
 
-    private mutating func takeFreeRun(of device: DeviceAddress, stream: SensorStream, samples: Int) -> SampleRun? {
-        guard samples <= Self.maxReusedSamples, var run = freeRuns[stream]?.popLast() else { return nil }
-        run.reset(to: device)
+    private mutating func takeFreeRun(route: Int, samples: Int) -> SampleRun? {
+        guard samples <= Self.maxReusedSamples, let number = topics[route].streamNumber,
+            let address = topics[route].address, var run = freeRuns[number].popLast()
+        else { return nil }
+        run.reset(to: address)
+        return run
+    }
+
+    private func newRun(route: Int, isSteady: Bool) -> SampleRun {
+        guard let address = topics[route].address, let stream = topics[route].stream else {
+            preconditionFailure("a route to samples has an address and a stream")
+        }
+        var run = SampleRun(
+            device: address, stream: stream, expectedBatches: isSteady ? topics[route].batches : 0,
+            samples: isSteady ? topics[route].samples : 0)
+        run.streamNumber = topics[route].streamNumber
         return run
     }
 

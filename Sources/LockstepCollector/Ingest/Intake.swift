@@ -32,8 +32,10 @@ struct Intake {
     var groupNumber = 1
     /// The number of samples in the current group.
     var pendingSamples = 0
-    /// Empty runs of earlier groups, to reuse their memory.
-    var freeRuns: [SensorStream: [SampleRun]] = [:]
+    /// Empty runs of earlier groups, to reuse their memory, by the number of the stream.
+    var freeRuns: [[SampleRun]]
+    /// The number of each stream.
+    private let streamNumbers: [SensorStream: Int]
     /// The devices whose newest live samples have not been reported to the life cycle yet, as indices into `devices`.
     var pendingDevices: [Int] = []
 
@@ -44,6 +46,8 @@ struct Intake {
         let destination: Destination
         let address: DeviceAddress?
         let stream: SensorStream?
+        /// The number of the stream.
+        let streamNumber: Int?
         let reader: CanonicalBatchReader?
         /// The index of the device, or nil until it is admitted.
         var device: Int?
@@ -79,6 +83,9 @@ struct Intake {
         self.root = root
         readers = Dictionary(
             uniqueKeysWithValues: root.streams.streams.map { ($0, CanonicalBatchReader($0)) })
+        streamNumbers = Dictionary(
+            uniqueKeysWithValues: root.streams.streams.enumerated().map { ($0.element, $0.offset) })
+        freeRuns = Array(repeating: [], count: streamNumbers.count)
         self.limits = limits
         self.maximumFuture = maximumFuture
         self.maximumDevices = maximumDevices
@@ -183,21 +190,22 @@ struct Intake {
             switch try root.parse(message.topic) {
             // Another collector stores the devices of other partitions.
             case .device(let address, _) where share?.contains(address) == false:
-                Route(destination: .ignored, address: nil, stream: nil, reader: nil)
+                Route(destination: .ignored, address: nil, stream: nil, streamNumber: nil, reader: nil)
             case .device(let address, .stream(let stream)):
                 Route(
-                    destination: .samples, address: address, stream: stream, reader: readers[stream])
+                    destination: .samples, address: address, stream: stream, streamNumber: streamNumbers[stream],
+                    reader: readers[stream])
             case .device(let address, .presence):
-                Route(destination: .presence, address: address, stream: nil, reader: nil)
+                Route(destination: .presence, address: address, stream: nil, streamNumber: nil, reader: nil)
             case .device(let address, .eventAcknowledge):
-                Route(destination: .acknowledgement, address: address, stream: nil, reader: nil)
+                Route(destination: .acknowledgement, address: address, stream: nil, streamNumber: nil, reader: nil)
             case .collectorEvent(_, let id, .eventAcknowledge) where id == collector ?? id:
-                Route(destination: .acknowledgement, address: nil, stream: nil, reader: nil)
+                Route(destination: .acknowledgement, address: nil, stream: nil, streamNumber: nil, reader: nil)
             // Messages of collectors and gateways and commands to agents are not stored.
             case .device(_, .state), .device(_, .ack), .device(_, .command), .device(_, .commandReply),
                 .device(_, .event), .device(_, .eventAcknowledged), .device(_, .clockPing), .device(_, .clockPong),
                 .collector, .collectorEvent, .gateway:
-                Route(destination: .ignored, address: nil, stream: nil, reader: nil)
+                Route(destination: .ignored, address: nil, stream: nil, streamNumber: nil, reader: nil)
             }
         // The table is limited because a client could invent topics.
         if topics.count >= 200_000 { topics = TopicTable() }

@@ -168,10 +168,10 @@ struct LifecycleRegistry {
 
     /// Adds the time of the evidence for an unchanged state.
     private func addEvidence(of number: Int, into group: inout IngestGroup) {
-        let (device, snapshot) = (entries[number].device, entries[number].machine.snapshot)
+        let device = entries[number].device
         if !group.lifecycles.isEmpty, group.lifecycles[device] != nil {
-            group.lifecycles[device] = snapshot
-        } else if let time = snapshot.evidenceTime {
+            group.lifecycles[device] = entries[number].machine.snapshot
+        } else if let time = entries[number].machine.snapshot.evidenceTime {
             group.evidence.append(DeviceEvidence(device: device, time: time, number: number))
         }
     }

@@ -30,16 +30,17 @@ extension CollectorLoop {
             advanceRules(isConnected: advancingTime)
             return .reviewed(intake.group.isEmpty ? .none : intake.group.isDeferrable ? .deferrable : .urgent)
         case .commit:
-            writtenGroup = intake.takeGroup(&registry, at: moment)
-            pending.add(writtenGroup)
+            let group = intake.takeGroup(&registry, at: moment)
+            pending.add(group)
+            writtenRuns.append(group.runs)
             // A collector that was stopped for a while notices it here. If it is stopped again before the rows arrive,
             // its token protects the store.
             if lease != nil { writer.waitForCommit() }
             commitResult =
                 lease.map { $0.isValid(at: Moment.now().boot) } ?? true
-                ? writer.commit(adding: writtenGroup) : .failure(LeaseError("the lease was not renewed in time"))
+                ? writer.commit(adding: group) : .failure(LeaseError("the lease was not renewed in time"))
             if case .success = commitResult { return .committed(next: writer.nextCommit) }
-            writtenGroup = IngestGroup()
+            writtenRuns = []
             return .commitFailed
         case .settle:
             settle()
@@ -88,8 +89,11 @@ extension CollectorLoop {
         guard !intake.group.isEmpty else { return nil }
         let group = intake.takeGroup(&registry, at: moment)
         pending.add(group)
+        let samples = group.runs.reduce(0) { $0 + $1.samples.count }
+        // Long runs are not used again, and a turn may have many.
+        if samples <= group.runs.count * Intake.maxReusedSamples { writtenRuns.append(group.runs) }
         writer.add(group)
-        return group.runs.reduce(0) { $0 + $1.samples.count }
+        return samples
     }
 
     private func settle() {
@@ -103,9 +107,7 @@ extension CollectorLoop {
         for change in pending.transitions { announce(change) }
         pending.clear()
         // Nothing else refers to the runs now.
-        let runs = writtenGroup.runs
-        writtenGroup = IngestGroup()
-        intake.recycle(runs)
+        while let runs = writtenRuns.popLast() { intake.recycle(runs) }
         // Release the dictionaries of the result.
         commitResult = .success(IngestResult())
     }

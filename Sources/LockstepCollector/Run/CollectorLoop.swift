@@ -28,8 +28,8 @@ final class CollectorLoop {
     var pending = PendingCommit()
     /// The outcome of the last commit, until it is settled or rolled back.
     var commitResult: Result<IngestResult, any Error> = .success(IngestResult())
-    /// The last group of the current turn, until it is settled.
-    var writtenGroup = IngestGroup()
+    /// The runs that were handed to the store since the last commit, to use their memory again.
+    var writtenRuns: [[SampleRun]] = []
     /// The counters of the current read.
     var readResult = TurnMachine.ReadResult()
     /// The time at which the current messages were read. It is shared by all messages of one read.

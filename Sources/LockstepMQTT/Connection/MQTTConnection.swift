@@ -14,7 +14,8 @@ public final class MQTTConnection {
     public enum Event: Sendable {
         /// The broker accepted the connection.
         case connected(sessionPresent: Bool)
-        /// The broker acknowledged or refused a message with QoS 1, or a message with QoS 0 was written.
+        /// The broker acknowledged or refused a message with QoS 1. A message with QoS 0 may also cause it, when it was
+        /// written.
         case published(id: Int32, refusal: MQTTError?)
         /// The broker granted or refused a subscription.
         case subscribed(id: Int32, isGranted: Bool)
@@ -45,8 +46,12 @@ public final class MQTTConnection {
     var hasCertificateDecision = false
     /// Whether the broker accepted the connection.
     var isAccepted = false
-    /// About how many packets wait for the next ``write()``.
+    /// About how many packets of libmosquitto wait for the next ``write()``.
     var pendingPackets = 0
+    /// The packets that are sent without libmosquitto.
+    private var buffer = PacketBuffer()
+    /// Whether libmosquitto may have sent a packet in part. Nothing else can be sent before its rest.
+    private var isLibraryBlocked = true
 
     /// Creates a client. Nothing is sent yet.
     /// - Throws: ``MQTTError`` for options that libmosquitto rejects, such as an unreadable file.
@@ -91,7 +96,7 @@ public final class MQTTConnection {
     }
 
     /// Whether there is data to send.
-    public var wantsWrite: Bool { mosquitto_want_write(handle) }
+    public var wantsWrite: Bool { !buffer.isEmpty || mosquitto_want_write(handle) }
 
     /// Reads at most about `limit` packets, and returns the events since the last call.
     /// - Parameter shouldContinue: called after each packet; if it returns false, reading stops.
@@ -109,7 +114,7 @@ public final class MQTTConnection {
 
     /// Sends pending packets, and returns the events since the last call.
     public func write() -> [Event] {
-        if !hasEnded, let descriptor {
+        if !hasEnded, let descriptor, sendBuffer(to: descriptor) {
             // libmosquitto sends each packet with a system call of its own. Without the cork, each call would also send
             // a TCP segment and wake the broker.
             let isCorked = pendingPackets >= Self.minCorkedPackets && setCork(true, of: descriptor)
@@ -117,8 +122,21 @@ public final class MQTTConnection {
             if isCorked, mosquitto_socket(handle) == descriptor { _ = setCork(false, of: descriptor) }
             if status != 0 { end(with: failure(status)) }
             pendingPackets = 0
+            isLibraryBlocked = mosquitto_want_write(handle)
         }
         return takeEvents()
+    }
+
+    /// Sends the packets of ``buffer``, unless libmosquitto has to send the rest of a packet first.
+    /// - Returns: whether libmosquitto may send packets now.
+    private func sendBuffer(to descriptor: Int32) -> Bool {
+        guard !isLibraryBlocked, !buffer.isEmpty else { return true }
+        let error = buffer.send(to: descriptor)
+        if error != 0 {
+            errno = error
+            end(with: failure(Int32(MOSQ_ERR_ERRNO.rawValue)))
+        }
+        return buffer.isEmpty
     }
 
     /// Sends pings, detects a dead connection, and returns the events since the last call. Call it about once per
@@ -132,10 +150,15 @@ public final class MQTTConnection {
     }
 
     /// Queues a message, which the next ``write()`` sends.
-    /// - Returns: the id of the message in ``Event/published(id:refusal:)``.
+    /// - Returns: the id of the message in ``Event/published(id:refusal:)``, or 0 for a message that causes no event.
     /// - Throws: ``MQTTError`` if libmosquitto rejects the message.
     @discardableResult
     public func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
+        if message.qos == .atMostOnce, isAccepted, !hasEnded, !options.address.usesTLS,
+            buffer.append(message, version: options.version, maximumSize: maximumPacketSize)
+        {
+            return 0
+        }
         var id: Int32 = 0
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
@@ -189,7 +212,7 @@ public final class MQTTConnection {
     }
 
     private func takeEvents() -> [Event] {
-        defer { events.removeAll(keepingCapacity: true) }
+        defer { events = [] }
         return events
     }
 

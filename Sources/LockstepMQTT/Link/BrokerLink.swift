@@ -12,7 +12,8 @@ public final class BrokerLink {
         case disconnected(MQTTError, retryIn: Duration)
         /// An attempt to connect has failed.
         case failed(MQTTError, retryIn: Duration)
-        /// The broker acknowledged or refused a message with QoS 1, or a message with QoS 0 was written.
+        /// The broker acknowledged or refused a message with QoS 1. A message with QoS 0 may also cause it, when it was
+        /// written.
         case published(id: Int32, refusal: MQTTError?)
         /// The broker granted or refused a subscription.
         case subscribed(id: Int32, isGranted: Bool)
@@ -181,7 +182,8 @@ public final class BrokerLink {
     }
 
     /// Queues a message, which the next ``write()`` sends.
-    /// - Returns: the id of the message, or nil if the link is not up. In that case the message was not accepted.
+    /// - Returns: the id of the message, or 0 if no event reports it. Nil if the link is not up; in that case the message
+    ///   was not accepted.
     /// - Throws: ``MQTTError`` if libmosquitto rejects the message.
     @discardableResult
     public func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32? {

@@ -34,7 +34,7 @@ public struct Acknowledgement: Hashable, Sendable {
     /// - Parameter limit: the maximum number of gaps. The default limits the JSON form to about 16 KB.
     public init(epoch: Epoch, received: SequenceSet, holdTime: Int64? = nil, limit: Int = 800) {
         // Usually there are no gaps. Computing them would allocate memory.
-        let isComplete = received.ranges.count == 1 && received.ranges[0].lowerBound <= 1
+        let isComplete = received.isContiguous && received.first ?? .max <= 1
         var gaps = isComplete ? [] : received.gaps.ranges
         let excess = gaps.count - limit
         if excess > 0 {

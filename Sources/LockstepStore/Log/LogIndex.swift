@@ -139,9 +139,23 @@ struct LogIndex {
 
     /// Changes the figures and scopes of a device.
     mutating func update(_ device: Int64, _ body: (inout Device) -> Void) {
-        let key = Int(device)
-        if devices[key]?.isChanged != true { keepPrevious(device) }
-        body(&devices[key, default: Device()])
+        let isNew = devices[Int(device)] == nil
+        if isNew { deviceCount += 1 }
+        Self.change(&devices[Int(device), default: Device()], of: device, isNew: isNew, keeping: &previous, body)
+    }
+
+    /// Changes the content of a device, after its state before the transaction was kept.
+    private static func change(
+        _ content: inout Device, of device: Int64, isNew: Bool,
+        keeping previous: inout [(device: Int64, state: Previous?)],
+        _ body: (inout Device) -> Void
+    ) {
+        if !content.isChanged {
+            content.isChanged = true
+            let state = Previous(figures: content.figures, rows: content.rows, scopes: content.scopes.count)
+            previous.append((device, isNew ? nil : state))
+        }
+        body(&content)
     }
 
     /// Returns whether the log contains rows of one of the tables.
@@ -170,14 +184,6 @@ struct LogIndex {
         }
         previous.removeAll(keepingCapacity: true)
         rows = committedRows
-    }
-
-    private mutating func keepPrevious(_ device: Int64) {
-        let key = Int(device)
-        let state = devices[key].map { Previous(figures: $0.figures, rows: $0.rows, scopes: $0.scopes.count) }
-        if state == nil { deviceCount += 1 }
-        previous.append((device, state))
-        devices[key, default: Device()].isChanged = true
     }
 }
 

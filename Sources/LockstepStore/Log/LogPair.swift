@@ -9,12 +9,15 @@ struct LogPair<Value> {
     }
 
     subscript(log: LogNumber) -> Value {
+        // Without a copy: a writer's references would be counted for each row.
+        @inline(__always)
         _read {
             switch log {
             case .first: yield first
             case .second: yield second
             }
         }
+        @inline(__always)
         _modify {
             switch log {
             case .first: yield &first

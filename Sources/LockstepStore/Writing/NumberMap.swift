@@ -14,6 +14,8 @@ struct NumberMap<Value> {
 
     /// The value of a key, or nil if there is none.
     subscript(key: Int) -> Value? {
+        // Usually one field of the value is read. If this is inlined, the others are not copied.
+        @inline(__always)
         get { key >= 0 && key < array.count ? array[key] : Self.isIndex(key) ? nil : others[key] }
         _modify {
             if Self.isIndex(key) {
