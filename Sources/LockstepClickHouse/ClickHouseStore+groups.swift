@@ -52,6 +52,7 @@ extension ClickHouseStore {
                     receivedAt: run.batches[batch].receivedAt, isConflict: isConflict)
                 series.append(time, hash)
             }
+            recordMinutes(of: run, key)
             transaction.series[key] = series
             transaction.samples[stream] = rows
             transaction.counts[device, default: .init()] += counts

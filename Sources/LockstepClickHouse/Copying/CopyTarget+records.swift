@@ -22,6 +22,9 @@ extension CopyTarget {
         for (name, conflicts) in Dictionary(grouping: conflicts, by: \.stream) {
             guard let stream = streams.first(where: { $0.name == name }) else { continue }
             for part in conflicts.chunks(of: Self.maxRows) {
+                // A conflict never replaces a sample, but is one if its sample was deleted.
+                let minutes = part.map { (DeviceRecord.id(of: $0.device), Minute.start(of: $0.time)) }
+                try markChanged(minutes, of: stream)
                 var rows = SampleRows(stream)
                 for conflict in part {
                     var block = SampleBlock(stream: stream)
@@ -34,6 +37,7 @@ extension CopyTarget {
                     copied += 1
                 }
                 try insert(rows.rows, into: stream.receivedTable, stream.receivedColumns)
+                try markChanged(minutes, of: stream)
             }
         }
         return copied

@@ -44,6 +44,9 @@ package final class CopyTarget {
     /// Inserts samples as those that were received first.
     package func insert(_ block: SampleBlock, of device: DeviceAddress) throws(StoreError) {
         let id = DeviceRecord.id(of: device)
+        let minutes = Set(block.times.map(Minute.start))
+        // If the copy ends in between, the next one finds the samples, and marks nothing.
+        try markChanged(minutes.map { (id, $0) }, of: block.stream)
         var rows = SampleRows(block.stream)
         for index in block.times.indices {
             rows.append(
@@ -55,6 +58,16 @@ package final class CopyTarget {
                 rows = SampleRows(block.stream)
             }
         }
+        try markChanged(minutes.map { (id, $0) }, of: block.stream)
+    }
+
+    /// Marks minutes of devices as changed, so that their summaries do not count any more. A summary that is computed while
+    /// samples are inserted does not count only if this is called again afterwards.
+    func markChanged(_ minutes: [(device: Int64, minute: Int64)], of stream: SensorStream) throws(StoreError) {
+        let change = UInt64.random(in: 1 ... .max)
+        var rows = RowBinary()
+        for (device, minute) in minutes { rows.appendChange(change, of: device, minute) }
+        try insert(rows, into: stream.minuteTable, Minute.changeColumns)
     }
 
     /// Inserts states, counters and batch numbers.

@@ -76,11 +76,18 @@ extension ClickHouseSchema {
 
     private func update(_ stream: SensorStream, _ client: ClickHouseClient) throws(StoreError) {
         try client.execute(stream.createReceivedTable(storage))
-        let rows = try client.rows(
+        try client.execute(stream.createMinuteTable(storage))
+        let found = try client.rows(
             """
-            SELECT name, type FROM system.columns
-            WHERE database = currentDatabase() AND table = '\(stream.receivedTable)'
+            SELECT table, name, type FROM system.columns
+            WHERE database = currentDatabase() AND table IN ('\(stream.receivedTable)', '\(stream.minuteTable)')
             """)
+        // These come first: when a stream has a column, its summaries have it too.
+        for column in stream.summaryColumns
+        where !found.contains([stream.minuteTable, column.name, "Nullable(Float64)"]) {
+            try client.execute("ALTER TABLE \(stream.minuteTable) ADD COLUMN \(column.name) Nullable(Float64)")
+        }
+        let rows = found.filter { $0[0] == stream.receivedTable }.map { Array($0.dropFirst()) }
         for column in stream.columns {
             guard let row = rows.first(where: { $0.first == column.name }) else {
                 try client.execute(

@@ -47,6 +47,10 @@ struct Transaction {
     var samples: [Int: SampleRows] = [:]
     /// The series with new rows.
     var series: [SeriesKey: PendingSeries] = [:]
+    /// When the first samples were added, or nil if there are none.
+    var began: ContinuousClock.Instant?
+    /// The number of samples in each minute, by its start, whether they are stored already or not.
+    var minutes: [SeriesKey: [Int64: Int]] = [:]
     /// The changed devices, by index.
     var devices: [Int: DeviceRecord] = [:]
     /// The devices that are new or whose life cycle changed. Their rows are written in this transaction.
