@@ -8,8 +8,6 @@ package import LockstepStore
 package final class CopyTarget {
     /// The number of rows of an insert.
     static let maxRows = 200_000
-    /// The number of events whose rows are inserted together.
-    static let maxEvents = 20_000
 
     /// The age in µs from which rejected messages are deleted.
     package static let rejectedAge = ClickHouseSchema.rejectedDays * Int64(ClickHouseSchema.day)

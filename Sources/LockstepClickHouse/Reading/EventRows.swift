@@ -67,18 +67,31 @@ struct EventRows {
 
     /// Returns the keys of the events that are stored.
     func known(among keys: [RuleEvent.Key]) throws(StoreError) -> Set<RuleEvent.Key> {
-        var known: Set<RuleEvent.Key> = []
+        Set(try numbers(among: keys).keys)
+    }
+
+    /// Returns the numbers of the events that are stored.
+    func numbers(among keys: [RuleEvent.Key]) throws(StoreError) -> [RuleEvent.Key: Int64] {
+        var numbers: [RuleEvent.Key: Int64] = [:]
         for part in keys.chunks(of: Self.queryLimit) {
             let conditions = part.map { "(\(Self.condition($0)))" }.joined(separator: " OR ")
-            for row in try client.rows("SELECT rule, device_id, t FROM received_events WHERE \(conditions)") {
+            for row in try client.rows("SELECT rule, device_id, t, event_id FROM received_events WHERE \(conditions)") {
                 guard let rule = row[0], let device = row[1].flatMap({ Int64($0) }),
-                    let time = row[2].flatMap({ Int64($0) })
+                    let time = row[2].flatMap({ Int64($0) }), let number = row[3].flatMap({ Int64($0) })
                 else { continue }
-                known.insert(
-                    RuleEvent.Key(rule: rule, device: address?(device), time: Timestamp(microseconds: time)))
+                let key = RuleEvent.Key(rule: rule, device: address?(device), time: Timestamp(microseconds: time))
+                // Of several rows about an event, the first counts.
+                numbers[key] = min(number, numbers[key] ?? number)
             }
         }
-        return known
+        return numbers
+    }
+
+    /// What identifies an event: two events of different devices may have the same number.
+    private struct EventKey: Hashable {
+        let id: Int64
+        /// The id of the device; 0 if there is none.
+        let device: Int64
     }
 
     /// Returns the notifications in a state, oldest first.
