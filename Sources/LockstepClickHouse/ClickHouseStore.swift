@@ -117,6 +117,8 @@ public final class ClickHouseStore: SampleStore {
         try schema.deleteOldRejections(client, at: Moment.now().wall) { error in
             options.reportExpiryProblem?("cannot delete old rejected messages", "\(error)")
         }
+        // A collector of an earlier version may have written some.
+        try ClickHouseSchema.adoptDeliveries(client)
         expiry = options.sampleAge.map {
             SampleExpiry(client: client, age: $0) { options.reportExpiryProblem?("cannot delete old samples", $0) }
         }

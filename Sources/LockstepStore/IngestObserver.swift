@@ -135,14 +135,19 @@ public struct DeliveryUpdate: Sendable, Hashable {
     public let state: EventDelivery.State
     /// The number of failed attempts.
     public let attempts: Int
+    /// The device of the event, or nil if it has none. Together with the number, it identifies the delivery.
+    public let device: DeviceAddress?
     /// The time of the next attempt.
     public let due: Timestamp
     /// The error, or nil.
     public let error: String?
 
     /// Creates the result of an attempt.
-    public init(id: Int64, state: EventDelivery.State, attempts: Int, due: Timestamp, error: String?) {
-        self.id = id
+    public init(
+        of delivery: EventDelivery, state: EventDelivery.State, attempts: Int, due: Timestamp, error: String?
+    ) {
+        id = delivery.id
+        device = delivery.event.device
         self.state = state
         self.attempts = attempts
         self.due = due

@@ -47,7 +47,8 @@ package struct EventCopy {
                 deliveryRows.append(
                     EventDelivery.row(
                         RuleLedger.deliveryNumber(number, way: index), (number, delivery.way), delivery.state,
-                        attempts: delivery.attempts, due: delivery.due, error: delivery.error, version: version))
+                        attempts: delivery.attempts, due: delivery.due, error: delivery.error, version: version,
+                        device: event.device))
             }
         }
         try target.insert(deliveryRows, into: "received_deliveries", ClickHouseSchema.deliveryColumns)

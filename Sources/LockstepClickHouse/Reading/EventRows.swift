@@ -98,20 +98,21 @@ struct EventRows {
     func deliveries(_ state: EventDelivery.State) throws(StoreError) -> [EventDelivery] {
         let rows = try client.rows(
             """
-            SELECT delivery_id, event_id, way, attempts, due, error FROM deliveries WHERE state = '\(state.rawValue)'
-            ORDER BY delivery_id
+            SELECT delivery_id, event_id, way, attempts, due, error, device_id FROM (\(ClickHouseSchema.selectDeliveries()))
+            WHERE state = '\(state.rawValue)' ORDER BY delivery_id, device_id
             """)
-        var events: [Int64: StoredEvent] = [:]
+        var events: [EventKey: StoredEvent] = [:]
         for part in Set(rows.compactMap { $0[1] }).sorted().chunks(of: Self.queryLimit) {
             let isPart = "event_id IN (\(part.joined(separator: ", ")))"
             let rows = "(device_id, rule, t) IN (SELECT device_id, rule, t FROM received_events WHERE \(isPart))"
             for event in try self.events(where: isPart, among: rows) {
-                events[event.id] = event
+                events[EventKey(id: event.id, device: event.device.map(DeviceRecord.id) ?? 0)] = event
             }
         }
         return rows.compactMap { row in
-            guard row.count == 6, let id = row[0].flatMap({ Int64($0) }), let event = row[1].flatMap({ Int64($0) }),
-                let event = events[event], let way = row[2]
+            guard row.count == 7, let id = row[0].flatMap({ Int64($0) }), let event = row[1].flatMap({ Int64($0) }),
+                let device = row[6].flatMap({ Int64($0) }), let event = events[EventKey(id: event, device: device)],
+                let way = row[2]
             else { return nil }
             return EventDelivery(
                 id: id, event: event, way: way, state: state, attempts: row[3].flatMap { Int($0) } ?? 0,

@@ -115,7 +115,7 @@ extension ClickHouseStore {
                 deliveries.append(
                     EventDelivery.row(
                         delivery.id, (event.id, delivery.way), .pending, attempts: 0, due: delivery.due, error: nil,
-                        version: 0))
+                        version: 0, device: event.device))
             }
         }
         try insert(deliveries, into: "received_deliveries", ClickHouseSchema.deliveryColumns)
@@ -128,8 +128,8 @@ extension ClickHouseStore {
         let deliveries = ledger.openEvents.flatMap(\.event.newDeliveries)
         ledger.openEvents = []
         ledger.openTransitions = [:]
-        for delivery in deliveries { ledger.deliveries[delivery.id] = (delivery.event.id, delivery.way) }
-        for id in transaction.finishedDeliveries { ledger.deliveries[id] = nil }
+        for delivery in deliveries { ledger.deliveries[.init(delivery)] = (delivery.event.id, delivery.way) }
+        for key in transaction.finishedDeliveries { ledger.deliveries[key] = nil }
         // The samples are stored now, so that they are known without this.
         for (id, streams) in ledger.evaluated {
             var rest = streams

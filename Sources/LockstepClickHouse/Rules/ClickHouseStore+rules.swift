@@ -30,13 +30,14 @@ extension ClickHouseStore {
         let own = try EventRows(client: client) { [addresses] in addresses[$0] }.deliveries(.pending)
             // Events of no device are from an SQLite store, whose collector had its store to itself.
             .filter { $0.event.device.map(collects) ?? (token == nil && options.groups.isEmpty) }
-        for delivery in own { ledger.deliveries[delivery.id] = (delivery.event.id, delivery.way) }
+        for delivery in own { ledger.deliveries[.init(delivery)] = (delivery.event.id, delivery.way) }
         return own
     }
 
     /// Returns whether this store's collector has a device. Other collectors may use the same database.
     private func collects(_ device: DeviceAddress) -> Bool {
         options.groups.isEmpty || options.groups.contains(device.group)
+        try ClickHouseSchema.adoptDeliveries(client)
     }
 
     /// Prepares the observer for the samples of a run.
@@ -102,12 +103,13 @@ extension ClickHouseStore {
     /// Adds the results of deliveries and the acknowledgements of a group to the transaction.
     func addEvents(of group: IngestGroup) throws(StoreError) {
         for update in group.deliveries {
-            guard let delivery = ledger.deliveries[update.id] else { continue }
+            let key = RuleLedger.DeliveryKey(update)
+            guard let delivery = ledger.deliveries[key] else { continue }
             transaction.deliveries.append(
                 EventDelivery.row(
                     update.id, delivery, update.state, attempts: update.attempts, due: update.due, error: update.error,
-                    version: nextVersion()))
-            if update.state != .pending { transaction.finishedDeliveries.append(update.id) }
+                    version: nextVersion(), device: update.device))
+            if update.state != .pending { transaction.finishedDeliveries.append(key) }
         }
         for entry in group.acknowledgements {
             let rows = EventRows(client: client) { [addresses] in addresses[$0] }
@@ -132,7 +134,7 @@ extension EventDelivery {
     /// Returns the row for `received_deliveries`.
     static func row(
         _ id: Int64, _ delivery: (event: Int64, way: String), _ state: EventDelivery.State, attempts: Int,
-        due: Timestamp, error: String?, version: UInt64
+        due: Timestamp, error: String?, version: UInt64, device: DeviceAddress?
     ) -> RowBinary {
         var row = RowBinary()
         row.append(id)
@@ -146,4 +148,10 @@ extension EventDelivery {
         row.endRow()
         return row
     }
+}
+        row.append(device.map(DeviceRecord.id) ?? ClickHouseSchema.noDevice)
+
+extension RuleLedger.DeliveryKey {
+    init(_ delivery: EventDelivery) { self.init(id: delivery.id, device: delivery.event.device) }
+    init(_ update: DeliveryUpdate) { self.init(id: update.id, device: update.device) }
 }

@@ -75,8 +75,8 @@ struct Transaction {
     var transitions: [Int64: [LifecycleTransition]] = [:]
     /// The results of attempts to deliver, encoded.
     var deliveries = RowBinary()
-    /// The numbers of the notifications that are not tried any more.
-    var finishedDeliveries: [Int64] = []
+    /// The notifications that are not tried any more.
+    var finishedDeliveries: [RuleLedger.DeliveryKey] = []
     /// The first acknowledgements of events, encoded.
     var acknowledgements = RowBinary()
     /// The acknowledged events, with their first acknowledgements.
