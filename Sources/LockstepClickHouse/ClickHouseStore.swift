@@ -175,12 +175,14 @@ public final class ClickHouseStore: SampleStore {
         var states = transaction.states
         let reopened = appendOpenTransitions(ledger.openTransitions, to: &states)
         do {
+            try fenceNewDevices(of: transaction)
             if !isConcluded {
                 try conclude(outcome, transaction)
                 // From here on, the outcome stays, even if the rest of the transaction has to be repeated.
                 isConcluded = true
                 observer?.didCommit()
             }
+            try removeOutdatedStates()
             try checkOwnership()
             // The order matters: see the description of the type.
             for (_, samples) in transaction.samples.sorted(by: { $0.key < $1.key }) {

@@ -8,6 +8,16 @@ extension ClickHouseStore {
     public func setObserver(_ observer: (any IngestObserver)?) {
         self.observer = observer
         observed = streams.map { observer?.watches($0) ?? false }
+        findOutdatedStates()
+    }
+
+    /// Finds the devices whose rows have states that no rule has any more.
+    func findOutdatedStates() {
+        ledger.outdated = []
+        guard let observer else { return }
+        for (id, states) in ledger.states where states.keys.contains(where: { !observer.keepsStates(named: $0) }) {
+            ledger.outdated.insert(id)
+        }
     }
 
     /// Returns the states that an observer has kept.
@@ -27,6 +37,7 @@ extension ClickHouseStore {
     /// Returns the deliveries of this store's devices that are pending.
     /// - Throws: ``/LockstepStore/StoreError`` if the store cannot be read.
     public func pendingDeliveries() throws(StoreError) -> [EventDelivery] {
+        try ClickHouseSchema.adoptDeliveries(client)
         let own = try EventRows(client: client) { [addresses] in addresses[$0] }.deliveries(.pending)
             // Events of no device are from an SQLite store, whose collector had its store to itself.
             .filter { $0.event.device.map(collects) ?? (token == nil && options.groups.isEmpty) }
@@ -37,7 +48,6 @@ extension ClickHouseStore {
     /// Returns whether this store's collector has a device. Other collectors may use the same database.
     private func collects(_ device: DeviceAddress) -> Bool {
         options.groups.isEmpty || options.groups.contains(device.group)
-        try ClickHouseSchema.adoptDeliveries(client)
     }
 
     /// Prepares the observer for the samples of a run.
@@ -145,11 +155,11 @@ extension EventDelivery {
         row.append(due.microseconds)
         row.append(error)
         row.append(version)
+        row.append(device.map(DeviceRecord.id) ?? ClickHouseSchema.noDevice)
         row.endRow()
         return row
     }
 }
-        row.append(device.map(DeviceRecord.id) ?? ClickHouseSchema.noDevice)
 
 extension RuleLedger.DeliveryKey {
     init(_ delivery: EventDelivery) { self.init(id: delivery.id, device: delivery.event.device) }
